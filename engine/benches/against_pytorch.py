@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Times the training step of the same model in Headroom and in PyTorch, in turns, and prints the ratio of medians.
+"""Times the training step of the same model in Headroom and in PyTorch, in turns, and prints ratios of medians.
 
-Needs PyTorch (`pip install torch`) and a release build of Headroom; nothing else in this repository needs either.
+Needs PyTorch (`pip install torch`), for `compiled` a C++ compiler, and a release build of Headroom; nothing else in this
+repository needs either.
 
     cargo build --release
     python3 engine/benches/against_pytorch.py --threads 2
 
 Both train the same model from the same kind of batch: a GPT-2 style decoder with norms first, tied token table, tanh
 GELU and no dropout, or (`translation`) an encoder-decoder of as many layers each, with the exact GELU and a bias over the
-vocabulary, whose sources are as long as its targets; forward, cross-entropy over every token, backward, clipping of the global norm to 1, AdamW. PyTorch
-runs eagerly, once with attention written out (`manual`) and once with `scaled_dot_product_attention` (`fused`).
-The processes take turns (Headroom, manual, fused, Headroom, ...), since machines drift.
+vocabulary, whose sources are as long as its targets; forward, cross-entropy over every token, backward, clipping of the global norm to 1, AdamW.
+PyTorch runs eagerly with attention written out (`manual`) and with `scaled_dot_product_attention` (`fused`), and the latter
+through `torch.compile` (`compiled`), each in `f32` and under `autocast` to `bf16`; Headroom in `precision = "f32"` and `"bf16"`.
+The processes take turns, since machines drift; the processor and the share of its own rate of products stand beside the times.
 """
 
 import argparse
@@ -31,9 +33,11 @@ CONFIGURATIONS = {
     "translation": (256, 4, 3, 64, 32, 8192),
 }
 ENCODER_DECODERS = ("translation",)
+PRECISIONS = ("f32", "bf16")
+PEERS = ("manual", "fused", "compiled")
 
 
-def torch_steps(shape, translates, attention, threads, steps, warmup):
+def torch_steps(shape, translates, peer, precision, threads, steps, warmup):
     """Seconds of each step in PyTorch, and the peak memory of the process in bytes."""
     import math
 
@@ -61,7 +65,7 @@ def torch_steps(shape, translates, attention, threads, steps, warmup):
             else:
                 q, (k, v) = self.query(x), self.projections(other).split(width, dim=2)
             q, k, v = (part.view(b, -1, heads, width // heads).transpose(1, 2) for part in (q, k, v))
-            if attention == "fused":
+            if peer != "manual":
                 mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=self.is_causal)
             else:
                 scores = q @ k.transpose(2, 3) / math.sqrt(width // heads)
@@ -119,6 +123,7 @@ def torch_steps(shape, translates, attention, threads, steps, warmup):
         if parameter.dim() > 1:
             nn.init.normal_(parameter, std=0.02)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    forward = torch.compile(model) if peer == "compiled" else model
     seconds = []
     for step in range(warmup + steps):
         ids = torch.randint(vocabulary, (batch, tokens))
@@ -126,7 +131,8 @@ def torch_steps(shape, translates, attention, threads, steps, warmup):
         sources = torch.randint(vocabulary, (batch, tokens))
         start = time.perf_counter()
         optimiser.zero_grad()
-        loss = model(ids, targets, sources)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=precision == "bf16"):
+            loss = forward(ids, targets, sources)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
@@ -138,21 +144,21 @@ def torch_steps(shape, translates, attention, threads, steps, warmup):
             "parameters": sum(parameter.numel() for parameter in model.parameters())}
 
 
-def headroom_steps(program, shape, translates, threads, steps, warmup):
+def headroom_steps(program, shape, translates, precision, threads, steps, warmup):
     width, heads, layers, tokens, batch, vocabulary = shape
     fields = {"kind": "encoder_decoder" if translates else "decoder", "width": width, "heads": heads, "layers": layers, "feed-forward": 4 * width,
               "sequence-length": tokens, "batch": batch, "vocabulary": vocabulary, "steps": steps,
               "warmup": warmup, "threads": threads}
     command = [program, "bench", "step", "--json"] + [word for k, v in fields.items() for word in (f"--{k}", str(v))]
-    if translates:
-        command += ["--set", "model.norm=pre"]
+    command += ["--set", f"precision={precision}"] + (["model.norm=pre"] if translates else [])
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def in_child(shape, translates, attention, threads, steps, warmup):
-    """The same in a process of its own, so that peak memory is its own and thread counts are set before any work."""
-    command = [sys.executable, __file__, "--child", json.dumps([shape, translates, attention, threads, steps, warmup])]
-    environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))
+def in_child(*arguments):
+    """PyTorch in a process of its own, so that peak memory is its own and thread counts are set before any work."""
+    threads = str(arguments[4])
+    environment = dict(os.environ, OMP_NUM_THREADS=threads, MKL_NUM_THREADS=threads)
+    command = [sys.executable, __file__, "--child", json.dumps(arguments)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
 
 
@@ -164,36 +170,59 @@ def main():
     parser.add_argument("--warmup", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--configuration", choices=CONFIGURATIONS, action="append")
+    parser.add_argument("--precision", choices=PRECISIONS, action="append", help="all unless some are named")
+    parser.add_argument("--peer", choices=PEERS, action="append", help="all unless some are named")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         print(json.dumps(torch_steps(*json.loads(options.child))))
         return
+    precisions, peers = options.precision or PRECISIONS, options.peer or PEERS
     results = {}
     for name in options.configuration or CONFIGURATIONS:
         shape, translates = CONFIGURATIONS[name], name in ENCODER_DECODERS
-        found = {"headroom": [], "manual": [], "fused": []}
+        rest = (options.threads, options.steps, options.warmup)
+        found = {(who, precision): [] for precision in precisions for who in ("headroom", *peers)}
         for _ in range(options.rounds):
-            rest = (options.threads, options.steps, options.warmup)
-            found["headroom"].append(headroom_steps(options.headroom, shape, translates, *rest))
-            for attention in ("manual", "fused"):
-                found[attention].append(in_child(shape, translates, attention, *rest))
-        if found["headroom"][0]["parameters"] != found["manual"][0]["parameters"]:
-            sys.exit(f"the models differ: {found['headroom'][0]['parameters']} and {found['manual'][0]['parameters']}")
-        median = {who: statistics.median(s for run in runs for s in run["step_seconds"]) for who, runs in found.items()}
-        peak = {who: max(run["peak_memory_bytes"] for run in runs) for who, runs in found.items()}
-        results[name] = {"seconds": median, "peak_memory_bytes": peak,
-                         "ratio_manual": median["headroom"] / median["manual"],
-                         "ratio_fused": median["headroom"] / median["fused"]}
-        if not options.json:
-            print(f"{name} {shape}, {options.threads} threads, PyTorch {found['manual'][0]['torch']}")
-            for who in found:
-                print(f"  {who:9} {median[who] * 1e3:8.1f} ms   peak {peak[who] / 2**20:6.0f} MiB")
-            print(f"  ratio to manual {results[name]['ratio_manual']:.3f}, to fused {results[name]['ratio_fused']:.3f}",
-                  flush=True)
+            for (who, precision), runs in found.items():
+                if who == "headroom":
+                    runs.append(headroom_steps(options.headroom, shape, translates, precision, *rest))
+                else:
+                    runs.append(in_child(shape, translates, who, precision, *rest))
+        counts = {run["parameters"] for runs in found.values() for run in runs}
+        if len(counts) > 1:
+            sys.exit(f"the models differ: {counts} parameters")
+        results[name] = report(name, shape, found, peers, options)
     if options.json:
         print(json.dumps(results))
+
+
+def report(name, shape, found, peers, options):
+    """Medians, peaks and ratios of one configuration."""
+    median = {key: statistics.median(s for run in runs for s in run["step_seconds"]) for key, runs in found.items()}
+    peak = {key: max(run["peak_memory_bytes"] for run in runs) for key, runs in found.items()}
+    own = [(key, runs) for key, runs in found.items() if key[0] == "headroom"]
+    machine = own[0][1][0]["machine"].get("cpu", "unknown processor")
+    versions = {run["torch"] for runs in found.values() for run in runs if "torch" in run}
+    if not options.json:
+        print(f"{name} {shape}, {options.threads} threads, {machine}, PyTorch {', '.join(sorted(versions))}")
+    rows = {}
+    for (who, precision), runs in found.items():
+        row = {"seconds": median[who, precision], "peak_memory_bytes": peak[who, precision]}
+        words = ""
+        if who == "headroom":
+            row["share_of_product_rate"] = statistics.median(run["share_of_product_rate"] for run in runs)
+            row["ratios"] = {peer: median[who, precision] / median[peer, precision] for peer in peers}
+            words = f"{row['share_of_product_rate']:.2f} of the rate of products; ratios "
+            words += ", ".join(f"{ratio:.2f} ({peer})" for peer, ratio in row["ratios"].items())
+            if precision != "f32" and ("headroom", "f32") in median:
+                row["ratio_to_f32"] = median[who, precision] / median["headroom", "f32"]
+                words += f", {row['ratio_to_f32']:.2f} (own f32)"
+        rows[f"{who} {precision}"] = row
+        if not options.json:
+            print(f"  {who:9} {precision:5} {row['seconds'] * 1e3:8.1f} ms   peak {row['peak_memory_bytes'] / 2**20:6.0f} MiB   {words}", flush=True)
+    return {"machine": machine, "rows": rows}
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ use headroom_engine::{
     model::{Model, ParameterSet},
     objective::Batch,
     ops::{
-        add_l1_distances, product_rate_probe,
+        Products, add_l1_distances, product_rate_probe,
         random::{Purpose, Stream},
         tune_process,
     },
@@ -94,7 +94,7 @@ fn spectrum() {
     let scores = layers(|_| ());
     let views: Vec<&[f32]> = scores.iter().map(Vec::as_slice).collect();
     let batch = ScoreBatch { layers: &views, examples: MADE };
-    let probe = product_rate_probe();
+    let probe = product_rate_probe(Products::Own);
     probe();
     let started = Instant::now();
     let rate = probe() as f64 / started.elapsed().as_secs_f64();
@@ -220,7 +220,7 @@ fn live() {
                 tokens,
                 bases: &[],
                 free: None,
-                tell: &|_| (),
+                tell: &|_, _| (),
                 should_stop: &|| false,
             };
             let started = Instant::now();

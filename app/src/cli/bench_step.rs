@@ -25,12 +25,21 @@ struct Measured {
     /// The step whose operations were timed.
     profiled: Option<StepTime>,
     operations: Vec<headroom_engine::ops::profile::OperationTime>,
-    limits: Option<MachineLimits>,
+    limits: MachineLimits,
     peak_memory_bytes: Option<u64>,
     parameters: u64,
     tokens: u64,
     flops_per_step: u64,
     predicted_memory_bytes: u64,
+}
+
+impl Measured {
+    /// The FLOPs of a median step in its time beside the rate at which the machine multiplies matrices: 1.0 = a step that were
+    /// nothing but products in the cache. It survives a change of machine, which a time does not.
+    fn share_of_product_rate(&self) -> f64 {
+        let [_, step, _] = spread(self, |time| time.step_secs);
+        self.flops_per_step as f64 / step / self.limits.product_flops_per_sec
+    }
 }
 
 /// Times whole training steps of one model on random tokens.
@@ -107,7 +116,7 @@ fn measure(args: &BenchStepArgs, config: &RunConfig) -> Result<Measured, TrainEr
         times: times.into_iter().flatten().collect(),
         profiled,
         operations,
-        limits: args.profile.then(|| limits_of(config)).transpose()?,
+        limits: limits_of(config)?,
         peak_memory_bytes,
         parameters: subject.parameters(),
         tokens: subject.tokens(),
@@ -137,6 +146,7 @@ fn print_json(args: &BenchStepArgs, threads: usize, measured: &Measured) -> CliR
         "git_dirty": headroom_engine::GIT_DIRTY,
         "operations": measured.operations,
         "limits": measured.limits,
+        "share_of_product_rate": measured.share_of_product_rate(),
     }))
 }
 
@@ -183,10 +193,13 @@ fn print_table(args: &BenchStepArgs, threads: usize, measured: &Measured) -> Cli
         memory(measured.peak_memory_bytes),
         format::bytes(measured.predicted_memory_bytes),
     ))?;
-    if let Some(limits) = measured.limits {
-        print_operations(measured, limits)?;
-    }
-    Ok(())
+    print::line(format!(
+        "{:.2} of the rate of products of {} ({}/s).",
+        measured.share_of_product_rate(),
+        limited(measured.limits),
+        format::flops(measured.limits.product_flops_per_sec),
+    ))?;
+    if args.profile { print_operations(measured) } else { Ok(()) }
 }
 
 /// What has these limits.
@@ -198,7 +211,8 @@ pub fn limited(limits: MachineLimits) -> String {
 }
 
 /// Every kind of operation beside what the machine could do at best.
-fn print_operations(measured: &Measured, limits: MachineLimits) -> CliResult {
+fn print_operations(measured: &Measured) -> CliResult {
+    let limits = measured.limits;
     print::line(format!(
         "\nLimits of {}: products {}/s, copies {}/s.",
         limited(limits),

@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use super::DeviceChoice;
+
 /// The number format that a model computes in. Those of half size keep weights, gradients and moments in 32 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -11,7 +13,8 @@ pub enum Precision {
     F64,
     /// 16-bit floats with 11 bits of precision and a small range; the loss is scaled so that gradients stay in it.
     F16,
-    /// 16-bit floats with 8 bits of precision and the range of 32-bit ones.
+    /// 16-bit floats with 8 bits of precision and the range of 32-bit ones. On the processor only factors of matrix products are
+    /// rounded to them.
     Bf16,
 }
 
@@ -36,6 +39,17 @@ impl Precision {
             Self::F16 => "f16",
             Self::Bf16 => "bf16",
         }
+    }
+
+    /// What numbers are kept in on a device. On the processor those of `bf16` are kept in 32 bits: they are rounded where they
+    /// are multiplied, in pairs whose products are summed in 32 bits.
+    pub fn kept_on(self, device: DeviceChoice) -> Self {
+        if self.is_paired_on(device) { Self::F32 } else { self }
+    }
+
+    /// Whether matrix products on this device are of pairs of bf16 that are made where they are multiplied.
+    pub fn is_paired_on(self, device: DeviceChoice) -> bool {
+        self == Self::Bf16 && device == DeviceChoice::Cpu
     }
 
     /// True for the formats of half size.

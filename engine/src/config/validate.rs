@@ -3,8 +3,8 @@
 use std::{ops::RangeInclusive, path::PathBuf};
 
 use super::{
-    Architecture, AttentionConfig, DeviceChoice, FORMAT, ModelConfig, PairsSource, Problem, RunConfig, Schedule,
-    Source, Tokenizer, TrainedTokenizer,
+    Architecture, AttentionConfig, DeviceChoice, FORMAT, ModelConfig, PairsSource, Precision, Problem, RunConfig,
+    Schedule, Source, Tokenizer, TrainedTokenizer,
     range::{End, outside},
 };
 
@@ -33,8 +33,11 @@ impl RunConfig {
         }
         check.count("seed", self.seed, 0..=i64::MAX as u64);
         check.extend(self.threads_problem());
-        if self.device != DeviceChoice::Cpu && self.precision == super::Precision::F64 {
+        if self.device != DeviceChoice::Cpu && self.precision == Precision::F64 {
             check.add("precision", "f64 is for the CPU; use f32 on a GPU");
+        }
+        if self.device == DeviceChoice::Cpu && self.precision == Precision::F16 {
+            check.add("precision", "f16 is for GPUs: a processor does not multiply it; use bf16 or f32");
         }
         self.check_data(&mut check);
         self.model.check(&self.attention, self.data.sequence_length, &mut check);
@@ -331,7 +334,7 @@ impl Check {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::{FileSource, RunConfig, Source};
+    use crate::config::{DeviceChoice, FileSource, Precision, RunConfig, Source};
 
     fn fields(change: impl FnOnce(&mut RunConfig)) -> Vec<String> {
         let mut config = RunConfig::default();
@@ -356,6 +359,16 @@ mod tests {
         });
         for field in ["name", "data.path", "model.width", "model.dropout", "train.learning_rate", "train.steps"] {
             assert!(found.contains(&field.to_owned()), "{field} not in {found:?}");
+        }
+    }
+
+    #[test]
+    fn number_formats_are_for_the_devices_that_multiply_them() {
+        let refused = |precision, device| fields(|config| (config.precision, config.device) = (precision, device));
+        let (cpu, gpu) = (DeviceChoice::Cpu, DeviceChoice::Cuda(0));
+        for precision in Precision::ALL {
+            let expected = [precision == Precision::F16, precision == Precision::F64];
+            assert_eq!([cpu, gpu].map(|device| refused(precision, device) == ["precision"]), expected, "{precision:?}");
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{
     config::{MapMemoryChoice, NormPlacement},
     ops::{
         self, Activation, Affine, AttentionParts, BlockDropout, FeedForwardParts, Frame, Gradients, LayerParts,
-        MapMemory, MaskSpec, NormAt,
+        MapMemory, MaskSpec, NormAt, Products,
     },
 };
 
@@ -62,6 +62,8 @@ pub(super) struct Pass<'a> {
     pub keep_maps: bool,
     /// Whether whole parts of the model are single operations; otherwise they are composed of small ones.
     pub in_blocks: bool,
+    /// What matrix products of single operations are made of.
+    pub products: Products,
 }
 
 impl Pass<'_> {

@@ -32,6 +32,7 @@ pub use decoding::{Begun, Decoder, Room, sources_read_together};
 pub use device::{dtype, give_memory_back, open_device};
 pub use diagnosis::NonFinite;
 pub use error::ModelError;
+pub use half::Computing;
 pub use input::{ForwardOptions, InputData, ModelInput};
 pub use mixing::{Mixing, mixing_matrices};
 pub use name_table::{NameRow, NameTable, renamed_since, seed_names};

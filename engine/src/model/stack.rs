@@ -192,7 +192,7 @@ impl Stack {
             let wanted = Wanted { maps: options.keep_maps, hidden: options.keep_hidden };
             let states = memory.as_ref().map(|(states, _)| *states);
             let last = last_norm.map(|norm| norm.layer().cloned()).transpose()?;
-            let stacked = ops::stack(&x, states, layers, last, pass.gradients, wanted)?;
+            let stacked = ops::stack(&x, states, layers, last, pass.gradients, pass.products, wanted)?;
             hidden.extend(stacked.hidden);
             let maps = self.layers.iter().zip(&stacked.maps);
             let maps = maps.map(|(layer, maps)| layer.all_maps(Some(maps), &stacked.stream, heads));

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     attention::{Dropout, HeadTable, ModelPlan, OutputPlan, StackPlan, compatibility::HeadAttention},
     config::{MapMemoryChoice, NormPlacement},
-    ops::{self, Activation, Affine, EachLayer, Gradients, HeadParts, MaskSpec, Norm},
+    ops::{self, Activation, Affine, EachLayer, Gradients, HeadParts, MaskSpec, Norm, Products},
 };
 
 /// A transformer: a plan joined with weights.
@@ -34,6 +34,8 @@ pub struct Model {
     gradients: Option<Gradients>,
     /// Sub-layers are composed of small operations even where there are single ones.
     is_composed: bool,
+    /// What matrix products of single operations are made of.
+    products: Products,
 }
 
 /// From last states to logits.
@@ -119,12 +121,18 @@ impl Model {
             plan: plan.clone(),
             gradients: None,
             is_composed: false,
+            products: Products::Own,
         })
     }
 
     /// The same model with a place for gradients.
     pub(super) fn with_gradients(self, gradients: Gradients) -> Self {
         Self { gradients: Some(gradients), ..self }
+    }
+
+    /// The same model whose single operations multiply so.
+    pub fn with_products(self, products: Products) -> Self {
+        Self { products, ..self }
     }
 
     /// The same model composed of small operations: what single ones are held against.
@@ -347,6 +355,7 @@ impl Model {
             map_memory: MapMemoryChoice::default(),
             keep_maps: false,
             in_blocks: true,
+            products: Products::Own,
         };
         let x = self.reader.embed(&self.stack, &self.plan.stack, input, &pass)?; // [b, t, d]
         self.stack.read(&x, layers, &pass, each)
@@ -483,6 +492,7 @@ impl Model {
             map_memory: options.map_memory,
             keep_maps: options.keep_maps,
             in_blocks: self.has_blocks(),
+            products: self.products,
         };
         let x = self.reader.embed(stack, plan, input, &pass)?; // [b, t, d]
         stack.forward(x, &pass, memory, options)
@@ -515,7 +525,7 @@ impl Model {
 
     fn head_parts(&self, labels: Vec<i64>) -> Result<HeadParts, ModelError> {
         let (table, bias) = self.table()?;
-        Ok(HeadParts { table: table.clone(), bias: bias.cloned(), labels, smoothing: 0.0 })
+        Ok(HeadParts { table: table.clone(), bias: bias.cloned(), labels, smoothing: 0.0, products: self.products })
     }
 
     /// From hidden states to the vocabulary. `[.., d]` to `[.., v]`

@@ -1,11 +1,11 @@
 //! The loss of language modelling.
 
-use candle_core::{DType, Result, Tensor, WithDType, bail};
+use candle_core::{DType, Result, Tensor, bail};
 
 use super::composed;
 use super::element::{Reading, by_dtype, is_fused, tensor};
 use super::tracked::{Backward, Computed, tracked1};
-use super::{gpu, threaded};
+use super::{gpu, kernels::Real as _, threaded};
 
 /// The label of a position that does not count.
 pub const IGNORED_LABEL: i64 = -100;
@@ -42,7 +42,7 @@ pub fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
     let logits = logits.contiguous()?;
     let (loss, log_sum_exp) = by_dtype!(logits.dtype(), T => {
         let found = threaded::cross_entropy::<T>(Reading::of(&logits).slice()?, &labels, width);
-        (Computed::values(vec![<T as WithDType>::from_f64(found.loss)], ()), found.log_sum_exp)
+        (Computed::values(vec![T::of(found.loss)], ()), found.log_sum_exp)
     });
     tracked1(&logits, loss, CrossEntropy { labels, width, log_sum_exp })
 }

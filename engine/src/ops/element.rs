@@ -2,13 +2,61 @@
 
 use candle_core::{CpuStorage, DType, Device, Layout, Result, Shape, Storage, StorageRef, Tensor, WithDType, bail};
 
-use super::kernels::Real;
+use super::kernels::{Paired, Real};
 
-/// A number that both candle and the kernels know.
-pub trait Element: Real + WithDType {}
+/// A number that the kernels know, and candle as what it stores of it.
+pub trait Element: Real {
+    /// What candle stores.
+    type Stored: WithDType;
 
-impl Element for f32 {}
-impl Element for f64 {}
+    /// What candle stored.
+    fn of_stored(numbers: &[Self::Stored]) -> &[Self];
+
+    /// What candle is to store.
+    fn into_stored(numbers: Vec<Self>) -> Vec<Self::Stored>;
+}
+
+macro_rules! stored_as_it_is {
+    ($number:ty) => {
+        impl Element for $number {
+            type Stored = Self;
+
+            fn of_stored(numbers: &[Self]) -> &[Self] {
+                numbers
+            }
+
+            fn into_stored(numbers: Vec<Self>) -> Vec<Self> {
+                numbers
+            }
+        }
+    };
+}
+
+stored_as_it_is!(f32);
+stored_as_it_is!(f64);
+
+impl Element for Paired {
+    type Stored = f32;
+
+    fn of_stored(numbers: &[f32]) -> &[Self] {
+        Self::of_slice(numbers)
+    }
+
+    fn into_stored(numbers: Vec<Self>) -> Vec<f32> {
+        Self::into_singles(numbers)
+    }
+}
+
+/// What matrix products inside of operations on the processor are made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Products {
+    /// Numbers of the tensors' own precision.
+    #[default]
+    Own,
+    /// Of tensors in `f32`: pairs of factors that are rounded to bf16, summed in `f32`, where the processor multiplies them
+    /// ([`headroom_products::multiplies_pairs`]); elsewhere as they are.
+    Pairs,
+}
 
 /// Whether the fused operations can take this tensor; otherwise it goes through `composed`.
 pub fn is_fused(tensor: &Tensor) -> bool {
@@ -70,7 +118,7 @@ impl<'a> Reading<'a> {
     /// All elements of the storage, and how the tensor lies in it.
     fn storage<T: Element>(&self) -> Result<(&[T], &Layout)> {
         match &*self.storage {
-            Storage::Cpu(storage) => Ok((T::cpu_storage_as_slice(storage)?, self.layout)),
+            Storage::Cpu(storage) => Ok((T::of_stored(T::Stored::cpu_storage_as_slice(storage)?), self.layout)),
             _ => bail!("A fused operation was given a tensor that is not on the CPU."),
         }
     }
@@ -97,7 +145,7 @@ impl<'a> Reading<'a> {
 
 /// A tensor on the CPU that takes over the values.
 pub fn tensor<T: Element>(values: Vec<T>, shape: impl Into<Shape>) -> Result<Tensor> {
-    Tensor::from_vec(values, shape.into(), &Device::Cpu)
+    Tensor::from_vec(T::into_stored(values), shape.into(), &Device::Cpu)
 }
 
 /// Calls a generic expression with `$t` standing for the element type of `$dtype`.
@@ -117,4 +165,17 @@ macro_rules! by_dtype {
     };
 }
 
-pub(super) use by_dtype;
+/// The same for operations whose products may be of pairs.
+macro_rules! by_numbers {
+    ($dtype:expr, $products:expr, $t:ident => $body:expr) => {
+        match ($dtype, $products) {
+            (candle_core::DType::F32, $crate::ops::element::Products::Pairs) => {
+                type $t = $crate::ops::kernels::Paired;
+                $body
+            }
+            (dtype, _) => $crate::ops::element::by_dtype!(dtype, $t => $body),
+        }
+    };
+}
+
+pub(super) use {by_dtype, by_numbers};

@@ -8,6 +8,7 @@ use candle_core::backprop::GradStore;
 use candle_core::{DType, Device, Result, Shape, Tensor, TensorId, bail};
 
 use super::element::{Element, Reading, by_dtype, is_fused};
+use super::kernels::Paired;
 use super::profile::{Work, span};
 use super::threaded::{Pooled, Slot};
 use super::{Parameter, gpu, threaded};
@@ -61,19 +62,29 @@ pub(super) enum Values {
 
 /// A number whose gradients lie where the threaded layer can write them.
 pub(super) trait Gradient: Element + Pooled {
-    /// The vector of a gradient of this type.
-    fn vector(values: &mut Values) -> Option<&mut Vec<Self>>;
+    /// The numbers of a gradient of this type, of which there are to be so many.
+    fn numbers(values: &mut Values, count: usize) -> Option<&mut [Self]>;
 }
 
 impl Gradient for f32 {
-    fn vector(values: &mut Values) -> Option<&mut Vec<Self>> {
-        if let Values::Single(values) = values { Some(values) } else { None }
+    fn numbers(values: &mut Values, count: usize) -> Option<&mut [Self]> {
+        let Values::Single(values) = values else { return None };
+        values.resize(count, 0.0);
+        Some(values)
     }
 }
 
 impl Gradient for f64 {
-    fn vector(values: &mut Values) -> Option<&mut Vec<Self>> {
-        if let Values::Double(values) = values { Some(values) } else { None }
+    fn numbers(values: &mut Values, count: usize) -> Option<&mut [Self]> {
+        let Values::Double(values) = values else { return None };
+        values.resize(count, 0.0);
+        Some(values)
+    }
+}
+
+impl Gradient for Paired {
+    fn numbers(values: &mut Values, count: usize) -> Option<&mut [Self]> {
+        f32::numbers(values, count).map(Self::of_slice_mut)
     }
 }
 
@@ -87,9 +98,7 @@ impl GradientGuard<'_> {
     /// Where to write; nothing if the gradient is of another type.
     pub fn slot<T: Gradient>(&mut self) -> Option<Slot<'_, T>> {
         let Cell { values, filled } = &mut *self.cell;
-        let data = T::vector(values)?;
-        data.resize(self.length, T::ZERO);
-        Some(Slot { data, filled })
+        Some(Slot { data: T::numbers(values, self.length)?, filled })
     }
 }
 

@@ -65,11 +65,13 @@ pub use decoding::{
     StepStackParts, Through, WrittenRows,
 };
 pub use dropout::{dropout, residual};
+pub use element::Products;
 pub use embedding::embedding;
 pub use gelu::{Gelu, gelu, gelu_of_linear};
 #[cfg(test)]
 pub(crate) use gpu::emulating;
 pub use gradients::Gradients;
+pub use headroom_products::multiplies_pairs;
 pub use kernels::{Matrix, MatrixMut, Real, add_js_divergences, add_l1_distances, index_of_largest, log_sum_exp};
 pub(crate) use kernels::{part, part_mut};
 pub use layer_norm::layer_norm;

@@ -3,7 +3,8 @@
 use candle_core::{DType, Device, Result, Tensor};
 use rayon::prelude::*;
 
-use super::kernels::{Matrix, MatrixMut, product};
+use super::element::Products;
+use super::kernels::{Matrix, MatrixMut, Paired, Real, product};
 
 /// Side of the matrices that each thread multiplies: three of them fit into its cache.
 const SIDE: usize = 384;
@@ -12,13 +13,20 @@ const PRODUCTS: usize = 200;
 /// Elements that are copied: far more than caches hold.
 const COPIED: usize = 32 << 20;
 
-/// A function that multiplies matrices on every thread of the current pool and gives the floating-point operations.
-pub fn product_rate_probe() -> impl Fn() -> u64 {
+/// A function that multiplies matrices of `f32` on every thread of the current pool and gives the floating-point operations.
+pub fn product_rate_probe(products: Products) -> Box<dyn Fn() -> u64> {
+    match products {
+        Products::Own => Box::new(probe_of::<f32>()),
+        Products::Pairs => Box::new(probe_of::<Paired>()),
+    }
+}
+
+fn probe_of<T: Real>() -> impl Fn() -> u64 {
     let threads = rayon::current_num_threads();
-    let (a, b) = (vec![0.5_f32; SIDE * SIDE], vec![0.25_f32; SIDE * SIDE]);
+    let (a, b) = (vec![T::of(0.5); SIDE * SIDE], vec![T::of(0.25); SIDE * SIDE]);
     move || {
         (0..threads).into_par_iter().with_max_len(1).for_each(|_| {
-            let mut out = vec![0.0_f32; SIDE * SIDE];
+            let mut out = vec![T::ZERO; SIDE * SIDE];
             for _ in 0..PRODUCTS {
                 let (a, b) = (Matrix::row_major(&a, SIDE, SIDE), Matrix::row_major(&b, SIDE, SIDE));
                 product(MatrixMut::new(&mut out, SIDE, SIDE), a, b, true);

@@ -3,7 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use candle_core::{
-    CpuStorage, CudaStorage, CustomOp1, CustomOp2, CustomOp3, Layout, Result, Shape, Storage, Tensor, bail,
+    CpuStorage, CudaStorage, CustomOp1, CustomOp2, CustomOp3, Layout, Result, Shape, Storage, Tensor, WithDType as _,
+    bail,
 };
 
 use super::element::Element;
@@ -14,7 +15,7 @@ pub struct Computed(pub Storage, pub Shape);
 impl Computed {
     /// Numbers on the CPU.
     pub fn values<T: Element>(values: Vec<T>, shape: impl Into<Shape>) -> Self {
-        Self(Storage::Cpu(T::to_cpu_storage_owned(values)), shape.into())
+        Self(Storage::Cpu(T::Stored::to_cpu_storage_owned(T::into_stored(values))), shape.into())
     }
 }
 

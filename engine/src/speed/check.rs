@@ -10,7 +10,7 @@ use crate::{
         Architecture, AttentionConfig, Compatibility, Coverage, DeviceChoice, MapMemoryChoice, PartialCoverage,
         Precision, Restore, Reuse, RunConfig, attention_words, counted,
     },
-    model::{ForwardOptions, Model, ParameterSet, dtype, open_device},
+    model::{Computing, ForwardOptions, Model, ParameterSet, open_device},
     ops::Gradients,
     train::{Stepper, TrainError, dtype_of},
 };
@@ -174,7 +174,7 @@ fn pass(config: &RunConfig, tokens: usize, precision: Precision, device: &Device
     let plan = ModelPlan::resolve(config, VOCABULARY).map_err(TrainError::Config)?;
     let parameters = weights(&plan, precision, device)?;
     let gradients = Gradients::new(&parameters.optimiser_parameters())?;
-    let model = Model::trainable_in(&plan, &parameters, dtype(precision), &gradients)?;
+    let model = Model::trainable_in(&plan, &parameters, Computing::of(precision, &parameters), &gradients)?;
     let mut texts = config.clone();
     texts.data.sequence_length = tokens;
     let batch = random_batch(&texts, VOCABULARY, 0);

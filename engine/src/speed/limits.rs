@@ -7,7 +7,7 @@ use super::pool;
 use crate::{
     config::{DeviceChoice, RunConfig},
     model::{dtype, open_device},
-    ops::{copy_rate_probe, device_copy_probe, device_product_probe, product_rate_probe},
+    ops::{Products, copy_rate_probe, device_copy_probe, device_product_probe, product_rate_probe},
     train::TrainError,
 };
 
@@ -26,8 +26,8 @@ pub struct MachineLimits {
 const REPEATS: usize = 5;
 
 /// Measures the limits with the threads of the current pool: about a second.
-fn machine_limits() -> MachineLimits {
-    let (product, copy) = (product_rate_probe(), copy_rate_probe());
+fn machine_limits(products: Products) -> MachineLimits {
+    let (product, copy) = (product_rate_probe(products), copy_rate_probe());
     let Ok(product_flops_per_sec) = best(|| Ok::<_, Infallible>(product()));
     let Ok(copy_bytes_per_sec) = best(|| Ok::<_, Infallible>(copy()));
     MachineLimits { product_flops_per_sec, copy_bytes_per_sec, threads: rayon::current_num_threads() }
@@ -52,7 +52,9 @@ fn device_limits(device: &Device, dtype: DType) -> candle_core::Result<MachineLi
 /// If the device is not there or its memory does not suffice, or the threads cannot be started.
 pub fn limits_of(config: &RunConfig) -> Result<MachineLimits, TrainError> {
     if config.device == DeviceChoice::Cpu {
-        return pool::in_pool(config.threads_used(), machine_limits);
+        let is_paired = config.precision.is_paired_on(config.device);
+        let products = if is_paired { Products::Pairs } else { Products::Own };
+        return pool::in_pool(config.threads_used(), || machine_limits(products));
     }
     Ok(device_limits(&open_device(config.device)?, dtype(config.precision))?)
 }
@@ -81,7 +83,7 @@ mod tests {
 
     #[test]
     fn limits_are_rates() {
-        let limits = machine_limits();
+        let limits = machine_limits(Products::Own);
         assert!(limits.product_flops_per_sec > 1e8, "{limits:?}");
         assert!(limits.copy_bytes_per_sec > 1e8, "{limits:?}");
         assert_eq!(limits.threads, rayon::current_num_threads());

@@ -35,7 +35,7 @@ pub enum TrainError {
     },
     /// The device refused memory in the middle of a run.
     #[error(
-        "The device ran out of memory: this run needs about {} by estimate. Lower the batch size (and raise accumulation), the sequence length, the width or the number of layers, or choose a 16-bit precision.",
+        "The device ran out of memory: this run needs about {} by estimate. Lower the batch size (and raise accumulation), the sequence length, the width or the number of layers, or, on a GPU, choose a 16-bit precision.",
         memory::words(*.needed)
     )]
     OutOfMemory {

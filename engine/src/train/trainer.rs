@@ -334,6 +334,11 @@ impl Trainer {
         &self.goal
     }
 
+    /// Where it computes.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
     /// The text.
     pub fn corpus(&self) -> &Corpus {
         &self.corpus

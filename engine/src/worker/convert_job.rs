@@ -214,7 +214,7 @@ impl Text {
             return Err(JobError::refusal(NO_TEXT));
         }
         let read = || {
-            let subject = Subject::load(context, &job.target, job.data.as_deref())?;
+            let subject = Subject::load_on_processor(&context.store, &job.target, job.data.as_deref())?;
             subject.require_analysable()?;
             let tokens = job.tokens.unwrap_or_else(|| subject.tokens());
             subject.require_positions(tokens)?;
@@ -252,7 +252,7 @@ impl Text {
             tokens: self.tokens,
             bases: &[],
             free: memory::free_bytes().map(|free| free - free / 8),
-            tell: &|_| {},
+            tell: &|_, _| {},
             should_stop: &|| control.should_stop(),
         };
         let found = analyse(&self.subject.model, held_out.spread(job.examples, self.at_once), &wanted);

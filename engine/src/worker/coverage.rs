@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use candle_core::Device;
-
 use super::{
     Approximation, Event, Which, checkpoints, job_context::JobContext, job_control::JobControl, job_error::JobError,
 };
@@ -59,8 +57,7 @@ fn pairs_of(
     control: &JobControl,
 ) -> Result<Chosen, String> {
     let goal = trainer.goal();
-    let device = Device::Cpu;
-    let loaded = load_model_dir(path, dtype_of(config.precision), &device).map_err(words)?;
+    let loaded = load_model_dir(path, dtype_of(config.precision), trainer.device()).map_err(words)?;
     if !loaded.plan.stack.coverage.is_full() {
         return Err("It leaves out pairs itself; name a run with attention.coverage.kind = \"full\".".to_owned());
     }

@@ -17,7 +17,7 @@ pub(super) fn evaluate_job(context: &JobContext, job: EvaluateJob, control: &Job
 }
 
 fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named: &str) -> Result<Event, JobError> {
-    let mut subject = Subject::load(context, &job.target, job.data.as_deref()).map_err(JobError::refusal)?;
+    let mut subject = Subject::load(context, &job.target, job.data.as_deref(), None).map_err(JobError::refusal)?;
     subject.require_predictions().map_err(JobError::refusal)?;
     let length = job.tokens.unwrap_or_else(|| subject.tokens());
     subject.require_positions(length).map_err(JobError::refusal)?;

@@ -51,7 +51,7 @@ pub use checkpoints::choose_checkpoint;
 pub use command::{Approximation, Command, GenerateSource, MapText, Rebuild, RunEdit, Subspace, Target, Which};
 #[cfg(unix)]
 pub use control::{ControlClient, ControlError, remove_stale_sockets};
-pub use device::{DeviceInfo, cores, devices};
+pub use device::{DeviceInfo, cores, devices, free_bytes};
 pub use engine::{Engine, EngineError, EngineOptions};
 pub use event::{Event, PrecisionProof, TokenCost, WrittenText};
 pub use forward::{ForwardSpec, ForwardTimes, forward_times};

@@ -2,12 +2,12 @@ use std::path::PathBuf;
 
 use candle_core::{DType, Device};
 
-use super::{Target, checkpoints, job_context::JobContext};
+use super::{Event, Target, checkpoints, device, job_context::JobContext};
 use crate::{
     analysis::{NOT_YET, examples_at_once},
     attention::OutputPlan,
     checkpoint,
-    config::{DataConfig, PairsSource, RunConfig, Source, Translation, counted, from_toml},
+    config::{DataConfig, DeviceChoice, PairsSource, RunConfig, Source, Translation, counted, from_toml},
     data::{Corpus, DataError, HeldOut, Silent, TextTokenizer},
     model::{Model, ParameterSet},
     objective::Objective,
@@ -53,6 +53,32 @@ fn as_table(data: &DataConfig, trained_on: &Source) -> Option<DataConfig> {
     Some(DataConfig { source: Source::Pairs(source), ..data.clone() })
 }
 
+/// Where a finished model computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Computes {
+    /// On the device that its run was trained on, where that is there; models of folders on the processor.
+    WhereTrained,
+    /// On the processor, whatever trains beside it.
+    OnProcessor,
+}
+
+impl Computes {
+    /// The device, and in words why it is not the one that was wanted.
+    fn device(self, stored: Option<&StoredModel>) -> (Device, Option<String>) {
+        let wanted = match self {
+            Self::WhereTrained => stored.map_or(DeviceChoice::Cpu, |stored| stored.config.device),
+            Self::OnProcessor => DeviceChoice::Cpu,
+        };
+        match device::open(wanted) {
+            Ok(device) => (device, None),
+            Err(why) => {
+                let why = format!("It was trained on {wanted} and is computed on the processor here: {why}");
+                (Device::Cpu, Some(why))
+            }
+        }
+    }
+}
+
 /// A finished model with the text that it is measured on.
 pub(super) struct Subject {
     /// The model in words.
@@ -94,24 +120,40 @@ impl Subject {
         }
     }
 
-    /// Loads a model, and the text that it was evaluated on or other text, or says in words why that cannot be.
-    pub(super) fn load(context: &JobContext, target: &Target, data: Option<&DataConfig>) -> Result<Self, String> {
-        Self::load_from(&context.store, target, data, None)
-    }
-
-    /// The same from a store, with the order of the text changed where `shuffled` says so.
-    pub(super) fn load_from(
-        store: &Store,
+    /// Loads a model where it was trained, and the text that it was evaluated on or other text, with its order changed where
+    /// `shuffled` says so; or says in words why that cannot be.
+    pub(super) fn load(
+        context: &JobContext,
         target: &Target,
         data: Option<&DataConfig>,
         shuffled: Option<bool>,
     ) -> Result<Self, String> {
+        let tell = |message| context.outbox.send(Event::Warning { run: None, message });
+        Self::load_from(&context.store, target, data, shuffled, Computes::WhereTrained, &tell)
+    }
+
+    /// The same from a store on the processor.
+    pub(super) fn load_on_processor(store: &Store, target: &Target, data: Option<&DataConfig>) -> Result<Self, String> {
+        Self::load_from(store, target, data, None, Computes::OnProcessor, &|_| ())
+    }
+
+    fn load_from(
+        store: &Store,
+        target: &Target,
+        data: Option<&DataConfig>,
+        shuffled: Option<bool>,
+        computes: Computes,
+        tell: &dyn Fn(String),
+    ) -> Result<Self, String> {
         let (directory, stored) = open(store, target)?;
+        let (device, elsewhere) = computes.device(stored.as_ref());
+        if let Some(why) = elsewhere {
+            tell(format!("{}: {why}", Self::called(store, target)));
+        }
         let (stored, run, step) = stored.map_or((None, None, None), |StoredModel { name, config, run, step }| {
             (Some((name, config)), Some(run), Some(step))
         });
-        let loaded =
-            checkpoint::load_model_dir(&directory, DType::F32, &Device::Cpu).map_err(|error| error.to_string())?;
+        let loaded = checkpoint::load_model_dir(&directory, DType::F32, &device).map_err(|error| error.to_string())?;
         let translates = loaded.plan.translates();
         if !loaded.plan.is_analysable() && !translates {
             let why = "It reads images, or attends to an encoder and predicts no tokens. Such models can be shown, but not \
@@ -285,5 +327,27 @@ impl Subject {
             ),
             other => other.to_string(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_computes_where_it_was_trained_or_on_the_processor_with_a_word() {
+        let trained_on = |device| StoredModel {
+            name: "run".to_owned(),
+            config: RunConfig { device, ..RunConfig::default() },
+            run: RunId::new(),
+            step: 1,
+        };
+        let gone = trained_on(DeviceChoice::Cuda(999));
+        let (device, why) = Computes::WhereTrained.device(Some(&gone));
+        assert!(device.is_cpu());
+        assert!(why.is_some_and(|why| why.starts_with("It was trained on cuda:999 and is computed on the processor here: ")));
+        assert_eq!(Computes::OnProcessor.device(Some(&gone)).1, None, "nothing else was wanted");
+        assert_eq!(Computes::WhereTrained.device(Some(&trained_on(DeviceChoice::Cpu))).1, None);
+        assert_eq!(Computes::WhereTrained.device(None).1, None);
     }
 }

@@ -219,7 +219,7 @@ fn show(
         (_, text) => {
             // Written text needs no other.
             let data = data.as_deref().filter(|_| !matches!(text, MapText::Written(_)));
-            let subject = Subject::load_from(&context.store, target, data, None)?;
+            let subject = Subject::load_on_processor(&context.store, target, data)?;
             subject.require_analysable()?;
             if data.is_none() && !subject.has_text {
                 return Err("A model directory from elsewhere holds no text. Name one, or write some.".to_owned());

@@ -31,14 +31,15 @@ impl Workload {
             sequence,
             predicted: config.objective().labelled(tokens),
             accumulation: config.train.accumulation,
-            precision: config.precision,
-            in_blocks: config.device == DeviceChoice::Cpu && !config.precision.is_half(),
+            precision: config.precision.kept_on(config.device),
+            in_blocks: config.device == DeviceChoice::Cpu && !config.precision.kept_on(config.device).is_half(),
             map_memory: config.train.map_memory,
         }
     }
 
     /// A forward pass on the CPU with predictions at every position and nothing after it.
     pub fn inference(batch: usize, sequence: usize, precision: Precision) -> Self {
+        let precision = precision.kept_on(DeviceChoice::Cpu);
         Self {
             batch,
             sequence,

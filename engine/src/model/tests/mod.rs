@@ -9,6 +9,7 @@ mod families;
 mod gpu;
 mod gradients;
 mod invariance;
+mod paired;
 mod parameters;
 
 use std::collections::BTreeMap;

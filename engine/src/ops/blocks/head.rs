@@ -1,9 +1,10 @@
 use std::sync::Mutex;
 
-use candle_core::{DType, Result, Tensor, WithDType, bail};
+use candle_core::{DType, Result, Tensor, bail};
 
 use super::open::{Number, has_blocks, taken};
-use crate::ops::element::{Reading, by_dtype, tensor};
+use crate::ops::element::{Products, Reading, by_numbers, tensor};
+use crate::ops::kernels::Real as _;
 use crate::ops::profile::{Work, span};
 use crate::ops::threaded::{HeadGradients, HeadLoss, Slab};
 use crate::ops::tracked::{Backward, Computed, tracked1};
@@ -21,6 +22,8 @@ pub struct HeadParts {
     /// Share e of each label that is spread evenly over the whole vocabulary, 0..1: the loss of a row becomes
     /// `(1 - e) (-log p[label]) + e mean(-log p)`. An evaluation leaves it out.
     pub smoothing: f64,
+    /// What matrix products are made of.
+    pub products: Products,
 }
 
 /// Sums over the rows that have a label.
@@ -45,14 +48,14 @@ pub struct HeadResult {
 pub fn head_loss(hidden: &Tensor, parts: HeadParts, gradients: Option<&Gradients>) -> Result<Tensor> {
     check(hidden, &parts)?;
     let hidden = hidden.contiguous()?;
-    by_dtype!(hidden.dtype(), T => {
+    by_numbers!(hidden.dtype(), parts.products, T => {
         let (vocabulary, width) = parts.table.dims2()?;
         let product = Work::product::<T>(parts.labels.len(), width, vocabulary);
         let work = product.times(if gradients.is_some() { 3 } else { 1 });
         let (sums, found) = span("head and loss", work, || {
             with_head(&parts, Reading::of(&hidden).slice::<T>()?, |head| head.forward(gradients.is_some()))
         })?;
-        let loss = Computed::values(vec![<T as WithDType>::from_f64(sums.mean_loss())], ());
+        let loss = Computed::values(vec![T::of(sums.mean_loss())], ());
         tracked1(&hidden, loss, HeadOp::<T> { parts, gradients: gradients.cloned(), state: Mutex::new(found) })
     })
 }
@@ -64,7 +67,7 @@ pub fn head_loss(hidden: &Tensor, parts: HeadParts, gradients: Option<&Gradients
 pub fn head_evaluation(hidden: &Tensor, parts: &HeadParts) -> Result<HeadResult> {
     check(hidden, parts)?;
     let hidden = hidden.contiguous()?;
-    by_dtype!(hidden.dtype(), T => {
+    by_numbers!(hidden.dtype(), parts.products, T => {
         let values = Reading::of(&hidden);
         // Of labels as they are.
         let evaluated = |head: &HeadLoss<'_, T>| HeadLoss { smoothing: 0.0, ..*head }.forward(false);

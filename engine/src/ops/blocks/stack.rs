@@ -6,7 +6,7 @@ use super::attention::{AttentionParts, AttentionPiece};
 use super::feed_forward::{FeedForwardParts, FeedForwardPiece};
 use super::open::{Locked, Number, Opened, check_norm, has_blocks, norm_tensors, taken};
 use super::projections::HeadMap;
-use crate::ops::element::{Reading, by_dtype, tensor};
+use crate::ops::element::{Products, Reading, by_numbers, tensor};
 use crate::ops::profile::{Work, span};
 use crate::ops::threaded::{
     AttentionState, Buffer, FeedForwardState, KeptMaps, LentGradient, LentGradients, LentMaps, Rows, Slab,
@@ -55,7 +55,8 @@ const CROSS: usize = 1;
 /// Layers one after the other, and a norm after the last where there is one. `memory` is another sequence that layers attend
 /// to, as an encoder's states.
 ///
-/// Gradients of parameters go to `gradients`; without it, nothing is kept for a backward pass. What the backward pass
+/// `products`: what matrix products are made of, forward and backward. Gradients of parameters go to `gradients`; without it,
+/// nothing is kept for a backward pass. What the backward pass
 /// of a layer needs is freed as soon as that is done.
 ///
 /// # Shapes
@@ -69,6 +70,7 @@ pub fn stack(
     layers: Vec<LayerParts>,
     last_norm: Option<Norm>,
     gradients: Option<&Gradients>,
+    products: Products,
     wanted: Wanted,
 ) -> Result<Stacked> {
     let (b, t, d) = x.dims3()?;
@@ -91,7 +93,7 @@ pub fn stack(
     };
     let shapes = [shapes(0, t), shapes(CROSS, attended.unwrap_or(0))];
     let x = x.contiguous()?;
-    by_dtype!(x.dtype(), T => {
+    by_numbers!(x.dtype(), products, T => {
         let op = StackOp {
             layers,
             loans,

@@ -3,7 +3,7 @@
 //! Each kernel is written once, generic over [`Real`], and compiled three times (512-bit, 256-bit and plain vectors,
 //! see [`dispatch`]); the processor is asked at run time. No kernel uses a fused multiply-add and every reduction
 //! keeps its own fixed lanes, so that the three give the same bits. Matrix products are the exception: they come from
-//! the `gemm` crate, which makes its own choice.
+//! the crate `headroom-products`, which makes its own choice.
 
 mod adamw;
 mod cross_entropy;
@@ -18,7 +18,6 @@ mod lanes;
 mod layer_norm;
 mod part;
 mod philox;
-mod product;
 mod real;
 mod softmax;
 #[cfg(test)]
@@ -37,10 +36,10 @@ pub(super) use gather::{add_gathered, gathered_products, scatter_added};
 pub(super) use gelu::{
     gelu_exact, gelu_exact_gradient, gelu_exact_with_slope, gelu_tanh, gelu_tanh_gradient, gelu_tanh_with_slope,
 };
+pub use headroom_products::{Matrix, MatrixMut};
+pub(super) use headroom_products::{Paired, product};
 pub(super) use layer_norm::{layer_norm_gradient_row, layer_norm_row};
 pub use part::{part, part_mut};
 pub(super) use philox::philox4x32;
-pub(super) use product::product;
-pub use product::{Matrix, MatrixMut};
 pub use real::Real;
 pub(super) use softmax::{softmax_gradient_in_place, softmax_gradient_row, softmax_row, softmax_row_again};

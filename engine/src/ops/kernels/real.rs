@@ -5,12 +5,15 @@
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub};
 
+use headroom_products::{Factor, Paired};
+
 /// A floating-point number with the few functions that kernels need.
 ///
 /// The `f32` functions are short polynomials that vectorise, within a few units in the last place; the `f64`
 /// functions are exact to rounding and slow.
 pub trait Real:
-    Copy
+    Factor
+    + Copy
     + Debug
     + Send
     + Sync
@@ -127,6 +130,44 @@ impl Real for f32 {
         let half_tail = 0.5 * p * t * e;
         let cumulative = if self < 0.0 { half_tail } else { 1.0 - half_tail };
         (cumulative, INVERSE_SQRT_2_PI * e)
+    }
+}
+
+/// Everything but matrix products is as of `f32`.
+impl Real for Paired {
+    const ZERO: Self = Self(0.0);
+    const ONE: Self = Self(1.0);
+    const NEG_INFINITY: Self = Self(f32::NEG_INFINITY);
+
+    #[inline(always)]
+    fn of(value: f64) -> Self {
+        Self(value as f32)
+    }
+
+    #[inline(always)]
+    fn as_f64(self) -> f64 {
+        f64::from(self.0)
+    }
+
+    #[inline(always)]
+    fn exponential(self) -> Self {
+        Self(self.0.exponential())
+    }
+
+    #[inline(always)]
+    fn square_root(self) -> Self {
+        Self(self.0.square_root())
+    }
+
+    #[inline(always)]
+    fn times_log2(self) -> Self {
+        Self(self.0.times_log2())
+    }
+
+    #[inline(always)]
+    fn normal(self) -> (Self, Self) {
+        let (cumulative, density) = self.0.normal();
+        (Self(cumulative), Self(density))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
 
-use crate::ops::kernels::Real;
+use crate::ops::kernels::{Paired, Real};
 
 /// Shorter buffers are left to the allocator.
 const SHORTEST: usize = 4096;
@@ -31,11 +31,18 @@ pub trait Pooled: Real {
 }
 
 static SINGLE: Mutex<Pool<f32>> = Mutex::new(Pool::new());
+static PAIRED: Mutex<Pool<Paired>> = Mutex::new(Pool::new());
 static DOUBLE: Mutex<Pool<f64>> = Mutex::new(Pool::new());
 
 impl Pooled for f32 {
     fn pool() -> &'static Mutex<Pool<Self>> {
         &SINGLE
+    }
+}
+
+impl Pooled for Paired {
+    fn pool() -> &'static Mutex<Pool<Self>> {
+        &PAIRED
     }
 }
 
@@ -54,6 +61,7 @@ pub fn release_buffers() {
         pool.most_used_elements = pool.used_elements;
     }
     release::<f32>();
+    release::<Paired>();
     release::<f64>();
 }
 

@@ -2,6 +2,8 @@
 
 use rayon::prelude::*;
 
+use headroom_products::LEAST_SIDE;
+
 use crate::ops::kernels::{Matrix, MatrixMut, Real, part, product};
 
 /// Pieces for each thread. One: every piece packs the other operand anew.
@@ -10,10 +12,8 @@ const PIECES_PER_THREAD: usize = 1;
 const PIECE_WORK: usize = 1 << 21;
 /// The narrowest piece. It must exceed 64: `gemm` takes another way for outputs up to 64 by 64.
 const PIECE_SIDE: usize = 96;
-/// Pieces are multiples of this, which the blocks of `gemm` divide.
-const PIECE_STEP: usize = 48;
-/// The shorter side of an output that is cut: below this `gemm` has ways of its own that depend on the other side.
-const LEAST_SIDE: usize = 8;
+/// Pieces are multiples of this: of tiles of products through panels, and of the blocks of `gemm`.
+const PIECE_STEP: usize = 96;
 
 /// `out = a b`, or `out += a b`, cut along the longer side of the output.
 pub fn parallel_product<T: Real>(out: MatrixMut<'_, T>, a: Matrix<'_, T>, b: Matrix<'_, T>, accumulate: bool) {
@@ -34,8 +34,8 @@ pub fn parallel_product_with_bias<T: Real>(out: MatrixMut<'_, T>, a: Matrix<'_, 
 
 /// The product in one piece for each of some tasks; `prepare` is called with every piece and its first column.
 ///
-/// An element of the output is the same sum in the same order however the output is cut: `gemm` cuts the inner
-/// dimension by its length alone, unless an output is tiny, and pieces never are. Tests hold one thread against
+/// An element of the output is the same sum in the same order however the output is cut: the inner dimension is cut by its
+/// length alone, unless an output is tiny, and pieces never are. Tests hold one thread against
 /// several, bit for bit.
 fn in_pieces<T: Real>(
     out: MatrixMut<'_, T>,

@@ -8,6 +8,7 @@ use super::super::{
     field::Words,
     form::{Form, note_ui},
 };
+use crate::format::with_capital;
 
 const NAME: Words = Words::new("name", "Name", "Name of the run. It need not be unique.");
 const SEED: Words = Words::new(
@@ -63,4 +64,9 @@ pub fn run_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig, devices:
         (precision, label)
     });
     form.choice(ui, PRECISION, &mut config.precision, &precisions);
+    if config.precision.is_paired_on(config.device)
+        && let Some(note) = devices.iter().find(|device| device.id == "cpu").and_then(|device| device.note.as_deref())
+    {
+        note_ui(ui, &format!("{}.", with_capital(note)));
+    }
 }

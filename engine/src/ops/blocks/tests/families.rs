@@ -240,6 +240,7 @@ impl FamilyCase {
             layers.collect::<Result<_>>()?,
             None,
             gradients,
+            Products::Own,
             Wanted { maps: self.memory == MapMemory::Keep, hidden: false },
         )
     }

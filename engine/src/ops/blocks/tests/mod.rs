@@ -10,7 +10,7 @@ use self::plain::Plain;
 use super::*;
 use crate::ops::testing::{assert_close, numbers, values, variable};
 use crate::ops::{
-    Affine, DropoutStream, Gelu, Gradients, IGNORED_LABEL, MaskSpec, Norm, NormAt, Orientation, Parameter,
+    Affine, DropoutStream, Gelu, Gradients, IGNORED_LABEL, MaskSpec, Norm, NormAt, Orientation, Parameter, Products,
     attention_mix, attention_scores, cross_entropy, dropout, gelu, linear_transposed, masked_softmax, merge_heads,
     split_heads,
 };
@@ -121,7 +121,7 @@ impl Case {
         };
         // Twice the same layer: its gradients add up.
         let last = (self.at == NormAt::First).then(|| norm_of(parameters, "last"));
-        stack(&get("x"), None, vec![layer.clone(), layer], last, gradients, wanted)
+        stack(&get("x"), None, vec![layer.clone(), layer], last, gradients, Products::Own, wanted)
     }
 
     /// The stream and the maps of both layers.
@@ -346,7 +346,13 @@ fn check_head(rows: usize, width: usize, vocabulary: usize, has_bias: bool, dtyp
     };
     let (loss, ours) = {
         let gradients = Gradients::new(&parameters).unwrap();
-        let parts = HeadParts { table: table.clone(), bias: bias.cloned(), labels: labels.clone(), smoothing: 0.0 };
+        let parts = HeadParts {
+            table: table.clone(),
+            bias: bias.cloned(),
+            labels: labels.clone(),
+            smoothing: 0.0,
+            products: Products::Own,
+        };
         let loss = head_loss(hidden, parts.clone(), Some(&gradients)).unwrap();
         gradients.absorb((&loss * 3.0).unwrap().backward().unwrap()).unwrap();
         let found = head_evaluation(hidden, &parts).unwrap();
@@ -374,6 +380,7 @@ fn a_head_of_several_chunks_and_of_none_that_counts() {
         bias: None,
         labels: vec![IGNORED_LABEL; 2],
         smoothing: 0.0,
+        products: Products::Own,
     };
     assert_eq!(values(&head_loss(&hidden, parts.clone(), None).unwrap()), [0.0]);
     assert_eq!(head_evaluation(&hidden, &parts).unwrap(), HeadResult::default());

@@ -1,18 +1,16 @@
-//! Matrix products over strided views: the one door to the `gemm` crate.
-#![expect(unsafe_code, reason = "gemm takes pointers; the views here hold what makes its calls sound")]
+//! Matrices over slices: any strides to read, rows to write.
+#![expect(unsafe_code, reason = "blocks of columns of one slice cannot be slices")]
 
 use std::marker::PhantomData;
-
-use super::Real;
 
 /// A matrix to read: any two strides over a slice.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a, T> {
-    data: &'a [T],
-    rows: usize,
-    columns: usize,
-    row_stride: usize,
-    column_stride: usize,
+    pub(crate) data: &'a [T],
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) row_stride: usize,
+    pub(crate) column_stride: usize,
 }
 
 impl<'a, T> Matrix<'a, T> {
@@ -45,6 +43,11 @@ impl<'a, T> Matrix<'a, T> {
         }
     }
 
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
     /// The number of columns.
     pub fn columns(&self) -> usize {
         self.columns
@@ -67,10 +70,10 @@ impl<'a, T> Matrix<'a, T> {
 /// A row-major matrix to write, or a block of columns or rows of one.
 #[derive(Debug)]
 pub struct MatrixMut<'a, T> {
-    data: *mut T,
-    rows: usize,
-    columns: usize,
-    row_stride: usize,
+    pub(crate) data: *mut T,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) row_stride: usize,
     owner: PhantomData<&'a mut [T]>,
 }
 
@@ -92,6 +95,14 @@ impl<T: Copy> MatrixMut<'_, T> {
                 std::ptr::copy_nonoverlapping(row.as_ptr(), self.data.add(index * self.row_stride), self.columns);
             }
         }
+    }
+}
+
+impl<'a> MatrixMut<'a, crate::Paired> {
+    /// The same elements as what they are made of.
+    pub(crate) fn cast(self) -> MatrixMut<'a, f32> {
+        let Self { data, rows, columns, row_stride, owner: _ } = self;
+        MatrixMut { data: data.cast(), rows, columns, row_stride, owner: PhantomData }
     }
 }
 
@@ -154,101 +165,9 @@ impl<'a, T> MatrixMut<'a, T> {
     }
 }
 
-/// `out = a b`, or `out += a b` where `accumulate` is set, on the calling thread.
-///
-/// # Panics
-/// If the shapes do not fit.
-pub fn product<T: Real>(out: MatrixMut<'_, T>, a: Matrix<'_, T>, b: Matrix<'_, T>, accumulate: bool) {
-    assert!(
-        out.rows == a.rows && out.columns == b.columns && a.columns == b.rows,
-        "a {} x {} matrix times a {} x {} matrix does not give {} x {}",
-        a.rows,
-        a.columns,
-        b.rows,
-        b.columns,
-        out.rows,
-        out.columns
-    );
-    // SAFETY: `Matrix::new` and `MatrixMut::new` checked that every element of the views lies in its slice, blocks
-    // only shrink them, and the shapes fit as asserted above. The output is not shared: `MatrixMut` is exclusive.
-    // `Real` is implemented for `f32` and `f64` only, which `gemm` knows.
-    unsafe {
-        gemm::gemm(
-            out.rows,
-            out.columns,
-            a.columns,
-            out.data,
-            1,
-            out.row_stride as isize,
-            accumulate,
-            a.data.as_ptr(),
-            a.column_stride as isize,
-            a.row_stride as isize,
-            b.data.as_ptr(),
-            b.column_stride as isize,
-            b.row_stride as isize,
-            T::ONE,
-            T::ONE,
-            false,
-            false,
-            false,
-            gemm::Parallelism::None,
-        );
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn numbers(count: usize) -> Vec<f64> {
-        (0..count).map(|i| ((i * 7919) % 101) as f64 - 50.0).collect()
-    }
-
-    fn naive(a: Matrix<'_, f64>, b: Matrix<'_, f64>) -> Vec<f64> {
-        let mut out = Vec::new();
-        for i in 0..a.rows {
-            for j in 0..b.columns {
-                out.push(
-                    (0..a.columns)
-                        .map(|k| {
-                            a.data[i * a.row_stride + k * a.column_stride]
-                                * b.data[k * b.row_stride + j * b.column_stride]
-                        })
-                        .sum(),
-                );
-            }
-        }
-        out
-    }
-
-    #[test]
-    fn strides_transposes_and_blocks_are_respected() {
-        let (x, y) = (numbers(200), numbers(300));
-        // Whole numbers: every order of additions gives the same sum.
-        let a = Matrix::new(&x, 7, 5, 20, 3);
-        let b = Matrix::new(&y, 9, 5, 30, 2).transposed();
-        let mut out = vec![1.0; 63];
-        product(MatrixMut::new(&mut out, 7, 9), a, b, false);
-        assert_eq!(out, naive(a, b));
-        product(MatrixMut::new(&mut out, 7, 9), a, b, true);
-        assert_eq!(out, naive(a, b).iter().map(|v| 2.0 * v).collect::<Vec<_>>());
-
-        let mut parts = vec![0.0; 63];
-        let (left, right) = MatrixMut::new(&mut parts, 7, 9).split_columns(4);
-        product(left, a, b.column_block(0, 4), false);
-        let (top, bottom) = right.split_rows(3);
-        product(top, a.row_block(0, 3), b.column_block(4, 5), false);
-        product(bottom, a.row_block(3, 4), b.column_block(4, 5), false);
-        assert_eq!(parts, naive(a, b));
-    }
-
-    #[test]
-    fn nothing_to_sum_gives_zeros() {
-        let mut out = vec![3.0_f32; 6];
-        product(MatrixMut::new(&mut out, 2, 3), Matrix::row_major(&[], 2, 0), Matrix::row_major(&[], 0, 3), false);
-        assert_eq!(out, [0.0; 6]);
-    }
 
     #[test]
     #[should_panic(expected = "needs more than")]

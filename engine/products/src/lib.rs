@@ -1,0 +1,28 @@
+//! Matrix products over strided views, on the calling thread.
+//!
+//! Three kinds of numbers are multiplied: `f32`, `f64`, and [`Paired`], whose factors are rounded to bf16 and multiplied in
+//! pairs, summed in `f32`. On processors with 512-bit vectors pairs, and `f32` where the left factor lies turned, go through
+//! panels of our own; all else, and products with a side of a few rows, through the `gemm` crate.
+//!
+//! Every element of a product is one sum in one order that depends on the inner dimension alone, unless a side is shorter than
+//! [`LEAST_SIDE`]: whoever cuts an output into pieces that are not gets the same bits.
+
+mod elsewhere;
+mod factor;
+mod instructions;
+mod paired;
+#[cfg(target_arch = "x86_64")]
+mod panels;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod rates;
+#[cfg(test)]
+mod tests;
+mod views;
+
+pub use factor::{Factor, product};
+pub use instructions::multiplies_pairs;
+pub use paired::Paired;
+pub use views::{Matrix, MatrixMut};
+
+/// Outputs with a shorter side go another way, which may depend on the other side.
+pub const LEAST_SIDE: usize = 8;

@@ -1,0 +1,88 @@
+//! Products through panels, for processors with 512-bit vectors.
+//!
+//! Both factors are cut along the inner dimension and copied into panels: of the left one [`ROWS`] rows, of the right one
+//! [`COLUMNS`] columns, a 32-bit word for each place along the inner dimension. A word is one `f32`, or a pair of bf16 that stand
+//! next to each other along the inner dimension. A tile of the output, [`ROWS`] by [`COLUMNS`], stays in registers while two
+//! panels pass by. A panel of rows stays in the first cache while all panels of columns of a block pass by it, from the second
+//! cache or the third; what the next block of rows is copied of is fetched meanwhile.
+
+mod ahead;
+mod pack;
+mod room;
+mod tile;
+mod word;
+
+use crate::{Matrix, MatrixMut};
+use pack::Side;
+use room::with_room;
+use tile::Tile;
+use word::{Pair, Single, Word};
+
+/// Rows of a tile: with two vectors of columns, 24 sums stand in registers, beside two of columns and one of a row.
+const ROWS: usize = 12;
+/// Columns of a tile.
+const COLUMNS: usize = 2 * LANES;
+/// Words of a vector.
+const LANES: usize = 16;
+/// The most words of a panel: a panel of rows takes a third of the first cache.
+const DEPTH: usize = 256;
+/// Words from one row of a panel to the next, where they lie along it: rows begin at different places of the caches.
+const ROW_ROOM: usize = DEPTH + LANES;
+/// Words of a panel of rows.
+const PANEL_OF_ROWS: usize = ROWS * ROW_ROOM;
+/// Rows of a block: as many as are read in whole lines where they lie beside each other.
+const BLOCK_ROWS: usize = 96;
+/// The most columns of a block, whose panels lie in the second cache and the third.
+const BLOCK_COLUMNS: usize = 1_024;
+
+/// `out = a b`, or `out += a b`. The shapes fit, nothing is empty, and the processor has 512-bit vectors.
+pub fn singles(out: MatrixMut<'_, f32>, a: Matrix<'_, f32>, b: Matrix<'_, f32>, accumulate: bool) {
+    blocked::<Single>(out, a, b, accumulate);
+}
+
+/// The same of factors that are rounded to bf16; the processor multiplies pairs of them.
+pub fn pairs(out: MatrixMut<'_, f32>, a: Matrix<'_, f32>, b: Matrix<'_, f32>, accumulate: bool) {
+    blocked::<Pair>(out, a, b, accumulate);
+}
+
+/// Equal parts of a length, each at most `most` and a multiple of `step`: the first of them. What is left over is the last.
+fn even(length: usize, most: usize, step: usize) -> usize {
+    length.div_ceil(length.div_ceil(most)).next_multiple_of(step)
+}
+
+fn blocked<W: Word>(mut out: MatrixMut<'_, f32>, a: Matrix<'_, f32>, b: Matrix<'_, f32>, accumulate: bool) {
+    let (rows, columns, inner) = (a.rows, b.columns, a.columns);
+    let depth = even(inner.div_ceil(W::PLACES), DEPTH, 1);
+    let block_columns = even(columns, BLOCK_COLUMNS, COLUMNS);
+    let block_rows = rows.next_multiple_of(ROWS).min(BLOCK_ROWS);
+    with_room([block_rows / ROWS * PANEL_OF_ROWS, block_columns * depth], |[of_rows, of_columns]| {
+        for place in (0..inner).step_by(depth * W::PLACES) {
+            let places = (inner - place).min(depth * W::PLACES);
+            let words = places.div_ceil(W::PLACES);
+            let adds = accumulate || place > 0;
+            let (left, right) = (a.column_block(place, places), b.row_block(place, places));
+            for first_column in (0..columns).step_by(block_columns) {
+                let beside = (columns - first_column).min(block_columns);
+                W::pack_columns(of_columns, Side::columns(right.column_block(first_column, beside)));
+                for first_row in (0..rows).step_by(block_rows) {
+                    let below = (rows - first_row).min(block_rows);
+                    let lying = W::pack_rows(of_rows, Side::rows(left.row_block(first_row, below)));
+                    let next = first_row + below;
+                    let next = left.row_block(next, (rows - next).min(block_rows));
+                    let tiles = below.div_ceil(ROWS) * beside.div_ceil(COLUMNS);
+                    let mut ahead = Side::rows(next).ahead(tiles);
+                    for (row, rows_panel) in (0..below).step_by(ROWS).zip(of_rows.chunks(PANEL_OF_ROWS)) {
+                        let strip = out.lend_rows(first_row + row, (below - row).min(ROWS));
+                        let mut strip = strip.split_columns(first_column).1;
+                        for (column, panel) in (0..beside).step_by(COLUMNS).zip(of_columns.chunks(words * COLUMNS)) {
+                            let strip = strip.lend().split_columns(column).1;
+                            let out = strip.split_columns((beside - column).min(COLUMNS)).0;
+                            let ahead = ahead.next(panel.as_ptr());
+                            W::tile(Tile { out, rows: rows_panel, lying, columns: panel, words, ahead, adds });
+                        }
+                    }
+                }
+            }
+        }
+    });
+}
