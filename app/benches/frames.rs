@@ -118,7 +118,7 @@ fn workspace_frame(
             let (Some(of_chart), Some(state)) = (series.get(place), states.get_mut(place)) else { return };
             let lines = lines(of_chart, &names);
             let chart = Chart::new("chart", "Loss", &lines).x(XAxis::Step).smoothing(0.6).without_title();
-            let _ = chart.height(height).show(ui, state, shared);
+            let _ = chart.among(CHARTS).height(height).show(ui, state, shared);
         };
         let _ = grid.show(ui, &tiles, draw, |_, _| ());
     });

@@ -34,7 +34,7 @@ pub const HELP: &[(&str, &[(&str, &str)])] = &[
     (
         "Everywhere",
         &[
-            ("Ctrl+K", "Palette: every action, preset and run by name"),
+            ("Ctrl+K", "Palette: panels, presets, runs and actions by name"),
             ("?", "This help"),
             ("Esc", "Close, or go back"),
             ("1 to 9, 0", "Open a panel"),

@@ -152,6 +152,7 @@ impl Delta {
 
     /// Of measured values, by the rule of this file; none where one side has none or a mean is not finite.
     pub fn measured(own: &[Reading], baseline: &[Reading], direction: Direction) -> Option<Self> {
+        let (own, baseline) = (&once(own)[..], &once(baseline)[..]);
         let pairs: Vec<(f64, f64)> = own
             .iter()
             .filter_map(|own| Some((own.value, baseline.iter().find(|base| base.seed == own.seed)?.value)))
@@ -218,6 +219,18 @@ impl Delta {
     }
 }
 
+/// Each of them once: a run that was repeated with its seed gives the same value, and tells nothing more of the noise.
+fn once(readings: &[Reading]) -> Vec<Reading> {
+    let mut known: Vec<Reading> = Vec::with_capacity(readings.len());
+    for reading in readings {
+        let is_same = |other: &Reading| other.seed == reading.seed && other.value.to_bits() == reading.value.to_bits();
+        if !known.iter().any(is_same) {
+            known.push(*reading);
+        }
+    }
+    known
+}
+
 /// Half the 95 % interval of a difference of means without pairs, and what it rests on.
 fn unpaired(own: &[Reading], baseline: &[Reading], one: &Summary, other: &Summary) -> (Option<f64>, Basis) {
     match (one.n, other.n) {
@@ -273,6 +286,9 @@ mod tests {
         assert!((delta.absolute + 0.103_333).abs() < 1e-5, "{delta:?}");
         assert!((delta.half_width.unwrap() - 4.302_65 * 0.015_275 / 3.0_f64.sqrt()).abs() < 1e-4, "{delta:?}");
         assert!((delta.relative.unwrap() + 0.103_333 / 3.0).abs() < 1e-5);
+        let repeated = [paired[0], paired[1], paired[1], paired[2], paired[2]];
+        let again = [base[0], base[0], base[1], base[2]];
+        assert_eq!(Delta::measured(&repeated, &again, Direction::Lower), Some(delta), "repeats tell nothing new");
         let others = paired.map(|own| Reading { seed: own.seed + 10, ..own });
         let delta = Delta::measured(&others, &base, Direction::Lower).unwrap();
         assert_eq!((delta.basis, delta.verdict), (Basis::Groups(3, 3), Verdict::Unclear));

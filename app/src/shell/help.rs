@@ -184,5 +184,8 @@ fn keys_ui(ui: &mut Ui) {
     }
     ui.add_space(10.0);
     let weak = theme::palette(ui.visuals()).weak;
-    ui.colored_label(weak, "On macOS, use Cmd instead of Ctrl. The palette finds every action by name.");
+    ui.colored_label(
+        weak,
+        "On macOS, use Cmd instead of Ctrl. The palette finds panels, presets, runs and actions by name.",
+    );
 }

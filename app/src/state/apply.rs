@@ -165,6 +165,8 @@ impl State {
                     format::bytes(bytes)
                 );
                 self.refresh_record(&run);
+                self.maps.checkpointed(&run, best);
+                self.models.checkpointed(&run, best);
                 self.messages.push(Level::Info, text, "", Some(run));
             }
             Event::Paused { run, step } => {

@@ -4,7 +4,8 @@ use headroom_engine::{
     analysis::MapThumbnails,
     attention::HeadAt,
     config::DataConfig,
-    worker::{Command, Event, MapText, Rebuild, Request, Target, Ticket},
+    store::RunId,
+    worker::{Command, Event, MapText, Rebuild, Request, Target, Ticket, Which},
 };
 
 use super::{SubjectId, rebuilt::ShownRebuilt, request_cache::RequestCache};
@@ -110,6 +111,16 @@ impl MapsState {
         self.views.retain(|view| view.of != *of);
     }
 
+    /// A run has another checkpoint, its best one or not: what was shown of its newest, or of its best, is another model's now.
+    pub(super) fn checkpointed(&mut self, run: &RunId, is_best: bool) {
+        self.views.retain(|view| match &view.of.target {
+            Target::Run { run: of, which } => {
+                of != run || matches!(which, Which::Step(_)) || (*which == Which::Best && !is_best)
+            }
+            Target::Directory(_) => true,
+        });
+    }
+
     fn view(&mut self, of: &MapsOf) -> &mut View {
         let view = if let Some(place) = self.views.iter().position(|view| view.of == *of) {
             self.views.remove(place)
@@ -185,8 +196,6 @@ fn shown(target: String, step: Option<u64>, tokens: Vec<String>, small: &MapThum
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::worker::Which;
-
     use super::*;
 
     fn of(example: usize) -> MapsOf {
@@ -216,6 +225,30 @@ mod tests {
         let thumbnails = Box::new(MapThumbnails { layers: 1, heads: 2, side: 2, values: vec![0.5; 8] });
         let tokens = ["a", "b"].map(str::to_owned).to_vec();
         state.apply(Event::Maps { view, target: "a run".to_owned(), step: Some(3), tokens, thumbnails });
+    }
+
+    #[test]
+    fn another_best_or_newest_checkpoint_is_looked_at_anew() {
+        let run: RunId = "000000000a".parse().unwrap();
+        let mut state = MapsState::default();
+        let known = |state: &mut MapsState, which| {
+            let target = Target::Run { run: run.clone(), which };
+            let known = state.maps(&MapsOf { target, ..of(0) }).is_some();
+            for command in asked(state) {
+                if let Command::LoadMaps { view, .. } = command {
+                    answer(state, view);
+                }
+            }
+            known
+        };
+        let all = [Which::Best, Which::Last, Which::Step(5)];
+        assert_eq!(all.map(|which| known(&mut state, which)), [false; 3]);
+        state.checkpointed(&"000000000b".parse().unwrap(), true);
+        assert_eq!(all.map(|which| known(&mut state, which)), [true; 3]);
+        state.checkpointed(&run, false);
+        assert_eq!(all.map(|which| known(&mut state, which)), [true, false, true]);
+        state.checkpointed(&run, true);
+        assert_eq!(all.map(|which| known(&mut state, which)), [false, false, true]);
     }
 
     #[test]

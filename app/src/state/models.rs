@@ -5,7 +5,8 @@ use headroom_engine::{
     checkpoint::DirectoryFacts,
     config::DataConfig,
     convert::Conversion,
-    worker::{Command, Event, ModelCost, Request, Target, Ticket},
+    store::RunId,
+    worker::{Command, Event, ModelCost, Request, Target, Ticket, Which},
 };
 
 use super::{GenerationPhase as Phase, request_cache::RequestCache};
@@ -124,6 +125,14 @@ impl ModelsState {
     pub fn read_again(&mut self, target: &Target) {
         self.facts.forget(&key(target));
         self.plans.forget(&key(target));
+    }
+
+    /// A run has another checkpoint, its best one or not: its newest model, or its best, is in another folder now.
+    pub(super) fn checkpointed(&mut self, run: &RunId, is_best: bool) {
+        let of_best = is_best.then_some(Which::Best);
+        for which in [Which::Last].into_iter().chain(of_best) {
+            self.read_again(&Target::Run { run: run.clone(), which });
+        }
     }
 
     /// Lets the panel show the model of this folder, or the one that this file belongs to. Its files are read anew.
@@ -345,5 +354,27 @@ mod tests {
         state.models.read_again(&target);
         assert!(state.models.facts(&target).unwrap().is_none());
         assert_eq!(state.take_requests().len(), 1);
+    }
+
+    #[test]
+    fn the_best_and_the_newest_model_of_a_run_are_read_again_after_a_checkpoint() {
+        let run: RunId = "000000000a".parse().unwrap();
+        let mut state = ModelsState::default();
+        let all = [Which::Best, Which::Last, Which::Step(5)].map(|which| Target::Run { run: run.clone(), which });
+        let plan = ModelPlan::resolve(&headroom_engine::config::RunConfig::default(), 9).unwrap();
+        let mut asked = |is_best: Option<bool>| {
+            if let Some(is_best) = is_best {
+                state.checkpointed(&run, is_best);
+            }
+            for target in &all {
+                let _ = state.plan(target);
+            }
+            let requests = state.plans.take_requests();
+            for target in &all {
+                state.plans.answer(key(target), plan.clone());
+            }
+            requests.len()
+        };
+        assert_eq!([None, None, Some(false), Some(true)].map(|best| asked(best)), [3, 0, 1, 2]);
     }
 }

@@ -321,6 +321,7 @@ pub(super) fn parse_integer(text: &str) -> Result<u64, String> {
     match clean.parse::<f64>() {
         Ok(number) if number.fract() == 0.0 && (0.0..1e15).contains(&number) => Ok(number as u64),
         Ok(number) if number < 0.0 => Err(format!("{} is negative. Enter zero or more.", quoted(text))),
+        Ok(number) if number >= 1e15 => Err(format!("{} is too large.", quoted(text))),
         Ok(_) => Err(format!("{} is no whole number.", quoted(text))),
         Err(_) => Err(format!("{} is no number. Enter a whole number such as 64.", quoted(text))),
     }
@@ -360,7 +361,7 @@ mod tests {
             assert_eq!(parse_integer(text), Ok(expected));
         }
         for (text, reason) in
-            [("", "Enter"), ("-3", "negative"), ("2.5", "whole"), ("abc", "no number"), ("1e30", "whole")]
+            [("", "Enter"), ("-3", "negative"), ("2.5", "whole"), ("abc", "no number"), ("1e30", "large")]
         {
             assert!(parse_integer(text).unwrap_err().contains(reason), "{text}");
         }

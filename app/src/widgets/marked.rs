@@ -14,6 +14,17 @@ pub fn moved_by_arrows(ctx: &Context, at: Option<usize>, count: usize) -> Option
     }
 }
 
+/// Gives a field the keyboard when what it stands in has just been opened: it was not drawn in the frame before.
+pub fn focus_when_opened(ui: &Ui, field: &Response) {
+    let pass = ui.ctx().cumulative_pass_nr();
+    let id = field.id.with("drawn in pass");
+    let before = ui.data(|data| data.get_temp::<u64>(id));
+    ui.data_mut(|data| data.insert_temp(id, pass));
+    if before.is_none_or(|before| before + 1 < pass) {
+        field.request_focus();
+    }
+}
+
 /// Whether Enter was pressed in a search field, which keeps the keyboard: a list may stay open.
 pub fn entered(ui: &Ui, field: &Response) -> bool {
     let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));

@@ -28,7 +28,7 @@ pub use head_map::{
 };
 pub use heat_map::{HeatLine, HeatMap, HeatResponse, HeatState};
 pub use height::HeightHandle;
-pub use marked::{entered, moved_by_arrows};
+pub use marked::{entered, focus_when_opened, moved_by_arrows};
 pub use multiples::{MOST_ACROSS, Multiples, Tile, TileWish};
 pub use name::{brief, elided, name_ui};
 pub use number::{number_ui, slider_ui};

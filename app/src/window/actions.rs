@@ -40,7 +40,7 @@ impl HeadroomWindow {
             Pressed::Export => {
                 let exported = self.with_panel(|panel, cx| panel.export(cx));
                 if !exported {
-                    self.state.messages.push_info("There is nothing to export here. Open Live or Compare.");
+                    self.state.messages.push_info("There is nothing here that is exported with this key. Panels with figures have Export in their toolbars.");
                 }
             }
             Pressed::Rail => self.settings.rail_open = !self.settings.rail_open,

@@ -184,7 +184,7 @@ impl HeadroomWindow {
                 if ui.button("?").on_hover_text("Keys and help").accessible_name("Help: keys").clicked() {
                     chosen = Some(PaletteAction::Press(Pressed::Help));
                 }
-                let palette = ui.button("Actions").on_hover_text("Every action by name (Ctrl+K)");
+                let palette = ui.button("Actions").on_hover_text("Panels, presets, runs and actions by name (Ctrl+K)");
                 if palette.accessible_name("Open the palette").clicked() {
                     chosen = Some(PaletteAction::Press(Pressed::Palette));
                 }

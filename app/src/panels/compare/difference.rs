@@ -45,8 +45,8 @@ pub struct DifferenceMaker {
 }
 
 impl DifferenceMaker {
-    /// Each line less the baseline, and the baseline as the line of zeros; none without one. Where runs of a group have
-    /// a partner of the same seed in the baseline's group, the difference is that of the pair, and the band is the one
+    /// Each line less the baseline, and the baseline as the line of zeros; none without one. Where several runs of a group have
+    /// a partner of the same seed in the baseline's group, differences are those of the pairs, and the band is the one
     /// over pairs: what both owe to the seed falls away.
     pub fn make(
         &mut self,
@@ -130,11 +130,17 @@ fn difference(own: &[Seeded], partners: &[Seeded], view: &View) -> Difference {
         let series = mean.x.iter().map(|&x| (x, 0.0)).collect();
         return Difference { series, edges: None, n: 0, alignment: None };
     }
-    let less = |curve: &Seeded| match partners.iter().find(|partner| partner.seed == curve.seed) {
-        Some(partner) => minus(&curve.series, partner.series.x(), partner.series.y()),
-        None => minus(&curve.series, &mean.x, &means),
+    // By the rule of the table: several pairs, or everything against the mean.
+    let partner = |curve: &Seeded| partners.iter().find(|partner| partner.seed == curve.seed);
+    let is_paired = own.iter().filter(|curve| partner(curve).is_some()).count() > 1;
+    let less = |curve: &Seeded| {
+        if is_paired {
+            partner(curve).map(|partner| minus(&curve.series, partner.series.x(), partner.series.y()))
+        } else {
+            Some(minus(&curve.series, &mean.x, &means))
+        }
     };
-    let mut differences: Vec<Series> = own.iter().map(less).filter(|series| !series.is_empty()).collect();
+    let mut differences: Vec<Series> = own.iter().filter_map(less).filter(|series| !series.is_empty()).collect();
     let n = differences.len();
     match differences.pop() {
         Some(series) if n == 1 => Difference { series, edges: None, n, alignment: None },
@@ -201,6 +207,22 @@ mod tests {
         let again = maker.make(&grouped, METRIC, &view, Some(&baseline), &mut state).unwrap();
         assert_eq!(again.lines[1].series.version(), version, "an idle chart builds nothing");
         assert!(maker.make(&grouped, METRIC, &view, None, &mut state).is_none());
+    }
+
+    #[test]
+    fn one_run_is_against_the_mean_of_several_whatever_its_seed() {
+        let mut state = tests::state();
+        // The seed of one of the three.
+        state.runs[3].seed = 0;
+        let id = state.runs[3].id.clone();
+        state.records.get_mut(&id).unwrap().config["seed"] = 0.into();
+        let configs = tests::configs(&mut state);
+        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs);
+        let baseline = state.runs[0].id.clone();
+        let made = DifferenceMaker::default().make(&grouped, METRIC, &View::default(), Some(&baseline), &mut state);
+        let other = &made.unwrap().lines[1];
+        // 5 and 4 less the means 3 and 2, as in the table.
+        assert_eq!(other.series.points().collect::<Vec<_>>(), [(50.0, 2.0), (100.0, 2.0)]);
     }
 
     #[test]

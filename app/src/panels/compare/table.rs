@@ -77,7 +77,9 @@ impl ComparedTable {
             self.chose_columns |= hidden != self.table.hidden;
             copy_menu_ui(ui, "Copy table", "The table", || text_table(&table, &measures, &words), cx);
             let text = match table.iter().find(|row| row.is_baseline) {
-                Some(row) if row.n > 1 => format!("Δ: against the mean of \"{}\"", row.name),
+                Some(row) if row.n > 1 => {
+                    format!("Δ: against the mean of \"{}\"; over pairs where seeds repeat", row.name)
+                }
                 Some(row) => format!("Δ: against the baseline \"{}\"", row.name),
                 None => "Pin a baseline to see deltas (p)".to_owned(),
             };

@@ -191,7 +191,8 @@ impl Workspace {
                 let made = maker.make(bundles, metric, shown, state);
                 response.stale |= made.stale;
                 let lines: Vec<ChartLine<'_>> = made.lines.iter().map(Line::chart_line).collect();
-                let chart = chart("chart", title, metric, &lines, shown, made.loading > 0).without_title();
+                let chart = chart("chart", title, metric, &lines, shown, made.loading > 0);
+                let chart = chart.without_title().among(tiles.len());
                 let own = self.charts.entry(metric.clone()).or_default();
                 found.push(chart.height(height).highlight(highlight).show(ui, own, shared));
             },

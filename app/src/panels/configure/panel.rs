@@ -134,13 +134,18 @@ impl ConfigurePanel {
             let reset =
                 ui.button("Reset to preset").on_hover_text("Replaces every field by a preset's; Undo brings them back");
             egui::Popup::menu(&reset).accessible_name("Reset to preset").show(|ui| {
-                for preset in presets() {
-                    if ui.button(preset.name).on_hover_text(preset.about()).clicked()
-                        && let Ok(config) = preset.config()
-                    {
-                        cx.act(Action::Configure(Box::new(config), current_folder()));
+                // More presets than a low window has room for.
+                let most = ui.ctx().content_rect().height() - 40.0;
+                ScrollArea::vertical().max_height(most).min_scrolled_height(most).show(ui, |ui| {
+                    for preset in presets() {
+                        if ui.button(preset.name).on_hover_text(preset.about()).clicked()
+                            && let Ok(config) = preset.config()
+                        {
+                            cx.act(Action::Configure(Box::new(config), current_folder()));
+                            ui.close();
+                        }
                     }
-                }
+                });
             });
             let (back, forth) = self.draft.can_step();
             if ui

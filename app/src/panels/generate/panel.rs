@@ -340,8 +340,17 @@ fn metadata(side: &Generation) -> BTreeMap<String, String> {
     ])
 }
 
-/// Two columns, drawn one after the other.
+/// With less width than this, in points, two settings stand below each other.
+const WIDE: f32 = 940.0;
+
+/// Two sides, beside each other where there is room for both.
 fn columns_ui(ui: &mut Ui, mut add: impl FnMut(&mut Ui, usize)) {
+    if ui.available_width() < WIDE {
+        for side in 0..2 {
+            ui.push_id(("side", side), |ui| add(ui, side));
+        }
+        return;
+    }
     ui.columns(2, |columns| {
         for (side, ui) in columns.iter_mut().enumerate() {
             ui.push_id(("side", side), |ui| add(ui, side));

@@ -26,7 +26,7 @@ use crate::{
     plot::{CurveX, DEFAULT_SMOOTHING, XAxis},
     state::CurrentRun,
     theme::{self, Dash, LineStyle},
-    widgets::{ChartOptions, ChartState, HeightHandle, Multiples, SharedX, Tile, swatch_ui},
+    widgets::{ChartOptions, ChartState, HeightHandle, Multiples, SharedX, Tile, swatch_ui, together_ui},
 };
 
 /// Runs whose zoom is kept.
@@ -333,34 +333,15 @@ fn heading_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, cx: &
         state_sign_ui(ui, shown, colour);
         ui.label(RichText::new(word).color(colour).strong());
         if let Some(current) = current {
-            let free = !current.is_stopping;
-            if current.is_paused {
-                let go_on = ui.add_enabled(free, Button::new("Resume")).on_hover_text("Continues the paused run");
-                if go_on.clicked() {
-                    cx.send(Command::Resume);
-                }
-            } else {
-                let ready = free && current.preparing.is_none();
-                let pause = ui.add_enabled(ready, Button::new("Pause")).on_hover_text("Pauses after this step");
-                if pause.clicked() {
-                    cx.send(Command::Pause);
-                }
-            }
-            let stop = ui.add_enabled(free, Button::new("Stop"));
-            let stop = stop.on_hover_text("Stops after this step, with a checkpoint; it can be resumed later");
-            if stop.clicked() {
-                cx.send(Command::Stop);
-            }
-            let ready = free && current.preparing.is_none();
-            let now = ui.add_enabled(ready, Button::new("Checkpoint now"));
-            if now.on_hover_text("Writes a checkpoint after this step").clicked() {
-                cx.send(Command::Checkpoint);
-            }
+            current_ui(ui, current, cx);
         } else if run.is_worth_resuming() {
-            let button = ui.button(RunOperation::Resume.label(run, false)).on_hover_text(RunOperation::Resume.about());
-            if button.clicked() {
-                perform(RunOperation::Resume, &run.id, cx);
-            }
+            // With a name of its own: the keyboard does not pass on to what stands there while it trains.
+            together_ui(ui, "resume", |ui| {
+                let button = ui.button(RunOperation::Resume.label(run, false));
+                if button.on_hover_text(RunOperation::Resume.about()).clicked() {
+                    perform(RunOperation::Resume, &run.id, cx);
+                }
+            });
         } else if run.state == RunState::Queued {
             let button = ui.button(RunOperation::Cancel.label(run, false)).on_hover_text(RunOperation::Cancel.about());
             if button.clicked() {
@@ -368,6 +349,33 @@ fn heading_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, cx: &
             }
         }
     });
+}
+
+/// The buttons that govern the run that trains.
+fn current_ui(ui: &mut Ui, current: &CurrentRun, cx: &mut PanelContext<'_>) {
+    let free = !current.is_stopping;
+    if current.is_paused {
+        let go_on = ui.add_enabled(free, Button::new("Resume")).on_hover_text("Continues the paused run");
+        if go_on.clicked() {
+            cx.send(Command::Resume);
+        }
+    } else {
+        let ready = free && current.preparing.is_none();
+        let pause = ui.add_enabled(ready, Button::new("Pause")).on_hover_text("Pauses after this step");
+        if pause.clicked() {
+            cx.send(Command::Pause);
+        }
+    }
+    let stop = ui.add_enabled(free, Button::new("Stop"));
+    let stop = stop.on_hover_text("Stops after this step, with a checkpoint; it can be resumed later");
+    if stop.clicked() {
+        cx.send(Command::Stop);
+    }
+    let ready = free && current.preparing.is_none();
+    let now = ui.add_enabled(ready, Button::new("Checkpoint now"));
+    if now.on_hover_text("Writes a checkpoint after this step").clicked() {
+        cx.send(Command::Checkpoint);
+    }
 }
 
 /// Chooses another run: those that charts show, then the newest.

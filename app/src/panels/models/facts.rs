@@ -1,6 +1,6 @@
 //! What a model is, and where it came from.
 
-use egui::{CollapsingHeader, Grid, RichText, Ui};
+use egui::{CollapsingHeader, Grid, Label, RichText, Ui};
 use headroom_engine::{
     checkpoint::{DirectoryFacts, Lineage},
     config::counted,
@@ -34,7 +34,8 @@ pub fn facts_ui(ui: &mut Ui, facts: &DirectoryFacts) {
     Grid::new("facts").num_columns(2).spacing([16.0, 4.0]).show(ui, |ui| {
         for (name, value) in rows {
             ui.label(RichText::new(name).color(palette.weak));
-            ui.label(value);
+            // A long path takes no more room than there is.
+            ui.add(Label::new(value).truncate());
             ui.end_row();
         }
     });

@@ -16,7 +16,7 @@ const MOST: usize = 64;
 pub fn heads_ui(ui: &mut Ui, similarity: &Similarity, head: &mut Option<HeadAt>) {
     let palette = theme::palette(ui.visuals());
     let Some(at) = *head else {
-        let words = "Click a head in the groups, or a pair of layers, to list the heads most similar to it.";
+        let words = "Click a head in the groups, or one beside a pair of layers, to list the heads most similar to it.";
         ui.label(RichText::new(words).color(palette.weak));
         return;
     };

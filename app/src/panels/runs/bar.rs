@@ -25,8 +25,8 @@ use crate::{
 
 /// Runs that one stroke shows at most: charts of more lines say nothing.
 const MOST_SHOWN: usize = 200;
-/// Room of the operations on several runs in one line, in points.
-const SEVERAL: f32 = 850.0;
+/// Room of a line with the operations on several runs, in points.
+const SEVERAL: f32 = 970.0;
 
 impl RunsPanel {
     pub(super) fn bar_ui(&mut self, ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {

@@ -90,6 +90,7 @@ pub(super) fn run_menu_ui(
         });
     }
     ui.separator();
+    let aimed = has_aimed(ui);
     for operation in offered(run) {
         if operation == RunOperation::Delete {
             ui.separator();
@@ -117,10 +118,11 @@ pub(super) fn run_menu_ui(
             ui.separator();
         }
         let is_delete = operation == RunOperation::Delete;
-        let ready = (has_record || !operation.needs_record()) && (!is_delete || has_aimed(ui));
+        let ready = (has_record || !operation.needs_record()) && (!is_delete || aimed);
         let button = ui.add_enabled(ready, Button::new(operation.label(run, is_baseline)));
         let why_not = if is_delete { "Move the pointer first" } else { "The run's config is being loaded" };
-        if button.on_hover_text(operation.about()).on_disabled_hover_text(why_not).clicked() {
+        // The second click of a double click on what opened the menu is meant for nothing in it.
+        if button.on_hover_text(operation.about()).on_disabled_hover_text(why_not).clicked() && aimed {
             perform(operation, &run.id, cx);
             ui.close();
         }

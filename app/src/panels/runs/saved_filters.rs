@@ -3,7 +3,7 @@ use egui::{
     containers::menu::{MenuButton, MenuConfig},
 };
 
-use crate::{settings::Settings, theme};
+use crate::{settings::Settings, theme, widgets::focus_when_opened};
 
 /// Draws the menu of kept filters: one is chosen, kept under a name, or removed.
 pub(super) fn saved_filters_ui(ui: &mut Ui, filter: &mut String, name: &mut String, settings: &mut Settings) {
@@ -38,6 +38,9 @@ pub(super) fn saved_filters_ui(ui: &mut Ui, filter: &mut String, name: &mut Stri
             let has_filter = !filter.trim().is_empty();
             let field = TextEdit::singleline(name).desired_width(150.0).hint_text("Name for this filter");
             let typed = ui.add_enabled(has_filter, field).accessible_name("Name for this filter");
+            if has_filter {
+                focus_when_opened(ui, &typed);
+            }
             let enter = typed.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter));
             let ready = has_filter && !name.trim().is_empty();
             let keep =

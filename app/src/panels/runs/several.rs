@@ -12,6 +12,7 @@ use headroom_engine::{
 use crate::{
     context::{Action, PanelContext, PanelId},
     messages::Level,
+    widgets::focus_when_opened,
 };
 
 /// What the user wants of several runs and the panel has to ask more about.
@@ -117,6 +118,7 @@ fn tag_menu_ui(ui: &mut Ui, runs: &[RunSummary], tag: &mut String, cx: &mut Pane
         ui.horizontal(|ui| {
             let typed = ui.add(TextEdit::singleline(tag).desired_width(140.0).hint_text("Tag for all of these"));
             let typed = typed.accessible_name("Tag for all of these");
+            focus_when_opened(ui, &typed);
             let enter = typed.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter));
             let add = ui.add_enabled(!tag.trim().is_empty(), Button::new("Tag them"));
             if (enter || add.clicked()) && !tag.trim().is_empty() {

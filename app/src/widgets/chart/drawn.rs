@@ -134,9 +134,10 @@ impl Drawn {
         if stretch <= STRETCH {
             return true;
         }
-        let columns = key.points.columns;
-        if let Some(left) = scene.renewable.get().checked_sub(columns) {
-            scene.renewable.set(left);
+        // At least one line has its turn, however wide.
+        let left = scene.renewable.get();
+        if left > 0 {
+            scene.renewable.set(left.saturating_sub(key.points.columns));
             return false;
         }
         self.is_waiting = stretch <= MOST_STRETCH;

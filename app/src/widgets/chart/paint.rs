@@ -25,6 +25,8 @@ pub(super) struct Lines<'a> {
     pub x_scale: Scale,
     /// An x position to mark, from the chart that the pointer is over.
     pub pointer_x: Option<(f64, Color32)>,
+    /// Charts that are drawn in a frame.
+    pub among: usize,
 }
 
 impl PlotItem for Lines<'_> {
@@ -35,15 +37,17 @@ impl PlotItem for Lines<'_> {
         let (min, max) = (transform.bounds().min(), transform.bounds().max());
         let view = [min[0], min[1], max[0], max[1]].map(f64::to_bits);
         let is_moved = state.view.replace(view) != Some(view);
-        let is_rough = is_moved && self.given.len() > MANY_LINES && is_navigating(ui);
+        // Of all charts of the frame.
+        let all_lines = self.given.len() * self.among;
+        let is_rough = is_moved && all_lines > MANY_LINES && is_navigating(ui);
         if is_rough {
             ui.ctx().request_repaint_after(REFINE_AFTER);
         }
-        let (renewable, is_unfinished) = (Cell::new(RENEWED_COLUMNS), Cell::new(false));
+        let (renewable, is_unfinished) = (Cell::new((RENEWED_COLUMNS / self.among).max(1)), Cell::new(false));
         let scene = Scene {
             transform,
             pixels_per_point: ui.ctx().pixels_per_point(),
-            lines: self.given.len(),
+            lines: all_lines,
             is_rough,
             renewable: &renewable,
             is_unfinished: &is_unfinished,

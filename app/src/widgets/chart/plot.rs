@@ -53,6 +53,8 @@ pub struct Chart<'a> {
     height: f32,
     pub(super) legend: bool,
     empty: &'a str,
+    /// Charts that are drawn in a frame.
+    among: usize,
 }
 
 /// What a shown chart reports.
@@ -91,6 +93,7 @@ impl<'a> Chart<'a> {
             height: 220.0,
             legend: false,
             empty: "No points yet",
+            among: 1,
         }
     }
 
@@ -174,6 +177,12 @@ impl<'a> Chart<'a> {
     /// Draws no title above: it stands in a heading of the panel's own.
     pub fn without_title(mut self) -> Self {
         self.is_headed = false;
+        self
+    }
+
+    /// How many charts like it are drawn at the same time: they share the time of a frame.
+    pub fn among(mut self, charts: usize) -> Self {
+        self.among = charts.max(1);
         self
     }
 
@@ -371,6 +380,7 @@ impl<'a> Chart<'a> {
             highlight: self.highlight,
             x_scale: self.x.scale,
             pointer_x,
+            among: self.among,
         };
         let plot = Plot::new("plot")
             .id(id)

@@ -127,6 +127,41 @@ fn while_one_of_many_runs_grows_only_its_line_is_made_anew() {
     assert!(rests && state.rebuilt() == built + 2 * count as u64, "{built} {}", state.rebuilt());
 }
 
+#[test]
+fn few_lines_among_many_charts_move_along_as_many_lines_of_one_chart_do() {
+    let mut series: Vec<Series> = (0..8)
+        .map(|run| (0..4000).map(|i| (f64::from(i), f64::from(i * 37 % 11) + f64::from(run))).collect())
+        .collect();
+    let (mut state, mut shared) = (ChartState::default(), SharedX::default());
+    let ctx = egui::Context::default();
+    let frame = |series: &[Series], state: &mut ChartState, shared: &mut SharedX, among| {
+        let lines: Vec<_> = (0..).zip(series).map(|(id, series)| ChartLine::new(id, "a", series)).collect();
+        let output = ctx.run_ui(RawInput::default(), |ui| {
+            let _ = Chart::new("c", "C", &lines).among(among).show(ui, state, shared);
+        });
+        output.drop_without_applying_deltas();
+    };
+    for (among, built_anew) in [(1, 16), (12, 2)] {
+        for _ in 0..4 {
+            frame(&series, &mut state, &mut shared, among);
+        }
+        let built = state.rebuilt();
+        let last = series[0].len() as f64;
+        series[0].push(last, 3.0);
+        frame(&series, &mut state, &mut shared, among);
+        assert_eq!(state.rebuilt() - built, built_anew, "{among} charts");
+    }
+    // Grown by a half: some lines in a frame, in the end all.
+    let built = state.rebuilt();
+    series[0].push(6000.0, 3.0);
+    frame(&series, &mut state, &mut shared, 12);
+    assert!((2..12).contains(&(state.rebuilt() - built)), "{}", state.rebuilt() - built);
+    for _ in 0..20 {
+        frame(&series, &mut state, &mut shared, 12);
+    }
+    assert_eq!(state.rebuilt() - built, 16);
+}
+
 /// A chart that is driven frame by frame.
 struct Bench {
     ctx: egui::Context,
