@@ -362,7 +362,7 @@ mod tests {
         let mut state = ModelsState::default();
         let all = [Which::Best, Which::Last, Which::Step(5)].map(|which| Target::Run { run: run.clone(), which });
         let plan = ModelPlan::resolve(&headroom_engine::config::RunConfig::default(), 9).unwrap();
-        let mut asked = |is_best: Option<bool>| {
+        let asked = |is_best: Option<bool>| {
             if let Some(is_best) = is_best {
                 state.checkpointed(&run, is_best);
             }
@@ -375,6 +375,6 @@ mod tests {
             }
             requests.len()
         };
-        assert_eq!([None, None, Some(false), Some(true)].map(|best| asked(best)), [3, 0, 1, 2]);
+        assert_eq!([None, None, Some(false), Some(true)].map(asked), [3, 0, 1, 2]);
     }
 }

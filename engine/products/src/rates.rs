@@ -73,8 +73,8 @@ fn rates() {
         }
         hold(of(&|out| product(out, left, right, false)));
         let rate = |secs: f64| 2.0 * (rows * inner * columns) as f64 / secs / 1e9;
-        let words: String = all.iter().map(|secs| format!(" {:8.1}", rate(*secs))).collect();
-        println!("{name:28} {rows:5} {inner:5} {columns:5}{words}");
+        let words = all.iter().map(|secs| format!("{:8.1}", rate(*secs))).collect::<Vec<_>>().join(" ");
+        println!("{name:28} {rows:5} {inner:5} {columns:5} {words}");
         for (total, secs) in totals.iter_mut().zip(all) {
             *total += secs;
         }
