@@ -149,7 +149,7 @@ counterparts!(palette, PaletteAction, {
     PaletteAction::Resume => Typed("resume-current"),
     PaletteAction::Stop => Typed("stop"),
     PaletteAction::Checkpoint => ELSEWHERE,
-    PaletteAction::ResumeRun(_) => Typed("resume"),
+    PaletteAction::Operate(..) => ELSEWHERE,
     PaletteAction::Theme(_) => VIEW,
     PaletteAction::Log => VIEW,
     PaletteAction::Zoom(_) => VIEW,

@@ -1,6 +1,9 @@
 //! The dialog that exports: what, in which form, and where to; the path is chosen in a file dialog or typed.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use egui::{Id, Key, RichText, TextEdit, Ui};
 use headroom_engine::{
@@ -180,13 +183,27 @@ impl ExportDialog {
                 Choice::Last => format!("{}-last", slug(name)),
                 Choice::Step => format!("{}-step-{}", slug(name), self.step),
             },
-            Exportable::Run { name, .. } => format!("{}.json", slug(name)),
-            Exportable::Figure(figure) => format!("{}.{}", slug(&figure.title), self.format.ending()),
-            Exportable::Drawing(drawing) => format!("{}.{}", slug(&drawing.title), self.format.ending()),
+            Exportable::Run { name, run } => format!("{}-{run}.json", slug(name)),
+            Exportable::Figure(figure) => self.figure_name(&figure.title, &figure.metadata),
+            Exportable::Drawing(drawing) => self.figure_name(&drawing.title, &drawing.metadata),
             Exportable::Benchmark(record) => format!("{}.{}", slug(&record.summary.name), self.data.ending()),
-            Exportable::Map(figure) => format!("{}.{}", slug(&figure.title), self.format.ending()),
+            Exportable::Map(figure) => self.figure_name(&figure.title, &figure.metadata),
             Exportable::Data(data) => format!("{}.{}", slug(&data.title), self.data.ending()),
         }
+    }
+
+    /// The name of a figure of one run or model says of which: the same figure of another one has another name.
+    fn figure_name(&self, title: &str, metadata: &BTreeMap<String, String>) -> String {
+        let mut name = slug(title);
+        if let Some(of) = metadata.get("model").or_else(|| metadata.get("run")) {
+            // Of a directory its own name, not the way there.
+            let last = Path::new(of).file_name().map_or(of.into(), |last| last.to_string_lossy());
+            name.extend(["-", &slug(&last)]);
+        }
+        if let Some(step) = metadata.get("step") {
+            name.extend(["-step-", step]);
+        }
+        format!("{name}.{}", self.format.ending())
     }
 
     /// A new choice gives the path a new last part, if the last one was not typed by the user.

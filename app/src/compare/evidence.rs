@@ -220,7 +220,7 @@ impl Delta {
 }
 
 /// Each of them once: a run that was repeated with its seed gives the same value, and tells nothing more of the noise.
-fn once(readings: &[Reading]) -> Vec<Reading> {
+pub(super) fn once(readings: &[Reading]) -> Vec<Reading> {
     let mut known: Vec<Reading> = Vec::with_capacity(readings.len());
     for reading in readings {
         let is_same = |other: &Reading| other.seed == reading.seed && other.value.to_bits() == reading.value.to_bits();

@@ -87,7 +87,12 @@ fn gather(labels: impl Iterator<Item = String>) -> Vec<Group> {
 pub fn short_key(key: &str) -> &str {
     let mut cuts = key.rmatch_indices('.').map(|(at, _)| at);
     let last = cuts.next();
-    let vague = matches!(last.and_then(|at| key.get(at + 1..)), Some("kind" | "path" | "every" | "words"));
+    let vague = match last.and_then(|at| key.get(at + 1..)) {
+        Some("kind" | "path" | "every" | "words") => true,
+        // A model has them too.
+        Some("layers" | "heads" | "biases") => key.starts_with("attention."),
+        _ => false,
+    };
     let cut = if vague { cuts.next() } else { last };
     cut.and_then(|at| key.get(at + 1..)).unwrap_or(key)
 }
@@ -155,6 +160,7 @@ mod tests {
     fn a_vague_last_part_keeps_its_owner() {
         assert_eq!(short_key("attention.reuse.kind"), "reuse.kind");
         assert_eq!(short_key("model.layers"), "layers");
+        assert_eq!(short_key("attention.reuse.layers"), "reuse.layers");
         assert_eq!(short_key("seed"), "seed");
         assert_eq!(short_key("data.kind"), "data.kind");
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use headroom_engine::store::{Direction, RunRecord, RunState, series_names};
 use serde_json::Value as Json;
 
-use super::{Delta, Noise, NotJudged, Reading, Summary, flatten, group_all_but, why_not_judged};
+use super::{Delta, Noise, NotJudged, Reading, Summary, evidence::once, flatten, group_all_but, why_not_judged};
 
 /// A figure that entrants are compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -143,7 +143,7 @@ pub fn standings(runs: &[RunRecord], noise: &dyn Fn(usize) -> Option<Noise>) -> 
             group.members.iter().find_map(|&index| why_not_judged(&base.summary, &runs.get(index)?.summary))
         });
         let value = |figure: Figure| {
-            let own = readings(&counted, figure);
+            let own = once(&readings(&counted, figure));
             let summary = Summary::of(&own.iter().map(|reading| reading.value).collect::<Vec<f64>>())?;
             let against = (!all.is_empty())
                 .then(|| {

@@ -4,6 +4,7 @@ use headroom_engine::{config::presets, store::RunId};
 
 use super::handbook::PAGES;
 use crate::{
+    common::{RunOperation, offered},
     context::{PanelId, PanelInfo, panel_key},
     keys::Pressed,
     settings::ThemeChoice,
@@ -33,8 +34,8 @@ pub enum PaletteAction {
     Stop,
     /// Writes a checkpoint of the current run.
     Checkpoint,
-    /// Goes on with a run that ended early.
-    ResumeRun(RunId),
+    /// Does something with a run.
+    Operate(RunOperation, RunId),
     /// Light or dark.
     Theme(ThemeChoice),
     /// Opens or closes the log of messages.
@@ -74,6 +75,14 @@ pub fn entries(state: &State, panels: &[PanelInfo]) -> Vec<Entry> {
         }
         all.push(Entry::new("Stop the current run", name, PaletteAction::Stop));
         all.push(Entry::new("Write a checkpoint now", name, PaletteAction::Checkpoint));
+    }
+    if let Some(run) = state.selection.focused.as_ref().and_then(|focused| state.run(focused)) {
+        let (name, is_baseline) = (state.run_name(&run.id), state.selection.baseline.as_ref() == Some(&run.id));
+        for operation in offered(run) {
+            let label = format!("{}: {name}", operation.label(run, is_baseline).trim_end_matches('…'));
+            let does = PaletteAction::Operate(operation, run.id.clone());
+            all.push(Entry::new(label, "The run in the inspector", does));
+        }
     }
     all.push(Entry::new("Start the configured run", "Ctrl+Enter", PaletteAction::Press(Pressed::Start)));
     all.push(Entry::new("Race or sweep the current config", "Baseline and variants", PaletteAction::SetUpRace));
@@ -115,9 +124,10 @@ pub fn entries(state: &State, panels: &[PanelInfo]) -> Vec<Entry> {
         let name = state.run_name(&run.id);
         let detail = format!("seed {}, {}", run.seed, run.state);
         all.push(Entry::new(format!("Run {name}"), detail, PaletteAction::Inspect(run.id.clone())));
-        if run.is_worth_resuming() && state.current.as_ref().is_none_or(|current| current.run != run.id) {
-            let label = format!("Resume {name}");
-            all.push(Entry::new(label, run.state.to_string(), PaletteAction::ResumeRun(run.id.clone())));
+        let is_here = [state.current.as_ref().map(|current| &current.run), state.selection.focused.as_ref()];
+        if run.is_worth_resuming() && !is_here.contains(&Some(&run.id)) {
+            let does = PaletteAction::Operate(RunOperation::Resume, run.id.clone());
+            all.push(Entry::new(format!("Resume training: {name}"), run.state.to_string(), does));
         }
     }
     all
@@ -176,8 +186,10 @@ fn score_from(letters: &[char], text: &[char], start: usize) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
+    use headroom_engine::store::RunState;
+
     use super::*;
-    use crate::context::PanelGroup;
+    use crate::{context::PanelGroup, examples};
 
     #[test]
     fn letters_must_come_in_order_and_every_word_counts() {
@@ -214,5 +226,28 @@ mod tests {
         assert_eq!(matching(&all, "grammar enc")[0].does, PaletteAction::Preset("grammar-encoder"));
         assert_eq!(matching(&all, "dark")[0].does, PaletteAction::Theme(ThemeChoice::Dark));
         assert!(matching(&all, "qqqq").is_empty());
+    }
+
+    #[test]
+    fn what_can_be_done_with_the_run_in_the_inspector_is_found_by_its_words() {
+        let mut state = State::default();
+        state.runs = vec![examples::summary(1, "first"), examples::summary(2, "second")];
+        (state.runs[0].state, state.runs[1].state) = (RunState::Stopped, RunState::Finished);
+        assert!(matching(&entries(&state, &[]), "delete: ").is_empty(), "no run is in the inspector");
+        let resume = matching(&entries(&state, &[]), "resume").first().map(|entry| entry.does.clone());
+        let [first, second] = [0, 1].map(|at: usize| state.runs[at].id.clone());
+        assert_eq!(resume, Some(PaletteAction::Operate(RunOperation::Resume, first.clone())));
+        for (run, operation, query) in [
+            (&second, RunOperation::Pin, "pin baseline"),
+            (&second, RunOperation::NextSeed, "next seed"),
+            (&second, RunOperation::Delete, "delete"),
+            (&first, RunOperation::Resume, "resume"),
+        ] {
+            state.selection.focused = Some(run.clone());
+            let all = entries(&state, &[]);
+            assert_eq!(matching(&all, query)[0].does, PaletteAction::Operate(operation, run.clone()), "{query}");
+            let resumes = |entry: &&Entry| matches!(entry.does, PaletteAction::Operate(RunOperation::Resume, _));
+            assert_eq!(all.iter().filter(resumes).count(), 1, "told once");
+        }
     }
 }

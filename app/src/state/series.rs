@@ -6,7 +6,7 @@ use std::{
 };
 
 use headroom_engine::{
-    store::{Cursor, Cut, RunId, SeriesData},
+    store::{Cursor, Cut, RunId, SeriesData, series_names},
     worker::{Command, Request, Ticket},
 };
 
@@ -159,6 +159,26 @@ impl SeriesCache {
         self.want(run, series);
         let entry = self.runs.get_mut(run)?.get_mut(series)?;
         entry.loaded.then(|| entry.points.curve(x))
+    }
+
+    /// Marks where resumed attempts take over, on this x. A series that is measured now and then has its next point later: over
+    /// tokens and time the place is that of the training loss, which has a point a step, where that is loaded.
+    pub fn resumed_marks(&self, run: &RunId, series: &str, x: CurveX) -> Vec<(f64, String)> {
+        let Some(data) = self.get(run, series) else { return Vec::new() };
+        let loss = self.get(run, series_names::TRAIN_LOSS);
+        let place = |cut: &Cut| match x.base {
+            CurveBase::Step => cut.first_step as f64 * x.scale + x.offset,
+            CurveBase::Tokens | CurveBase::WallSecs => {
+                let of_loss = loss.and_then(|loss| {
+                    let same = loss.cuts.iter().find(|other| other.attempt == cut.attempt)?;
+                    Some(loss.x(same.index, x))
+                });
+                of_loss.unwrap_or_else(|| data.x(cut.index, x))
+            }
+        };
+        // What begins a curve continues nothing.
+        let taken_over = data.cuts.iter().filter(|cut| cut.attempt > 1 && cut.index > 0);
+        taken_over.map(|cut| (place(cut), "resumed".to_owned())).collect()
     }
 
     /// A new frame: what is not wanted again is no longer kept up to date.

@@ -1,7 +1,10 @@
 use std::time::{Duration, Instant};
 
 use headroom_engine::{
-    store::{RunId, RunRecord, RunState, SeriesData, series_names::TRAIN_LOSS},
+    store::{
+        Cut, RunId, RunRecord, RunState, SeriesData,
+        series_names::{TRAIN_LOSS, VALIDATION_LOSS},
+    },
     train::Health,
     worker::{Command, Event, JobLabel, Request, RunEdit},
 };
@@ -185,6 +188,27 @@ fn x_is_scaled_and_shifted() {
     assert_eq!(x(&mut cache, CurveX::epochs(40.0)), [0.5, 1.0]);
     assert_eq!(x(&mut cache, CurveX::WALL_SECS), [1.0, 2.0]);
     assert_eq!(x(&mut cache, CurveX::clock(100.0)), [101.0, 102.0]);
+}
+
+#[test]
+fn a_resumed_run_is_marked_where_it_went_on_also_over_a_curve_that_has_its_next_point_later() {
+    let mut cache = SeriesCache::default();
+    let run = id("a");
+    let resumed =
+        |data: SeriesData, index: usize| SeriesData { cuts: vec![Cut { attempt: 2, first_step: 7, index }], ..data };
+    cache.take(run.clone(), VALIDATION_LOSS.to_owned(), true, resumed(data(&[0, 5, 10], true), 2));
+    let marks = |cache: &SeriesCache, x| -> Vec<f64> {
+        cache.resumed_marks(&run, VALIDATION_LOSS, x).into_iter().map(|(place, _)| place).collect()
+    };
+    assert_eq!(marks(&cache, CurveX::STEP), [7.0]);
+    assert_eq!(marks(&cache, CurveX::flops(5.0)), [35.0]);
+    assert_eq!(marks(&cache, CurveX::TOKENS), [100.0], "its own next point, as long as there is nothing better");
+    cache.take(run.clone(), TRAIN_LOSS.to_owned(), true, resumed(data(&[5, 6, 7, 8, 9, 10], true), 2));
+    assert_eq!(marks(&cache, CurveX::TOKENS), [70.0]);
+    assert_eq!(marks(&cache, CurveX::WALL_SECS), [3.5]);
+    // A curve that only begins after it continues nothing.
+    cache.take(run.clone(), VALIDATION_LOSS.to_owned(), true, resumed(data(&[10], true), 0));
+    assert!(marks(&cache, CurveX::STEP).is_empty());
 }
 
 #[test]

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use egui::{Context, ViewportCommand};
 use headroom_engine::{
     config::{RunConfig, preset},
+    store::RunId,
     worker::Command,
 };
 
 use super::headroom_window::{HeadroomWindow, Overlay, has_room_for_inspector};
 use crate::{
+    common::{RunOperation, perform},
     context::{Action, PanelContext, PanelId},
     file_dialogs::current_folder,
     keys::Pressed,
@@ -21,7 +23,12 @@ use crate::{
 impl HeadroomWindow {
     pub(super) fn press(&mut self, ctx: &Context, pressed: Pressed) {
         match pressed {
-            Pressed::Palette => self.over = Overlay::Palette(PaletteDialog::new(&self.state, self.panels.infos())),
+            Pressed::Palette => {
+                if let Some(run) = self.state.selection.focused.clone() {
+                    self.state.want_record(&run);
+                }
+                self.over = Overlay::Palette(PaletteDialog::new(&self.state, self.panels.infos()));
+            }
             Pressed::Help => {
                 let is_open = matches!(self.over, Overlay::Help(_));
                 self.over = if is_open { Overlay::Nothing } else { Overlay::Help(HelpDialog::default()) };
@@ -93,7 +100,7 @@ impl HeadroomWindow {
             PaletteAction::Resume => self.actions.push(Action::Send(Command::Resume)),
             PaletteAction::Stop => self.actions.push(Action::Send(Command::Stop)),
             PaletteAction::Checkpoint => self.actions.push(Action::Send(Command::Checkpoint)),
-            PaletteAction::ResumeRun(run) => self.actions.push(Action::Send(Command::ResumeRun { run })),
+            PaletteAction::Operate(operation, run) => self.operate(operation, &run),
             PaletteAction::Theme(theme) => self.settings.theme = theme,
             PaletteAction::Log => self.log_open = !self.log_open,
             PaletteAction::Purge => self.actions.push(Action::Purge),
@@ -102,6 +109,21 @@ impl HeadroomWindow {
                 ctx.set_zoom_factor(zoom.clamp(0.5, 3.0));
             }
         }
+    }
+
+    fn operate(&mut self, operation: RunOperation, run: &RunId) {
+        if operation.needs_record() && !self.state.records.contains_key(run) {
+            let name = self.state.run_name(run);
+            let why = format!("The config of \"{name}\" is still being read. Choose it again in a moment.");
+            self.state.messages.push_info(why);
+        }
+        let mut cx = PanelContext {
+            state: &mut self.state,
+            settings: &mut self.settings,
+            dialogs: &mut self.dialogs,
+            actions: &mut self.actions,
+        };
+        perform(operation, run, &mut cx);
     }
 
     /// Esc: the log first, then what the panel has open.

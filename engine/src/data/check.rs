@@ -1,9 +1,10 @@
 use std::path::Path;
 
-use super::DataError;
-use super::file::{PairFiles, probe_files, probe_pair_file, probe_pairs};
+use super::file::{PairFiles, probe_files, probe_pair_file, probe_pairs, text_bytes_at};
+use super::progress::Silent;
 use super::tokenizer::given;
-use crate::config::{DataConfig, Problem, Source, Tokenizer};
+use super::{Batcher, Corpus, DataError};
+use crate::config::{DataConfig, Problem, Source, Tokenizer, TrainedTokenizer, counted};
 use crate::objective::Objective;
 
 /// What is wrong with the text and the tokenizer that a config names, as far as the beginnings of the files tell; each at its field. Paths are absolute. Quick, but reads disks: not for a thread that must not wait.
@@ -50,6 +51,95 @@ pub fn data_problems(config: &DataConfig, objective: &Objective) -> Vec<Problem>
     found
 }
 
+/// Text of so many bytes is read whole when it is checked: a fraction of a second.
+const READ_WHOLE: u64 = 1 << 20;
+
+/// What is wrong with a text that is short enough to be made into batches of `batch` examples at once, as the run would:
+/// too little for the vocabulary, an example, or a batch. Nothing for longer ones, and for those that [`data_problems`]
+/// finds something in. Paths are absolute.
+pub fn short_text_problems(config: &DataConfig, objective: &Objective, batch: usize) -> Vec<Problem> {
+    let sizes: Vec<Option<u64>> = match &config.source {
+        Source::File(file) => [Some(&file.path), file.validation_path.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(|path| text_bytes_at(path))
+            .collect(),
+        Source::Pairs(pairs) => {
+            let (train, held_out) = PairFiles::of(pairs, Path::new(""));
+            let files: Vec<PairFiles> = train.into_iter().chain(held_out).collect();
+            files.iter().flat_map(PairFiles::paths).map(text_bytes_at).collect()
+        }
+        // Never too short by themselves, or quick to be told.
+        Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) => return Vec::new(),
+    };
+    let is_short = sizes.iter().copied().sum::<Option<u64>>().is_some_and(|bytes| bytes <= READ_WHOLE);
+    if !is_short || matches!(config.tokenizer, Tokenizer::Initial(_)) {
+        return Vec::new();
+    }
+    // A vocabulary that is being typed is not worth being kept.
+    let Ok(nowhere) = tempfile::tempdir() else { return Vec::new() };
+    let load = || {
+        let corpus = Corpus::load(config, objective, Path::new(""), nowhere.path(), &Silent)?;
+        Batcher::new(&corpus, objective, batch, config.sequence_length, 0)
+    };
+    load().err().map(|error| short_text_problem(config, &error)).into_iter().collect()
+}
+
+fn short_text_problem(config: &DataConfig, error: &DataError) -> Problem {
+    let has_own = match &config.source {
+        Source::File(file) => file.validation_path.is_some(),
+        Source::Pairs(pairs) => pairs.validation_path.is_some() || pairs.validation_source.is_some(),
+        Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) => false,
+    };
+    match error {
+        DataError::TooShort { part: "validation", tokens, needed } => Problem::new(
+            if has_own { "data.validation_path" } else { "data.validation_fraction" },
+            format!(
+                "{} held out and one example needs {needed}; {}",
+                match tokens {
+                    1 => "1 token is".to_owned(),
+                    tokens => format!("{} are", counted(*tokens as u64, "token")),
+                },
+                if has_own {
+                    "name a longer text"
+                } else {
+                    "hold out a larger share, name a held-out text, or give more text, in several documents"
+                }
+            ),
+        ),
+        DataError::VocabularyTooLarge { reached, .. } => Problem::new(
+            "data.tokenizer.vocabulary",
+            if *reached >= TrainedTokenizer::LEAST {
+                format!(
+                    "the training text yields only {reached} different tokens; take {reached} or less, or give more text"
+                )
+            } else {
+                format!(
+                    "the training text yields only {reached} different tokens, fewer than the least vocabulary, {}; give \
+                     more text, or take bytes for tokens",
+                    TrainedTokenizer::LEAST
+                )
+            },
+        ),
+        DataError::TooShort { part, tokens, needed } => Problem::new(
+            "data.sequence_length",
+            format!(
+                "the {part} text has {} and one example needs {needed}; give more text or lower it",
+                counted(*tokens as u64, "token")
+            ),
+        ),
+        DataError::TooFewExamples { windows, batch, sequence } => Problem::new(
+            "train.batch",
+            format!(
+                "the training text fills {} of {sequence} tokens and one batch needs {batch}; take {windows} or less, lower the \
+                 sequence length, or give more text",
+                counted(*windows as u64, "example")
+            ),
+        ),
+        other => Problem::new(other.field().unwrap_or("data.path"), sentence(other)),
+    }
+}
+
 /// The message as it stands behind the name of a field.
 fn sentence(error: &DataError) -> String {
     let text = error.to_string();
@@ -65,7 +155,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::config::{FileSource, FileTokenizer};
+    use crate::config::{ByteTokenizer, FileSource, FileTokenizer};
 
     /// Field and message of the problems of a file with these contents.
     fn problems(name: &str, contents: impl AsRef<[u8]>, column: Option<&str>) -> Vec<Problem> {
@@ -130,6 +220,37 @@ mod tests {
             std::fs::write(folder.path().join(format!("{index}.bin")), "").unwrap();
         }
         assert_eq!(problems(), 0, "who knows");
+    }
+
+    #[test]
+    fn a_short_text_is_made_into_batches_before_a_run_fails_at_it() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("a.txt");
+        let problems = |lines: usize, change: &dyn Fn(&mut DataConfig), batch: usize| -> Vec<String> {
+            std::fs::write(&path, "the cat sat on a mat and some dogs saw it\n\n".repeat(lines)).unwrap();
+            let source = Source::File(FileSource { path: path.clone(), ..FileSource::default() });
+            let mut config = DataConfig { source, sequence_length: 16, ..DataConfig::default() };
+            config.tokenizer = Tokenizer::Bpe(TrainedTokenizer { vocabulary: 280 });
+            change(&mut config);
+            let found = short_text_problems(&config, &Objective::NEXT_TOKEN, batch);
+            found.into_iter().map(|problem| format!("{}: {}", problem.field, problem.message)).collect()
+        };
+        assert_eq!(problems(100, &|_| (), 8), [""; 0]);
+        let large = |config: &mut DataConfig| config.tokenizer = Tokenizer::Bpe(TrainedTokenizer { vocabulary: 4096 });
+        let said = problems(100, &large, 8);
+        assert!(said[0].starts_with("data.tokenizer.vocabulary: the training text yields only 2"), "{said:?}");
+        let said = problems(100, &|_| (), 5000);
+        assert!(said[0].starts_with("train.batch: the training text fills"), "{said:?}");
+        let said = problems(40, &|config| config.tokenizer = Tokenizer::Bytes(ByteTokenizer {}), 1);
+        assert!(said.is_empty(), "{said:?}");
+        let said = problems(1, &|config| config.tokenizer = Tokenizer::Bytes(ByteTokenizer {}), 1);
+        assert!(said[0].starts_with("data.validation_fraction: 0 tokens are held out"), "{said:?}");
+        let long = |config: &mut DataConfig| {
+            (config.tokenizer, config.sequence_length) = (Tokenizer::Bytes(ByteTokenizer {}), 4096);
+        };
+        let said = problems(40, &long, 1);
+        assert!(said[0].starts_with("data.sequence_length: the training text has"), "{said:?}");
+        assert_eq!(problems(40_000, &large, 8), [""; 0], "left to the run");
     }
 
     #[test]

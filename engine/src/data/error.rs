@@ -342,7 +342,7 @@ pub enum DataError {
 
     /// The text does not fill one example.
     #[error(
-        "The {part} text is too short: it has {} and one example needs {needed}. Give more text or lower data.sequence_length", counted(*tokens, "token")
+        "The {part} text is too short: it has {} and one example needs {needed}. {}", counted(*tokens, "token"), longer(part)
     )]
     TooShort {
         /// `training` or `validation`.
@@ -488,6 +488,15 @@ fn fewer_tokens(reached: usize) -> String {
         "That is fewer than the least vocabulary, {}: give more text, or take bytes (data.tokenizer.kind = \"bytes\")",
         TrainedTokenizer::LEAST
     )
+}
+
+/// What to do where a part of the text does not fill an example. A held-out example may be short: there is next to no such text.
+fn longer(part: &str) -> &'static str {
+    if part == "validation" {
+        "Raise data.validation_fraction, name a text of its own by data.validation_path, or give more text, in several documents"
+    } else {
+        "Give more text or lower data.sequence_length"
+    }
 }
 
 fn suggestion(nearest: Option<&str>) -> String {

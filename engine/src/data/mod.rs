@@ -32,7 +32,7 @@ mod tokenizer;
 mod windows;
 
 pub use batcher::{Batcher, HeldOut};
-pub use check::data_problems;
+pub use check::{data_problems, short_text_problems};
 pub use corpus::{Corpus, PartStatistics, Statistics, all_pairs, held_out_pairs};
 pub use documents::Documents;
 pub use encode::TokenStream;

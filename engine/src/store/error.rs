@@ -124,8 +124,8 @@ pub enum StoreError {
     },
     /// Several runs go by that name.
     #[error(
-        "\"{query}\" fits {} runs:\n{}\nName the one you mean by its number, as in #12, or tell them apart: {query}@seed=1, {query}@newest, {query}@oldest.",
-        candidates.len(), lines(candidates)
+        "\"{query}\" fits {} runs:\n{}\nName the one you mean by its number, as in #12, or tell them apart: {}.",
+        candidates.len(), lines(candidates), told_apart(query)
     )]
     Ambiguous {
         /// What was asked for.
@@ -235,6 +235,12 @@ fn suggestions(nearest: &[String]) -> String {
 fn listed(names: &[String]) -> String {
     let shown = names.iter().take(NAMED).map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
     if names.len() > NAMED { format!("{shown} and {} more", names.len() - NAMED) } else { shown }
+}
+
+/// What a name that fits several runs can be followed by: the seed only where none was named.
+fn told_apart(query: &str) -> String {
+    let seed = if query.contains("@seed=") { String::new() } else { format!("{query}@seed=N with the seed, ") };
+    format!("{seed}{query}@newest or {query}@oldest")
 }
 
 fn lines(candidates: &[String]) -> String {

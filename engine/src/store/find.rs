@@ -253,6 +253,7 @@ mod tests {
         assert_eq!(find(&twice, "baseline@seed=2@oldest").ok(), Some(2));
         let error = find(&twice, "baseline@seed=2").unwrap_err().to_string();
         assert!(error.contains("#3") && error.contains("#2") && !error.contains("#1 "), "{error}");
+        assert!(error.contains("baseline@seed=2@newest or") && !error.contains("@seed=N"), "{error}");
         twice[1].name = "a@newest".into();
         assert_eq!(find(&twice, "a@newest").ok(), Some(3), "a name first");
         let error = find(&known(), "baseline").unwrap_err().to_string();

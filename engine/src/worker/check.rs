@@ -4,7 +4,7 @@ use super::{Event, device, disk_space, initial, outbox::Outbox};
 use crate::{
     attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
     config::{Problem, RunConfig},
-    data::{data_problems, memory},
+    data::{data_problems, memory, short_text_problems},
     store::Store,
 };
 
@@ -23,6 +23,9 @@ pub(super) fn check(outbox: Outbox, config: RunConfig, base_dir: PathBuf, store:
 /// What disk, device and memory say about a config with absolute paths.
 fn problems(config: RunConfig, base_dir: &Path, store: &Store) -> (Vec<Problem>, Option<u64>) {
     let mut found = data_problems(&config.data, &config.objective());
+    if found.is_empty() {
+        found = short_text_problems(&config.data, &config.objective(), config.train.batch);
+    }
     let begins = initial::anchored(store, config.clone(), base_dir).map_err(|problem| vec![problem]);
     let further = begins.and_then(|config| initial::plan_of(store, &config)).unwrap_or_else(|problems| {
         found.extend(problems);

@@ -19,7 +19,7 @@ use crate::{
         AttentionError, Lineage, LoadedModel, MeasuredChange, ModelCard, ModelDirectory, load_model_dir,
         save_model_dir, weights_sha256,
     },
-    config::{Coverage, Precision, Reuse, RunConfig, counted},
+    config::{Coverage, Precision, Reuse, RunConfig, counted, grouped},
     convert::{
         Conversion, ConvertError, Converted, Price, Recipe, ToBorrow, ToCoverage, can_be_priced, check, convert, price,
     },
@@ -60,6 +60,8 @@ fn run(context: &JobContext, job: &ConvertJob, control: &JobControl, named: &str
         Ok(text) => text.price(&loaded, &made.converted, job, control)?,
         Err(why) => (None, Some(why.clone())),
     };
+    let told =
+        stored.as_ref().map_or_else(|| named.to_owned(), |stored| format!("{named}, step {}", grouped(stored.step)));
     let (run, step) = stored.as_ref().map(|stored| (stored.run.to_string(), stored.step)).unzip();
     let attentions = made.converted.attentions.iter().filter_map(|one| {
         Some(AttentionError { attention: one.attention.clone(), relative_error: one.relative_error? })
@@ -93,7 +95,7 @@ fn run(context: &JobContext, job: &ConvertJob, control: &JobControl, named: &str
     };
     let saved = save_model_dir(&job.to, &contents).map_err(failure)?;
     Ok(Event::Converted {
-        target: named.to_owned(),
+        target: told,
         conversion: job.conversion.clone(),
         path: job.to.clone(),
         bytes: saved.bytes,

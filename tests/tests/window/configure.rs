@@ -74,8 +74,12 @@ fn bad_values_are_marked_at_their_fields_and_start_says_why() {
     screen.press(Modifiers::COMMAND, Key::Enter);
     screen.wait_for_words("The run cannot start: 1 problem to fix.");
     assert_eq!(screen.window().open_panel(), PanelId::CONFIGURE);
-    fs::write(&missing, "Some text. ".repeat(400)).unwrap();
+    // There now, but with too little in it for the vocabulary: that is marked where it is chosen.
+    fs::write(&missing, "Some text.\n\n".repeat(400)).unwrap();
     screen.fill("Sequence length", "32");
+    screen.wait("what the text has room for", |screen| screen.description("Vocabulary").1);
+    assert!(screen.says("The training text yields only") && !screen.is_enabled("Start"), "{:#?}", screen.words());
+    screen.choose("Tokenizer", "Bytes");
     screen.wait("Start", |screen| screen.is_enabled("Start"));
     assert!(screen.state().runs.is_empty(), "nothing was queued");
     screen.close();

@@ -44,6 +44,8 @@ pub struct FigureArc {
     pub key: usize,
     /// Attention, 0..=1.
     pub weight: f32,
+    /// How opaque it is drawn, 0..=1.
+    pub opacity: f32,
 }
 
 impl ArcsFigure {
@@ -56,7 +58,7 @@ impl ArcsFigure {
     fn csv(&self) -> String {
         let mut out = String::from("head,query,query token,key,key token,attention\n");
         let word = |at: usize| csv_cell(self.words.get(at).map_or("", String::as_str));
-        for FigureArc { head, query, key, weight } in &self.arcs {
+        for FigureArc { head, query, key, weight, .. } in &self.arcs {
             let name = csv_cell(self.heads.get(*head).map_or("", |(name, _)| name));
             let _ = writeln!(out, "{name},{query},{},{key},{},{weight}", word(*query), word(*key));
         }
@@ -98,7 +100,7 @@ impl ArcsFigure {
             x += ruler.width(name, TICK) + 26.0;
         }
         let _ = writeln!(out, r#"<g fill="none" stroke-linecap="round">"#);
-        for FigureArc { head, query, key, weight } in &self.arcs {
+        for FigureArc { head, query, key, weight, opacity } in &self.arcs {
             let colour = self.heads.get(*head).map_or(p.text, |(_, colour)| *colour);
             let _ = writeln!(
                 out,
@@ -108,7 +110,7 @@ impl ArcsFigure {
                 y(*key),
                 hex(colour),
                 0.6 + 2.4 * weight,
-                weight.clamp(0.06, 1.0)
+                opacity.clamp(0.06, 1.0)
             );
         }
         let _ = writeln!(out, "</g>");
@@ -137,8 +139,8 @@ mod tests {
             heads: vec![("L1H0".to_owned(), Color32::RED)],
             words: ["<a>", "b, c"].map(str::to_owned).to_vec(),
             arcs: vec![
-                FigureArc { head: 0, query: 1, key: 0, weight: 0.75 },
-                FigureArc { head: 0, query: 1, key: 1, weight: 0.25 },
+                FigureArc { head: 0, query: 1, key: 0, weight: 0.75, opacity: 0.75 },
+                FigureArc { head: 0, query: 1, key: 1, weight: 0.25, opacity: 0.25 },
             ],
             ..ArcsFigure::default()
         }

@@ -122,6 +122,9 @@ pub fn provenance(subject: &Subject, analysis: &Analysis, cx: &PanelContext<'_>)
         ("program".to_owned(), format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
         ("analysis".to_owned(), words.clone()),
     ]);
+    if let Some(step) = analysis.step {
+        metadata.insert("step".to_owned(), step.to_string());
+    }
     match &subject.id {
         SubjectId::Run(run) => {
             metadata.insert("run".to_owned(), run.to_string());

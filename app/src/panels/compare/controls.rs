@@ -125,7 +125,7 @@ pub(super) fn controls_ui(
                 asked.export = Some(Which::Metric(0));
             }
         } else {
-            ui.menu_button("Export chart", |ui| {
+            ui.menu_button("Export chart…", |ui| {
                 for (which, title) in charts {
                     if ui.button(format!("Export {title}…")).clicked() {
                         asked.export = Some(which);

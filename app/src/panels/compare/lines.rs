@@ -1,12 +1,12 @@
 //! The lines of the chart: a run each, or a group each.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use headroom_engine::store::{RunId, RunSummary};
+use headroom_engine::store::{RunId, RunSummary, series_names};
 use serde_json::Value;
 
 use super::view::View;
@@ -29,8 +29,11 @@ pub struct Bundle {
     pub number: u64,
     /// The name in legend and table.
     pub name: String,
-    /// The runs.
+    /// The runs. Of a run that was repeated with its seed and came to the same values only the first: the others tell nothing
+    /// more.
     pub runs: Vec<RunSummary>,
+    /// The repeats that were left out.
+    pub repeats: Vec<RunId>,
     /// How its line is drawn.
     pub style: LineStyle,
 }
@@ -38,7 +41,7 @@ pub struct Bundle {
 impl Bundle {
     /// Whether the run is one of them.
     pub fn has(&self, run: &RunId) -> bool {
-        self.runs.iter().any(|own| own.id == *run)
+        self.runs.iter().any(|own| own.id == *run) || self.repeats.contains(run)
     }
 }
 
@@ -51,6 +54,7 @@ pub fn bundles(runs: &[RunSummary], names: &[String], group: Option<&str>, confi
             number: run.number,
             name: name.clone(),
             runs: vec![run.clone()],
+            repeats: Vec::new(),
             style: LineStyle::BASELINE,
         };
         return alone.map(bundle).collect();
@@ -66,6 +70,7 @@ pub fn bundles(runs: &[RunSummary], names: &[String], group: Option<&str>, confi
             let mut runs = members(group);
             // The oldest run gives the colour, so that a new repetition changes nothing.
             runs.sort_by_key(|run| run.number);
+            let repeats = take_repeats(&mut runs);
             let first = runs.first()?;
             let same = runs.iter().all(|run| run.name == first.name);
             let name = if runs.len() == 1 && (group.label.is_empty() || key == "seed") {
@@ -76,7 +81,7 @@ pub fn bundles(runs: &[RunSummary], names: &[String], group: Option<&str>, confi
             } else {
                 group.label.clone()
             };
-            Some(Bundle { number: first.number, name, runs, style: LineStyle::BASELINE })
+            Some(Bundle { number: first.number, name, runs, repeats, style: LineStyle::BASELINE })
         })
         .collect();
     // Names that do not tell groups apart give way to what does.
@@ -88,6 +93,27 @@ pub fn bundles(runs: &[RunSummary], names: &[String], group: Option<&str>, confi
         }
     }
     made
+}
+
+/// Takes out runs that repeat an earlier one: the same seed, as many steps, and the same losses to the last bit.
+fn take_repeats(runs: &mut Vec<RunSummary>) -> Vec<RunId> {
+    let print = |run: &RunSummary| {
+        let loss =
+            |series: &str| run.metrics.get(series).map(|loss| (loss.last.to_bits(), loss.best.map(f64::to_bits)));
+        // Without a loss nothing says that they are the same.
+        let losses = [loss(series_names::TRAIN_LOSS)?, loss(series_names::VALIDATION_LOSS)?];
+        Some((run.seed, run.steps_done, losses))
+    };
+    let mut known = BTreeSet::new();
+    let mut repeats = Vec::new();
+    runs.retain(|run| {
+        let is_new = print(run).is_none_or(|print| known.insert(print));
+        if !is_new {
+            repeats.push(run.id.clone());
+        }
+        is_new
+    });
+    repeats
 }
 
 /// Gives bundles the styles that they are drawn in: a run's is the same everywhere, groups have theirs among themselves, and
@@ -227,7 +253,8 @@ impl LineMaker {
             let (name, number, style) = (bundle.name.clone(), bundle.number, bundle.style);
             if bundle.runs.len() == 1 {
                 if let (Some(series), Some(run)) = (curves.pop(), bundle.runs.first()) {
-                    let marks = resumed(state, &run.id, metric, &series);
+                    let x = curve_x(run, view.x);
+                    let marks = x.map_or_else(Vec::new, |x| state.series.resumed_marks(&run.id, metric, x));
                     made.lines.push(Line { number, name, series, band: None, style, marks });
                 }
             } else if !curves.is_empty() {
@@ -293,19 +320,9 @@ pub(super) fn coarser(a: Alignment, b: Alignment) -> Alignment {
     }
 }
 
-fn resumed(state: &State, run: &RunId, metric: &str, points: &Series) -> Vec<(f64, String)> {
-    let Some(data) = state.series.get(run, metric) else { return Vec::new() };
-    // What begins a curve continues nothing.
-    let cuts = data.cuts.iter().filter(|cut| cut.attempt > 1 && cut.index > 0);
-    cuts.filter_map(|cut| Some((*points.x().get(cut.index)?, "resumed".to_owned()))).collect()
-}
-
 #[cfg(test)]
 pub(super) mod tests {
-    use headroom_engine::{
-        store::{SeriesData, series_names},
-        worker::Event,
-    };
+    use headroom_engine::{store::SeriesData, worker::Event};
 
     use super::*;
     use crate::{compare::names_apart, examples};
@@ -370,6 +387,32 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_run_that_was_repeated_with_its_seed_counts_once() {
+        let mut state = state();
+        for run in &mut state.runs {
+            let loss = run.metrics.get_mut(METRIC).unwrap();
+            loss.last += run.seed as f64;
+        }
+        let mut again = state.runs[1].clone();
+        (again.id, again.number) = (examples::summary(9, "base").id, 9);
+        let mut record = state.records.get(&state.runs[1].id).unwrap().clone();
+        record.summary = again.clone();
+        state.records.insert(again.id.clone(), record);
+        state.runs.push(again.clone());
+        let made = |state: &mut State| {
+            let configs = configs(state);
+            bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs).swap_remove(0)
+        };
+        let group = made(&mut state);
+        assert_eq!((group.runs.len(), &group.repeats), (3, &vec![again.id.clone()]));
+        assert!(group.has(&again.id), "it is one of them all the same");
+        // Another value: something was not repeated, such as the number of threads.
+        state.runs[4].metrics.get_mut(METRIC).unwrap().last += 1e-9;
+        let group = made(&mut state);
+        assert_eq!((group.runs.len(), group.repeats.len()), (4, 0));
+    }
+
+    #[test]
     fn an_unchanged_group_keeps_its_series_so_that_the_chart_builds_nothing() {
         let mut state = state();
         let configs = configs(&mut state);
@@ -426,7 +469,13 @@ pub(super) mod tests {
     #[test]
     fn a_value_is_that_of_the_last_point_before_and_none_beyond_the_end() {
         let series: Series = [(10.0, 1.0), (20.0, 2.0)].into_iter().collect();
-        let bundle = Bundle { number: 0, name: String::new(), runs: Vec::new(), style: LineStyle::of_place(0) };
+        let bundle = Bundle {
+            number: 0,
+            name: String::new(),
+            runs: Vec::new(),
+            repeats: Vec::new(),
+            style: LineStyle::of_place(0),
+        };
         let line = Line::new(&bundle, String::new(), series, None);
         assert_eq!([5.0, 10.0, 15.0, 20.0, 21.0].map(|x| line.at(x)), [None, Some(1.0), Some(1.0), Some(2.0), None]);
     }

@@ -260,7 +260,7 @@ pub fn rows(
         .map(|bundle| Row {
             number: bundle.number,
             name: bundle.name.clone(),
-            n: bundle.runs.len(),
+            n: count(bundle, measures),
             is_baseline: baseline.is_some_and(|run| bundle.has(run)),
             not_judged: None,
             entries: measures.iter().map(|measure| entry(bundle, measure, charts, at, band)).collect(),
@@ -284,6 +284,13 @@ pub fn rows(
         }
     }
     rows
+}
+
+/// Runs that the row's values are of: while a race trains, those of a group that have come to a value.
+fn count(bundle: &Bundle, measures: &[Measure]) -> usize {
+    let with_value = |measure: &Measure| bundle.runs.iter().filter(|run| measure.of(run).is_some()).count();
+    let counts = measures.iter().filter(|measure| measure.series().is_some()).map(with_value);
+    counts.filter(|count| *count > 0).min().unwrap_or(bundle.runs.len())
 }
 
 fn entry(bundle: &Bundle, measure: &Measure, charts: &[Made], at: Option<f64>, band: Band) -> Entry {

@@ -78,7 +78,7 @@ impl ComparedTable {
             copy_menu_ui(ui, "Copy table", "The table", || text_table(&table, &measures, &words), cx);
             let text = match table.iter().find(|row| row.is_baseline) {
                 Some(row) if row.n > 1 => {
-                    format!("Δ: against the mean of \"{}\"; over pairs where seeds repeat", row.name)
+                    format!("Δ: against the mean of \"{}\"; over pairs where two seeds or more repeat", row.name)
                 }
                 Some(row) => format!("Δ: against the baseline \"{}\"", row.name),
                 None => "Pin a baseline to see deltas (p)".to_owned(),
@@ -192,7 +192,10 @@ fn columns<'a>(
         Column::text("run", "Run", 150.0).always().grows(),
     ];
     if is_grouped {
-        columns.push(Column::number("n", "n", 36.0).help("Runs in the group"));
+        columns.push(
+            Column::number("n", "n", 36.0)
+                .help("Runs of the group that came to a value; one that was repeated with its seed counts once"),
+        );
     }
     for (place, (measure, (title, short))) in measures.iter().zip(titles).enumerate() {
         let (width, rank) = measure.room(is_grouped, is_compared);

@@ -32,6 +32,8 @@ const SUMMARY: f32 = 300.0;
 const NARROW: f32 = SUMMARY + 440.0;
 /// From this width on the sections stand in two columns.
 const TWO_COLUMNS: f32 = 800.0;
+/// From this width on in three.
+const THREE_COLUMNS: f32 = 1500.0;
 
 /// The Configure panel.
 #[derive(Default)]
@@ -203,22 +205,33 @@ impl ConfigurePanel {
                 follow_architecture(&mut config.data.source, &mut config.model.encoder_layers, has_pairs, memory);
             }
         };
-        let mut right = |ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig| {
+        let mut attention = |ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig| {
             section(ui, "Attention", problems, &["attention"], |ui| attention_ui(ui, form, config, &judged, editor));
+        };
+        let training = |ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig| {
             section(ui, "Training", problems, &["train"], |ui| train_ui(ui, form, config));
             section(ui, "Probe", problems, &["probe"], |ui| probe_ui(ui, form, &mut config.probe));
         };
         ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
             // New ids when the whole draft was replaced: text that was being typed into fields goes.
             ui.push_id(("form", *edition), |ui| {
-                if ui.available_width() >= TWO_COLUMNS {
+                let width = ui.available_width();
+                if width >= THREE_COLUMNS {
+                    ui.columns_const(|[first, second, third]| {
+                        left(first, &mut form, config);
+                        attention(second, &mut form, config);
+                        training(third, &mut form, config);
+                    });
+                } else if width >= TWO_COLUMNS {
                     ui.columns_const(|[first, second]| {
                         left(first, &mut form, config);
-                        right(second, &mut form, config);
+                        attention(second, &mut form, config);
+                        training(second, &mut form, config);
                     });
                 } else {
                     left(ui, &mut form, config);
-                    right(ui, &mut form, config);
+                    attention(ui, &mut form, config);
+                    training(ui, &mut form, config);
                 }
             });
         });

@@ -135,7 +135,7 @@ impl ArcsView {
             let painter = ui.painter();
             for head in &heads {
                 for (query, key, weight) in arcs(&head.kept.map, told, &seen) {
-                    let colour = head.colour.gamma_multiply(weight.clamp(0.06, 1.0));
+                    let colour = head.colour.gamma_multiply(opacity(weight, told.is_some()).max(0.06));
                     painter.line_segment(ends(query, key), Stroke::new(0.6 + 2.4 * weight, colour));
                 }
             }
@@ -217,7 +217,10 @@ impl ArcsView {
         let count = heads.first().map_or(0, |head| head.kept.words.len());
         let all: Vec<usize> = (0..count).collect();
         let of_head = |(place, head): (usize, &Head<'_>)| -> Vec<FigureArc> {
-            let arc = |(query, key, weight)| FigureArc { head: place, query, key, weight };
+            let arc = |(query, key, weight)| {
+                let opacity = opacity(weight, self.chosen.is_some());
+                FigureArc { head: place, query, key, weight, opacity }
+            };
             arcs(&head.kept.map, self.chosen, &all).into_iter().map(arc).collect()
         };
         let least = format::fixed(f64::from(if self.chosen.is_some() { LEAST } else { LEAST_OF_ALL }), 2);
@@ -277,6 +280,12 @@ fn arcs(map: &HeatData, told: Option<Side>, seen: &[usize]) -> Vec<(usize, usize
     found
 }
 
+/// How opaque an arc is. Of one token the weak ones are looked for too; among all of them the strong ones are.
+fn opacity(weight: f32, is_told: bool) -> f32 {
+    let weight = weight.clamp(0.0, 1.0);
+    if is_told { weight.sqrt() } else { weight }
+}
+
 /// Between the arcs and the keys: squares stand there while one token is told of, else the arcs reach the names.
 fn room_of_squares(told: Option<Side>, heads: usize) -> f32 {
     if told.is_some() { SQUARE * heads as f32 + 4.0 } else { 0.0 }
@@ -296,7 +305,7 @@ fn squares(painter: &egui::Painter, heads: &[Head<'_>], told: Option<Side>, at: 
         }
         let left = key.left() - SQUARE * (heads.len() - place) as f32 - 2.0;
         let rect = Rect::from_min_size(pos2(left, key.top() + 3.0), vec2(SQUARE - 1.0, ROW - 6.0));
-        painter.rect_filled(rect, 0.0, head.colour.gamma_multiply(weight.clamp(0.0, 1.0)));
+        painter.rect_filled(rect, 0.0, head.colour.gamma_multiply(opacity(weight, true)));
     }
 }
 

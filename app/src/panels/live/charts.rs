@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use egui::Ui;
 use headroom_engine::{
     objective::Metric,
-    store::{RunId, RunSummary, series_names},
+    store::{RunSummary, series_names},
 };
 
 use super::panel::View;
@@ -142,7 +142,7 @@ impl Curves {
             }
             // One run alone needs no dashes to be told apart: they tell its lines apart.
             let dash = if index == 0 { Dash::Solid } else { Dash::Dashed };
-            let marks = if index == 0 { resumed(state, &run.id, series, &points) } else { Vec::new() };
+            let marks = if index == 0 { state.series.resumed_marks(&run.id, series, x) } else { Vec::new() };
             curves.lines.push(Curve { name: series_title(series), series: points, dash, marks });
         }
         curves
@@ -202,14 +202,6 @@ fn chart<'a>(plot: &Plot, lines: &'a [ChartLine<'a>], view: &View, loading: bool
         .smoothing(if plot.exact { 0.0 } else { view.smoothing })
         .ignore_outliers(view.ignore_outliers)
         .empty_text(if loading { "Loading…" } else { "No points yet" })
-}
-
-/// Marks where a resumed attempt takes over.
-fn resumed(state: &State, run: &RunId, series: &str, points: &Series) -> Vec<(f64, String)> {
-    let Some(data) = state.series.get(run, series) else { return Vec::new() };
-    // What begins a curve continues nothing.
-    let cuts = data.cuts.iter().filter(|cut| cut.attempt > 1 && cut.index > 0);
-    cuts.filter_map(|cut| Some((*points.x().get(cut.index)?, "resumed".to_owned()))).collect()
 }
 
 /// The kinds of x that the panel offers.

@@ -282,7 +282,7 @@ impl LivePanel {
             if options.ui(ui) {
                 self.zoom(run.number).reset(view.x);
             }
-            ui.menu_button("Export chart", |ui| {
+            ui.menu_button("Export chart…", |ui| {
                 for plot in [&LOSS, &SIMILARITY, &ENERGY].into_iter().chain(&*SMALL).filter(|plot| plot.fits(run)) {
                     if ui.button(format!("Export {}…", plot.title)).clicked() {
                         export = Some(plot);
@@ -344,11 +344,16 @@ fn heading_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, cx: &
             });
         } else if run.state == RunState::Queued {
             let button = ui.button(RunOperation::Cancel.label(run, false)).on_hover_text(RunOperation::Cancel.about());
-            if button.clicked() {
+            if clicked_once(&button) {
                 perform(RunOperation::Cancel, &run.id, cx);
             }
         }
     });
+}
+
+/// A click that is not the second one of a double click: that was meant for the button which stood there before.
+fn clicked_once(button: &egui::Response) -> bool {
+    button.clicked() && !button.double_clicked()
 }
 
 /// The buttons that govern the run that trains.
@@ -368,7 +373,7 @@ fn current_ui(ui: &mut Ui, current: &CurrentRun, cx: &mut PanelContext<'_>) {
     }
     let stop = ui.add_enabled(free, Button::new("Stop"));
     let stop = stop.on_hover_text("Stops after this step, with a checkpoint; it can be resumed later");
-    if stop.clicked() {
+    if clicked_once(&stop) {
         cx.send(Command::Stop);
     }
     let ready = free && current.preparing.is_none();

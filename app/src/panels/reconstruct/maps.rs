@@ -21,6 +21,9 @@ use crate::{
 /// Their names, also of exported figures.
 pub const NAMES: [&str; 3] = ["True map", "Rebuilt map", "Rebuilt minus true"];
 
+/// Numbers of 32 bits that were summed in another order differ by less.
+const LEAST_DIFFERENCE: f32 = 1e-6;
+
 /// Three maps beside each other.
 #[derive(Default)]
 pub struct Maps {
@@ -44,23 +47,27 @@ impl Drawn<'_> {
         if self.is_scores { &self.rebuilt.scores } else { &self.rebuilt.maps }
     }
 
-    /// The same colours for the same values in the first two, and the same at every k in all three: they follow from the
-    /// true map alone, so that what the slider changes is seen.
+    /// The same colours for the same values in the first two, and the same at every k: they follow from the true map alone,
+    /// so that what the slider changes is seen. What is between them is drawn up to the next of 1, 2, 5, 10 … beyond the
+    /// largest of it, which the bar beside it says: at many pairs little is left, and that is looked for.
     fn tone(&self, place: usize) -> Tone {
-        let [truth, _, _] = self.maps();
-        let truth = truth.extent();
-        let largest = truth.least.abs().max(truth.most.abs());
-        if self.is_scores {
-            // Scores have a sign. From nothing computed to all, differences go from minus the scores to zero.
-            return Tone::between(ColourMap::Difference, HeatScale::Linear, -largest, largest);
-        }
-        let is_whole = self.style.is_whole;
+        let [truth, _, apart] = self.maps();
+        let largest = |map: &HeatData| {
+            let extent = map.extent();
+            extent.least.abs().max(extent.most.abs())
+        };
         if place == 2 {
-            let (scale, most) = (self.style.scale, if is_whole { 1.0 } else { largest });
+            let scale = if self.is_scores { HeatScale::Linear } else { self.style.scale };
+            let most = at_least(largest(apart));
             let low = if scale == HeatScale::Log { most * 1e-3 } else { -most };
             return Tone::between(ColourMap::Difference, scale, low, most);
         }
-        self.style.tone(truth)
+        if self.is_scores {
+            // Scores have a sign.
+            let largest = largest(truth);
+            return Tone::between(ColourMap::Difference, HeatScale::Linear, -largest, largest);
+        }
+        self.style.tone(truth.extent())
     }
 
     fn whole(&self, place: usize, title: String) -> Option<MapFigure> {
@@ -131,14 +138,26 @@ pub fn rebuilt_figures(
     ["true", "rebuilt", "difference"].into_iter().enumerate().filter_map(figure).collect()
 }
 
+/// The smallest of 1, 2 and 5 times a power of ten that is not below; differences of rounding alone count as none.
+fn at_least(value: f32) -> f32 {
+    if !value.is_finite() || value < LEAST_DIFFERENCE {
+        return LEAST_DIFFERENCE;
+    }
+    let power = 10_f32.powf(value.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
+    steps.into_iter().find(|step| *step >= value * (1.0 - 1e-5)).unwrap_or(value)
+}
+
 fn one_ui(ui: &mut Ui, drawn: &Drawn<'_>, place: usize, state: &mut HeatState, height: f32) {
     let palette = theme::palette(ui.visuals());
     let (Some(name), Some(figure)) = (NAMES.get(place), drawn.whole(place, String::new())) else { return };
     let label = ui.label(RichText::new(*name).color(palette.strong));
-    label.on_hover_text(
+    label.on_hover_text(if place == 2 {
+        "Colours reach to the next of 1, 2, 5, 10 … beyond the largest difference: see the bar"
+    } else {
         "Colours follow the true map, so they are the same at every k. Values beyond its range have the colours of \
-         its ends.",
-    );
+         its ends."
+    });
     let cell_name = |query: usize, key: usize| attends((drawn.words, &figure.data), |at| at, query, key);
     let map = HeatMap::of(name, &figure).cell_name(&cell_name).gap(MASKED);
     map.room(vec2(ui.available_width(), height)).show(ui, state);
@@ -163,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_the_same_at_every_k_and_scores_have_a_neutral_middle() {
+    fn colours_of_maps_are_the_same_at_every_k_and_scores_have_a_neutral_middle() {
         let (few, most) = (rebuilt(1, 0.25), rebuilt(9, 3.0));
         let words: Arc<[String]> = Arc::from([]);
         for (is_scores, is_whole) in [(false, false), (false, true), (true, false)] {
@@ -174,7 +193,9 @@ mod tests {
                 };
                 for place in 0..3 {
                     let found = tone(&few, place);
-                    assert_eq!(found, tone(&most, place), "{is_scores} {is_whole} {scale:?} {place}");
+                    if place < 2 {
+                        assert_eq!(found, tone(&most, place), "{is_scores} {is_whole} {scale:?} {place}");
+                    }
                     assert_eq!(found.colours.is_diverging(), is_scores || place == 2);
                     if found.colours.is_diverging() {
                         assert_eq!(found.place(0.0), Some(0.5), "{scale:?}");
@@ -186,5 +207,21 @@ mod tests {
         }
         let scores = Drawn { rebuilt: &few, is_scores: true, style: MapStyle::default(), words: &words };
         assert_eq!((scores.tone(1).low, scores.tone(1).high), (-4.0, 4.0));
+    }
+
+    #[test]
+    fn what_is_between_maps_fills_its_colours_however_little_it_is() {
+        let words: Arc<[String]> = Arc::from([]);
+        for (part, of_maps, of_scores) in [(0.0, 1.0, 5.0), (0.9, 0.1, 0.5), (0.999, 1e-3, 5e-3), (1.0, 1e-6, 1e-6)] {
+            let rebuilt = rebuilt(1, part);
+            for (is_scores, expected) in [(false, of_maps), (true, of_scores)] {
+                let style = MapStyle { scale: HeatScale::Linear, ..MapStyle::default() };
+                let tone = Drawn { rebuilt: &rebuilt, is_scores, style, words: &words }.tone(2);
+                assert!((tone.high / expected - 1.0).abs() < 1e-4, "{part}: {} for {expected}", tone.high);
+                assert_eq!(tone.low, -tone.high);
+            }
+        }
+        assert!([0.1, 0.2, 0.5, 1.0, 2e-3].iter().all(|value| (at_least(*value) / value - 1.0).abs() < 1e-5));
+        assert_eq!(at_least(f32::NAN), LEAST_DIFFERENCE);
     }
 }

@@ -14,12 +14,13 @@ use crate::{
 /// Asks before several runs are deleted, and says which; keep it while it is open.
 pub(super) struct DeleteDialog {
     runs: Vec<RunId>,
+    is_focused: bool,
 }
 
 impl DeleteDialog {
     /// A dialog about these runs.
     pub fn new(runs: Vec<RunId>) -> Self {
-        Self { runs }
+        Self { runs, is_focused: false }
     }
 
     /// Draws it over the panel; false once it is closed.
@@ -52,11 +53,17 @@ impl DeleteDialog {
             ui.add_space(6.0);
             ui.separator();
             ui.horizontal(|ui| {
-                if ui.add_enabled(!go.is_empty(), Button::new(format!("Delete {count}"))).clicked() {
+                let delete = ui.add_enabled(!go.is_empty(), Button::new(format!("Delete {count}")));
+                if delete.clicked() {
                     (open, agreed) = (false, true);
                 }
-                if ui.button("Keep them").clicked() {
+                let keep = ui.button("Keep them");
+                if keep.clicked() {
                     open = false;
+                }
+                // Enter and the arrow keys answer; deleting can be undone, and was asked for.
+                if !std::mem::replace(&mut self.is_focused, true) {
+                    if go.is_empty() { keep.request_focus() } else { delete.request_focus() }
                 }
             });
         });

@@ -26,6 +26,8 @@ const OUTLIER_SAMPLE: usize = 4_096;
 
 /// Room for the half of the last tick label that stands out to the right, in points.
 const RIGHT_MARGIN: f32 = 16.0;
+/// Plots of less width have no room for words over their curves.
+const SMALL_PLOT: f32 = 260.0;
 
 /// A line chart, built anew each frame from borrowed lines.
 ///
@@ -419,10 +421,12 @@ impl<'a> Chart<'a> {
         if !state.is_zoomed() && shares.is_none() {
             return;
         }
-        let size = Vec2::new(96.0, 18.0);
+        // Over a small chart only the word that is clicked.
+        let (words, width) = if plot.width() < SMALL_PLOT { ("Reset", 40.0) } else { ("Zoomed. Reset", 96.0) };
+        let size = Vec2::new(width, 18.0);
         let rect = egui::Rect::from_min_size(plot.right_top() + Vec2::new(-size.x - 6.0, 6.0), size);
         let mut inner = ui.new_child(egui::UiBuilder::new().max_rect(rect));
-        let button = egui::Button::new(RichText::new("Zoomed. Reset").small()).min_size(size);
+        let button = egui::Button::new(RichText::new(words).small()).min_size(size);
         let button =
             inner.add(button).on_hover_text("Shows the whole range again; a double click on the chart does the same");
         let name = if self.title.is_empty() { self.y.title() } else { self.title.to_owned() };

@@ -22,6 +22,7 @@ mod txt;
 pub use load::{Loaded, load_files};
 pub(in crate::data) use pairs::{PairFiles, load_pairs, probe_pair_file, probe_pairs};
 pub(in crate::data) use probe::probe_files;
+pub(in crate::data) use read::text_bytes_at;
 
 #[cfg(test)]
 mod tests;

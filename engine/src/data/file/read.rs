@@ -3,7 +3,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use super::find::{Found, wrong};
+use super::find::{Found, find_among, wrong};
 use crate::data::{DataError, memory, open_file};
 
 /// Bytes read between two reports.
@@ -24,6 +24,14 @@ pub(super) fn text_bytes(found: &Found) -> u64 {
     };
     // A damaged file is reported when it is read.
     trailer().map_or(found.bytes, u64::from).max(found.bytes)
+}
+
+/// Size of the text at a path, a folder's of all its files; none where that cannot be told quickly.
+pub(in crate::data) fn text_bytes_at(path: &Path) -> Option<u64> {
+    /// Files and folders that are looked at.
+    const LISTED: usize = 200;
+    let found = find_among(path, LISTED).ok().filter(|found| !found.is_cut)?;
+    Some(found.files.iter().map(text_bytes).sum())
 }
 
 /// The text of a file: unpacked, checked, without byte order mark. It is counted in `room` as it comes, whatever the file
