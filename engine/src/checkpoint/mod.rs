@@ -25,6 +25,7 @@ mod families;
 #[cfg(test)]
 mod goldens;
 mod hugging_face;
+mod labels;
 mod lineage;
 mod load;
 mod manifest;

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use super::DataError;
+use super::answers::probe_table;
 use super::file::{PairFiles, probe_files, probe_pair_file, probe_pairs};
 use super::tokenizer::given;
 use crate::config::{DataConfig, Problem, Source, Tokenizer};
@@ -25,6 +26,13 @@ pub fn data_problems(config: &DataConfig, objective: &Objective) -> Vec<Problem>
         note("data.path", &file.path, &|| probe(&file.path));
         if let Some(path) = &file.validation_path {
             note("data.validation_path", path, &|| probe(path));
+        }
+    }
+    if let Source::Table(table) = &config.source {
+        let is_readable = table.path.as_os_str().is_empty() || probe_table(table, objective, &table.path).is_ok();
+        note("data.path", &table.path, &|| probe_table(table, objective, &table.path));
+        if let Some(path) = table.validation_path.as_ref().filter(|_| is_readable) {
+            note("data.validation_path", path, &|| probe_table(table, objective, path));
         }
     }
     if let Source::Pairs(pairs) = &config.source {

@@ -11,15 +11,7 @@ pub(super) fn tsv_documents(
     push: &mut impl FnMut(&str),
 ) -> Result<(), DataError> {
     let mut chosen = None;
-    for (line, content) in (1..).zip(text.split('\n')) {
-        let content = content.strip_suffix('\r').unwrap_or(content);
-        if content.is_empty() {
-            continue;
-        }
-        let cells: Vec<&str> = content.split('\t').collect();
-        take(&mut chosen, &cells, column, line, path, push)?;
-    }
-    Ok(())
+    tsv_rows(text, |line, cells| take(&mut chosen, cells, column, line, path, push))
 }
 
 /// The cells of one column of comma-separated text, quoted as usual (RFC 4180).
@@ -29,8 +21,32 @@ pub(super) fn csv_documents(
     path: &Path,
     push: &mut impl FnMut(&str),
 ) -> Result<(), DataError> {
-    let mut reader = reader(text);
     let mut chosen = None;
+    csv_rows(text, path, |line, cells| take(&mut chosen, cells, column, line, path, push))
+}
+
+/// Every row of tab-separated text that is not empty, with its line from 1.
+pub(super) fn tsv_rows(
+    text: &str,
+    mut each: impl FnMut(u64, &[&str]) -> Result<(), DataError>,
+) -> Result<(), DataError> {
+    for (line, content) in (1..).zip(text.split('\n')) {
+        let content = content.strip_suffix('\r').unwrap_or(content);
+        if content.is_empty() {
+            continue;
+        }
+        each(line, &content.split('\t').collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+/// Every row of comma-separated text that is not empty, with the line that it begins in, from 1.
+pub(super) fn csv_rows(
+    text: &str,
+    path: &Path,
+    mut each: impl FnMut(u64, &[&str]) -> Result<(), DataError>,
+) -> Result<(), DataError> {
+    let mut reader = reader(text);
     let mut record = csv::StringRecord::new();
     let mut last = (0, 1);
     loop {
@@ -49,7 +65,7 @@ pub(super) fn csv_documents(
         if cells.iter().all(|cell| cell.is_empty()) {
             continue;
         }
-        take(&mut chosen, &cells, column, line, path, push)?;
+        each(line, &cells)?;
     }
     // The reader takes the rest of the file for one cell when a quote is never closed.
     let (start, line) = last;
