@@ -37,6 +37,8 @@ mod sentence_pieces;
 mod space;
 mod special_tokens;
 #[cfg(test)]
+mod task_goldens;
+#[cfg(test)]
 mod tensor_names;
 mod tensors;
 #[cfg(test)]
