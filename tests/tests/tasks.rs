@@ -22,8 +22,8 @@ path = "train.tsv"
 validation_path = "dev.tsv"
 text = ["first", "second"]
 label = "label"
-sequence_length = 24
-tokenizer = { kind = "word_piece", vocabulary = 300 }
+sequence_length = 96
+tokenizer = { kind = "bytes" }
 [task]
 kind = "classification"
 [model]

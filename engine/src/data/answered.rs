@@ -197,7 +197,7 @@ pub(super) fn cut([first, second]: [usize; 2], most: usize) -> [usize; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Column, DataConfig, Source, TableSource, Tokenizer, TrainedTokenizer};
+    use crate::config::{ByteTokenizer, Column, DataConfig, Source, TableSource, Tokenizer};
     use crate::data::{Batcher, Corpus, HeldOut, Silent};
     use crate::objective::Objective;
 
@@ -219,7 +219,7 @@ mod tests {
     /// Rows of one text or two, with lengths that vary.
     fn corpus(texts: usize, rows: usize, sequence_length: usize) -> Corpus {
         let folder = tempfile::TempDir::new().unwrap();
-        let words = |row: usize, text: usize| vec!["word"; 1 + (row * 7 + text * 3) % 12].join(" ");
+        let words = |row: usize, text: usize| vec!["w"; 1 + (row * 7 + text * 3) % 12].join(" ");
         let mut table = String::from("a\tb\tlabel\n");
         for row in 0..rows {
             table += &format!("{row} {}\t{}\t{}\n", words(row, 0), words(row, 1), ["no", "yes"][row % 2]);
@@ -229,7 +229,7 @@ mod tests {
         let config = DataConfig {
             source: Source::Table(TableSource { path: "t.tsv".into(), text, ..TableSource::default() }),
             sequence_length,
-            tokenizer: Tokenizer::WordPiece(TrainedTokenizer { vocabulary: 300 }),
+            tokenizer: Tokenizer::Bytes(ByteTokenizer {}),
             ..DataConfig::default()
         };
         Corpus::load(&config, &Objective::CLASSIFICATION, folder.path(), folder.path(), &Silent).unwrap()
@@ -238,8 +238,8 @@ mod tests {
     #[test]
     fn every_row_is_seen_once_an_epoch_with_its_answer_and_little_padding() {
         for texts in [1, 2] {
-            let corpus = corpus(texts, 500, 40);
-            let batcher = Batcher::new(&corpus, &Objective::CLASSIFICATION, 8, 40, 3).unwrap();
+            let corpus = corpus(texts, 500, 64);
+            let batcher = Batcher::new(&corpus, &Objective::CLASSIFICATION, 8, 64, 3).unwrap();
             let [cls, sep] = [corpus.tokenizer.specials().cls, corpus.tokenizer.specials().sep].map(Option::unwrap);
             let mut seen = Vec::new();
             for step in 0..batcher.steps_per_epoch() {
@@ -272,15 +272,15 @@ mod tests {
             assert_eq!(seen.len(), corpus.statistics.train.documents / texts, "no row comes twice");
             let share = batcher.padding_share();
             assert!(share > 0.0 && share < 0.1, "{share}");
-            let again = Batcher::new(&corpus, &Objective::CLASSIFICATION, 8, 40, 3).unwrap();
+            let again = Batcher::new(&corpus, &Objective::CLASSIFICATION, 8, 64, 3).unwrap();
             assert_eq!(again.train_batch(77), batcher.train_batch(77), "a function of seed and step alone");
         }
     }
 
     #[test]
     fn held_out_rows_are_all_there_and_never_change() {
-        let corpus = corpus(2, 300, 40);
-        let held_out = HeldOut::new(&corpus, &Objective::CLASSIFICATION, 8, 40).unwrap();
+        let corpus = corpus(2, 300, 64);
+        let held_out = HeldOut::new(&corpus, &Objective::CLASSIFICATION, 8, 64).unwrap();
         let rows: usize = held_out.batches(0).map(|batch| batch.batch).sum();
         assert_eq!(rows, corpus.statistics.validation.documents / 2);
         assert_eq!(held_out.batches(2).collect::<Vec<_>>(), held_out.batches(2).collect::<Vec<_>>());
