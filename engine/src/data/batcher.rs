@@ -88,9 +88,9 @@ impl Examples {
 /// dropped, and every window is seen exactly once in each epoch. Only the tokens after the last full window (fewer
 /// than a window holds) are never seen in training.
 ///
-/// Pairs of texts, and rows of a table, are as long as they are. Each epoch has its own order of them too, in which some batches at a time are
-/// sorted by length, so that little padding is computed; the order of the batches is by chance again. Every pair is seen
-/// exactly once in each epoch, and its batches differ by one pair at most.
+/// Pairs of texts, and rows of a table, are as long as they are. Each epoch has its own order of them too, in which some
+/// batches at a time are sorted by length, so that little padding is computed; the order of the batches is by chance again.
+/// Every one is seen exactly once in each epoch, and its batches differ by one at most.
 ///
 /// [`Batcher::train_batch`] is a pure function of the seed and the micro-step.
 #[derive(Debug)]

@@ -172,8 +172,14 @@ fn answered(model: &Model, corpus: &Corpus, batch: &Batch) -> Result<String, Tra
     let name = |class: usize| own.labels.name(class).unwrap_or_default().to_owned();
     let mut lines = Vec::new();
     for (row, outputs) in outputs.iter().enumerate() {
-        let ids = batch.input_ids.get(row * batch.sequence..).and_then(|ids| ids.get(..batch.tokens_of(row)));
-        let text = one_line(&corpus.tokenizer.decode(ids.unwrap_or_default())?);
+        let cells = row * batch.sequence..row * batch.sequence + batch.tokens_of(row);
+        let of_row = batch.input_ids.get(cells.clone()).unwrap_or_default();
+        let second = batch.token_types.as_ref().and_then(|types| types.get(cells)?.iter().position(|text| *text > 0));
+        let (first, second) = of_row.split_at_checked(second.unwrap_or(of_row.len())).unwrap_or((of_row, &[]));
+        let mut text = one_line(&corpus.tokenizer.decode(first)?);
+        if !second.is_empty() {
+            text += &format!(" | {}", one_line(&corpus.tokenizer.decode(second)?));
+        }
         let best = outputs.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
         let (answer, truth) = match (&own.labels, right, best) {
             (Labels::Classes(_), Answers::Classes { classes, .. }, Some((best, _))) => {

@@ -1,3 +1,5 @@
+use candle_core::{DType, Device};
+
 use super::{Event, job::PredictJob, job_context::JobContext, job_control::JobControl, job_error::JobError, subject};
 use crate::{
     attention::OutputPlan,
@@ -7,8 +9,6 @@ use crate::{
     model::{ForwardOptions, Model},
     objective::Labels,
 };
-
-use candle_core::{DType, Device};
 
 /// Texts that are answered about at the same time.
 const AT_ONCE: usize = 32;
