@@ -126,7 +126,6 @@ fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Column>
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::config::{Source, from_toml, to_toml};
 
     const TABLE: &str = "format = 1\nmodel.kind = \"encoder\"\ntask.kind = \"classification\"\n[data]\nkind = \"table\"\n\
