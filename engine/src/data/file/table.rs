@@ -48,16 +48,23 @@ pub(super) fn csv_rows(
 ) -> Result<(), DataError> {
     let mut reader = reader(text);
     let mut record = csv::StringRecord::new();
-    let mut last = (0, 1);
     loop {
         let line = reader.position().line();
         let broken = |why: String| DataError::BrokenCsv { path: path.to_owned(), line, why };
         if !reader.read_record(&mut record).map_err(|error| broken(error.to_string()))? {
-            break;
+            return Ok(());
         }
         let position = record.position();
         let line = position.map_or(line, csv::Position::line);
-        last = (position.map_or(0, |position| position.byte() as usize), line);
+        // The reader takes the rest of the file for one cell when a quote is never closed.
+        if reader.position().byte() >= text.len() as u64 {
+            let start = position.map_or(0, |position| position.byte() as usize);
+            let tail = text.get(start..).unwrap_or_default();
+            if tail.trim_end().contains('\n') && !tail.matches('"').count().is_multiple_of(2) {
+                let why = "a quote that opens there is never closed".to_owned();
+                return Err(DataError::BrokenCsv { path: path.to_owned(), line, why });
+            }
+        }
         let mut cells: Vec<&str> = record.iter().collect();
         if let Some(cell) = cells.last_mut() {
             *cell = cell.strip_suffix('\r').unwrap_or(cell);
@@ -67,14 +74,6 @@ pub(super) fn csv_rows(
         }
         each(line, &cells)?;
     }
-    // The reader takes the rest of the file for one cell when a quote is never closed.
-    let (start, line) = last;
-    let tail = text.get(start..).unwrap_or_default();
-    if tail.trim_end().contains('\n') && !tail.matches('"').count().is_multiple_of(2) {
-        let why = "a quote that opens there is never closed".to_owned();
-        return Err(DataError::BrokenCsv { path: path.to_owned(), line, why });
-    }
-    Ok(())
 }
 
 /// Whether the column is there, by the first row of text that is cut off somewhere behind it.
