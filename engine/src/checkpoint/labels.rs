@@ -45,7 +45,7 @@ pub(super) fn read(text: &str, plan: &ModelPlan) -> Option<Labels> {
     let (InputPlan::Tokens { .. }, OutputPlan::Classes { classes, .. }) = (plan.input, plan.head) else { return None };
     let keys: Map<String, Value> = serde_json::from_str(text).ok()?;
     match (keys.get(PROBLEM).and_then(Value::as_str), classes) {
-        (Some(NUMBER), 1) | (None, 1) => return Some(Labels::Number),
+        (Some(NUMBER) | None, 1) => return Some(Labels::Number),
         (Some(CLASSES) | None, 2..) => {}
         _ => return None,
     }

@@ -66,6 +66,9 @@ fn loss_and_counts_are_those_of_transformers() {
     }
 }
 
+/// By how much an element is moved.
+const STEP: f64 = 1e-5;
+
 /// Of every parameter the element whose gradient is the largest, for both tasks, with dropout and class weights.
 #[test]
 fn gradients_agree_with_finite_differences() {
@@ -108,7 +111,6 @@ fn gradients_agree_with_finite_differences() {
                 set(variable, values);
                 loss_now()
             };
-            const STEP: f64 = 1e-5;
             let found = (shifted(STEP) - shifted(-STEP)) / (2.0 * STEP);
             set(variable, before);
             assert!((found - wanted).abs() < 1e-6 * (1.0 + wanted.abs()), "{objective:?} {name}: {found} {wanted}");

@@ -156,6 +156,9 @@ impl Rows {
     }
 }
 
+/// A batch with the numbers of its rows.
+pub type NumberedBatch = (Vec<usize>, Batch);
+
 /// Batches of rows whose answers nobody knows, each with the numbers of its rows; rows of almost equal lengths stand together.
 /// Beside them how many rows were cut off.
 ///
@@ -167,7 +170,7 @@ pub fn unanswered_batches(
     tokenizer: &TextTokenizer,
     sequence: usize,
     batch: usize,
-) -> Result<(Vec<(Vec<usize>, Batch)>, usize), DataError> {
+) -> Result<(Vec<NumberedBatch>, usize), DataError> {
     let stream = Encoder::new(tokenizer, None, documents.bytes() as u64, &Silent).encode(documents)?;
     let rows = Rows::new(&stream, &Answers::Numbers(Vec::new()), tokenizer, texts, sequence)?.without_labels();
     let least = rows.frame.tokens() + texts;
@@ -196,6 +199,8 @@ pub(super) fn cut([first, second]: [usize; 2], most: usize) -> [usize; 2] {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
     use crate::config::{ByteTokenizer, Column, DataConfig, Source, TableSource, Tokenizer};
     use crate::data::{Batcher, Corpus, HeldOut, Silent};
@@ -222,7 +227,8 @@ mod tests {
         let words = |row: usize, text: usize| vec!["w"; 1 + (row * 7 + text * 3) % 12].join(" ");
         let mut table = String::from("a\tb\tlabel\n");
         for row in 0..rows {
-            table += &format!("{row} {}\t{}\t{}\n", words(row, 0), words(row, 1), ["no", "yes"][row % 2]);
+            let label = ["no", "yes"][row % 2];
+            writeln!(table, "{row} {}\t{}\t{label}", words(row, 0), words(row, 1)).unwrap();
         }
         std::fs::write(folder.path().join("t.tsv"), table).unwrap();
         let text = ["a", "b"].into_iter().take(texts).map(Column::named).collect();

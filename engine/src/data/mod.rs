@@ -34,7 +34,7 @@ mod table_error;
 mod tokenizer;
 mod windows;
 
-pub use answered::unanswered_batches;
+pub use answered::{NumberedBatch, unanswered_batches};
 pub use answers::{RowAnswers, table_labels};
 pub use batcher::{Batcher, HeldOut};
 pub use check::data_problems;

@@ -132,7 +132,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     let mut before = 0;
     #[expect(clippy::float_cmp, reason = "only the same number shares a rank")]
     for equal in sorted.chunk_by(|(_, a), (_, b)| a == b) {
-        let rank = before as f64 + (equal.len() as f64 + 1.0) / 2.0;
+        let rank = before as f64 + f64::midpoint(equal.len() as f64, 1.0);
         for (place, _) in equal {
             if let Some(own) = ranks.get_mut(*place) {
                 *own = rank;

@@ -178,7 +178,8 @@ fn answered(model: &Model, corpus: &Corpus, batch: &Batch) -> Result<String, Tra
         let (first, second) = of_row.split_at_checked(second.unwrap_or(of_row.len())).unwrap_or((of_row, &[]));
         let mut text = one_line(&corpus.tokenizer.decode(first)?);
         if !second.is_empty() {
-            text += &format!(" | {}", one_line(&corpus.tokenizer.decode(second)?));
+            text.push_str(" | ");
+            text.push_str(&one_line(&corpus.tokenizer.decode(second)?));
         }
         let best = outputs.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
         let (answer, truth) = match (&own.labels, right, best) {

@@ -183,6 +183,9 @@ impl LabelledRows {
     }
 }
 
+/// What is done with a row, whose line comes first.
+type EachRow<'a> = &'a mut dyn FnMut(u64, &[&str]) -> Result<(), DataError>;
+
 fn rows(found: &Found, text: &str, source: &TableSource, judged: Judged) -> Result<LabelledRows, DataError> {
     let wanted = Wanted::new(&found.path, source);
     let mut rows = LabelledRows::default();
@@ -190,7 +193,7 @@ fn rows(found: &Found, text: &str, source: &TableSource, judged: Judged) -> Resu
         objects(text, &wanted, &mut rows)?;
         return Ok(rows);
     }
-    let each = |each: &mut dyn FnMut(u64, &[&str]) -> Result<(), DataError>| match found.format {
+    let each = |each: EachRow<'_>| match found.format {
         Format::Csv => table::csv_rows(text, &found.path, each),
         Format::Tsv | Format::Text | Format::JsonLines => table::tsv_rows(text, each),
     };
