@@ -205,6 +205,8 @@ fn live() {
     let mut stream = Stream::new(1, Purpose::Test, 99);
     let batch = Batch {
         sources: None,
+        token_types: None,
+        answers: None,
         input_ids: (0..examples * tokens).map(|_| stream.below(8192) as u32).collect(),
         labels: vec![1; examples * tokens],
         key_mask: None,

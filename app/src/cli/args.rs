@@ -86,6 +86,8 @@ pub enum Task {
     Note(NoteArgs),
     /// Pause the run that trains in another program on the store.
     Pause(JobArgs),
+    /// Answer about texts with a run or a model directory that has a task: a label with its probabilities, or a number.
+    Predict(PredictArgs),
     /// List the presets, or print one as TOML.
     Presets(PresetsArgs),
     /// Remove for good what was deleted: runs with their files, benchmarks, analyses. Nothing else ever does.
@@ -336,6 +338,13 @@ pub struct EvalArgs {
     /// The column of a CSV or TSV file that holds the text.
     #[arg(long, requires = "data")]
     pub column: Option<String>,
+    /// A column of the texts of a table with labels, by name or by number from 0; twice where rows have two texts. Without
+    /// it, the columns that the run learnt from.
+    #[arg(long, value_name = "COLUMN", requires = "data")]
+    pub text: Vec<String>,
+    /// The column of the labels of such a table.
+    #[arg(long, value_name = "COLUMN", requires = "data")]
+    pub label: Option<String>,
     /// The file of the translations, line by line, of a model that translates; without it, `--data` names a table of both.
     #[arg(long, value_name = "FILE", requires = "data")]
     pub translations: Option<PathBuf>,
@@ -438,6 +447,23 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub threads: Option<u64>,
     /// One JSON object a line for each text, or one for all that `--prove` found.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `predict`.
+#[derive(Args, Debug)]
+pub struct PredictArgs {
+    /// A run with a task, or a model directory that ends in classes or a number.
+    #[arg(value_name = "RUN|DIR")]
+    pub target: String,
+    /// A file with a text in each line, two with a tab between where the model reads two; `-`: standard input.
+    #[arg(long, value_name = "FILE|-")]
+    pub input: PathBuf,
+    /// Which checkpoint of a run: `best`, `last` or a step.
+    #[arg(long, default_value = "best")]
+    pub which: Which,
+    /// One JSON object a line for each line of the input.
     #[arg(long)]
     pub json: bool,
 }

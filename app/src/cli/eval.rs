@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use headroom_engine::{
-    config::{Coverage, DataConfig, FileSource, PairsSource, RunConfig, Source, counted, from_toml},
+    config::{
+        Column, Coverage, DataConfig, FileSource, PairsSource, RunConfig, Source, TableSource, counted, from_toml,
+    },
     store::RunRecord,
     worker::{Approximation, Command, Event, Target},
 };
@@ -36,7 +38,12 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         Some(path) => {
             let translations = args.translations.as_deref();
             let (field, column) = (args.field.as_ref(), args.column.as_ref());
-            Some(Box::new(named_text(path, field, column, translations, trained_on)?))
+            let table = table(path, args, trained_on.as_ref());
+            let named = named_text(path, field, column, translations, trained_on)?;
+            Some(Box::new(match table {
+                Some(table) => DataConfig { source: Source::Table(table), ..named },
+                None => named,
+            }))
         }
         None if is_directory => return Err(no_text()),
         None => None,
@@ -51,7 +58,37 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         event => Ok(Heard::Usual(event)),
     })?;
     session.end();
-    if args.json { print::json_line(&event) } else { tell(&event) }
+    if args.json { tell_json(&event) } else { tell(&event) }
+}
+
+/// A table with labels: where its columns are named, or the run learnt from one, whose columns it has otherwise.
+fn table(path: &Path, args: &EvalArgs, trained_on: Option<&DataConfig>) -> Option<TableSource> {
+    let own = match trained_on.map(|data| &data.source) {
+        Some(Source::Table(table)) => Some(table.clone()),
+        Some(Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_))
+        | None => None,
+    };
+    if own.is_none() && args.text.is_empty() && args.label.is_none() {
+        return None;
+    }
+    let mut table = TableSource { path: path.to_owned(), validation_path: None, ..own.unwrap_or_default() };
+    if !args.text.is_empty() {
+        table.text = args.text.iter().map(|name| Column::named(name)).collect();
+    }
+    if let Some(label) = &args.label {
+        table.label = Column::named(label);
+    }
+    Some(table)
+}
+
+/// The evaluation with its metrics once more as one map.
+fn tell_json(event: &Event) -> CliResult {
+    let mut value = serde_json::to_value(event).map_err(|error| CliError::Failed(error.to_string()))?;
+    if let (Some(fields), Event::Evaluation { metrics, .. }) = (value.as_object_mut(), event) {
+        let metrics = serde_json::to_value(metrics).map_err(|error| CliError::Failed(error.to_string()))?;
+        fields.insert("metrics".to_owned(), metrics);
+    }
+    print::json_line(&value)
 }
 
 /// Why a directory alone is not enough.
@@ -92,7 +129,9 @@ pub(super) fn named_text(
     let before = trained_on.unwrap_or_default();
     let (own_field, own_column) = match &before.source {
         Source::File(file) => (file.field.clone(), file.column.clone()),
-        Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_) => (None, None),
+        Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_) | Source::Table(_) => {
+            (None, None)
+        }
     };
     if let Some(source) = named_pairs(path, translations, &before.source) {
         return Ok(DataConfig { source, ..before });
@@ -110,8 +149,10 @@ pub(super) fn named_text(
 fn named_pairs(path: &Path, translations: Option<&Path>, before: &Source) -> Option<Source> {
     let text = match before {
         Source::Pairs(pairs) => pairs.text.clone(),
-        Source::File(_) | Source::Grammar(_) | Source::Random(_) if translations.is_none() => return None,
-        Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) => None,
+        Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Table(_) if translations.is_none() => {
+            return None;
+        }
+        Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) | Source::Table(_) => None,
     };
     let path = Some(PathBuf::from(path));
     Some(Source::Pairs(match translations {
@@ -121,13 +162,16 @@ fn named_pairs(path: &Path, translations: Option<&Path>, before: &Source) -> Opt
 }
 
 fn tell(event: &Event) -> CliResult {
-    let Event::Evaluation { target, loss, metrics, tokens, sequence_length, coverage, score_error } = event else {
+    let Event::Evaluation { target, loss, metrics, tokens, unit, sequence_length, coverage, score_error } = event
+    else {
         return Ok(());
     };
+    let is_of_examples = unit.ends_with("example");
     print::line(format!(
-        "{target}: loss {} nats per token, on {} in examples of {}",
+        "{target}: loss {} {unit}, on {} {} {}",
         plain::number(*loss),
-        counted(*tokens, "token"),
+        counted(*tokens, if is_of_examples { "example" } else { "token" }),
+        if is_of_examples { "of at most" } else { "in examples of" },
         counted(*sequence_length, "token")
     ))?;
     if let (Some(coverage), Some(error)) = (coverage, score_error) {

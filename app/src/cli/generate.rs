@@ -184,7 +184,8 @@ fn sources(args: &GenerateArgs) -> CliResult<Vec<GenerateSource>> {
     Ok(sources)
 }
 
-fn read(path: &Path) -> CliResult<String> {
+/// The text of an input.
+pub(super) fn read(path: &Path) -> CliResult<String> {
     let told = |error: std::io::Error| {
         CliError::at(
             "--input",

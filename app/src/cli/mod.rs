@@ -44,6 +44,7 @@ mod mixing;
 mod open;
 mod panics;
 mod plain;
+mod predict;
 mod presets;
 mod print;
 mod progress;

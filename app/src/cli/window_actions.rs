@@ -57,6 +57,7 @@ counterparts!(commands, Command, {
     Command::ProveCaches { .. } => Typed("generate --prove"),
     Command::CancelGeneration { .. } => CTRL_C,
     Command::EvaluateTranslation { .. } => Typed("translate-eval"),
+    Command::Predict { .. } => Typed("predict"),
     Command::Convert { .. } => Typed("convert"),
     Command::DescribeModel { .. } => Typed("show"),
     Command::ReadPlan { .. } => Typed("advise"),

@@ -21,6 +21,7 @@ pub const PAGES: &[Page] = pages![
     "window.md",
     "configs.md",
     "translation.md",
+    "tasks.md",
     "models.md",
     "races.md",
     "redundancy.md",

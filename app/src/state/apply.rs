@@ -241,14 +241,14 @@ impl State {
                     self.check = Some(CheckAnswer { revision, problems, free_bytes });
                 }
             }
-            Event::Evaluation { target, loss, metrics, tokens, .. } => {
+            Event::Evaluation { target, loss, metrics, tokens, unit, .. } => {
                 let more = metrics.iter().map(|found| {
                     format!(", {}", found.metric.sentence(&metric_value(found.metric.series, found.value)))
                 });
                 let more = more.collect::<String>();
                 self.messages.push_info(format!(
-                    "Evaluated {target} on {}: loss {} nats per token{more}.",
-                    counted(tokens, "token"),
+                    "Evaluated {target} on {}: loss {} {unit}{more}.",
+                    counted(tokens, if unit.ends_with("example") { "example" } else { "token" }),
                     format::number(loss)
                 ));
             }
@@ -289,9 +289,10 @@ impl State {
             event @ (Event::Pushed { .. } | Event::Pushing { .. } | Event::PushPreviewed { .. }) => {
                 self.uploads.apply(ticket, event, &mut self.messages);
             }
-            // The window does not score translations.
+            // The window neither scores translations nor asks for answers about texts.
             Event::Translating { .. }
             | Event::TranslationEvaluated { .. }
+            | Event::Predicted { .. }
             | Event::Done
             | Event::SnapshotData { .. }
             | Event::Snapshots { .. } => {}

@@ -6,7 +6,9 @@ use crate::{data::DataError, model::ModelError};
 #[derive(Debug, Error)]
 pub enum AnalysisError {
     /// No example had a real token.
-    #[error("There is no example to analyse. Choose a text that is longer than one example.")]
+    #[error(
+        "There is no example to analyse. Choose a text that is longer than one example, or ask for examples of fewer tokens."
+    )]
     NoExamples,
     /// A number is infinite or NaN.
     #[error(

@@ -2,22 +2,25 @@
 
 use serde::Serialize;
 
-use super::{BERT, GPT2, HeadPlan, InputPlan, ModelPlan, Naming, OutputPlan, StackName, StackPlan, supported_design};
+use super::{
+    BERT, GPT2, HeadPlan, InputPlan, ModelPlan, Naming, OutputPlan, StackName, StackPlan, plan::task_head,
+    supported_design,
+};
 use crate::config::{
     Architecture, AttentionConfig, Compatibility, Coverage, ModelConfig, OtherAnswers, Problem, Reuse, RunConfig,
     counted,
 };
 
 impl ModelPlan {
-    /// The plan of a run that begins with a model of this plan: its names and design, a head over the vocabulary, and of the
-    /// config what no weight depends on: dropout, which pairs are left out, what is kept while generating.
+    /// The plan of a run that begins with a model of this plan: its names and design, a head over the vocabulary or for the
+    /// task ([`Self::with_outputs`] says of how many outputs), and of the config what no weight depends on: dropout, which pairs are left out, what is kept while generating.
     ///
     /// # Errors
     /// Every field of the config that says something else than the model is, with what to set it to; or why such a model
     /// cannot be trained.
     pub fn trained_further(&self, config: &RunConfig) -> Result<Self, Vec<Problem>> {
         let refused = |why: String| vec![Problem::new("model.initial", why)];
-        let (model, attention) = self.config_to_train_further().map_err(refused)?;
+        let (model, attention) = self.config_without_head().map_err(refused)?;
         let mut problems = differences(config, &model, &attention);
         let (length, positions) = (config.data.sequence_length, self.stack.positions);
         if length > positions {
@@ -27,7 +30,12 @@ impl ModelPlan {
                 format!("the model to begin with reads at most {reads}, not {length}; shorten the sequence"),
             ));
         }
-        let mut plan = Self { cache: config.attention.cache.clone(), head: self.head_to_train()?, ..self.clone() };
+        let head = match (&config.task, self.head) {
+            (None, _) => self.head_to_train()?,
+            (Some(_), OutputPlan::Classes { distils: false, .. }) => self.head,
+            (Some(_), _) => task_head(self.naming, 1).map_err(refused)?,
+        };
+        let mut plan = Self { cache: config.attention.cache.clone(), head, ..self.clone() };
         for stack in plan.encoder.as_deref_mut().into_iter().chain([&mut plan.stack]) {
             stack.dropout = config.model.dropout;
         }
@@ -55,12 +63,21 @@ impl ModelPlan {
     /// # Errors
     /// In words: why none can.
     pub fn config_to_train_further(&self) -> Result<(ModelConfig, AttentionConfig), String> {
+        // Of models of images the first thing that is told.
+        if matches!(self.input, InputPlan::Patches { .. }) {
+            return self.config_without_head();
+        }
+        self.head_to_train()
+            .map_err(|problems| problems.into_iter().map(|problem| problem.message).collect::<String>())?;
+        self.config_without_head()
+    }
+
+    /// The same whatever the model ends in.
+    fn config_without_head(&self) -> Result<(ModelConfig, AttentionConfig), String> {
         if matches!(self.input, InputPlan::Patches { .. }) {
             return Err("it reads images; models that read text can be trained further so far".to_owned());
         }
         let stack = &self.stack;
-        self.head_to_train()
-            .map_err(|problems| problems.into_iter().map(|problem| problem.message).collect::<String>())?;
         // Heads may be wider or narrower than a share of the stream: that is the model's own.
         if !stack.width.is_multiple_of(stack.heads) {
             return Err(format!(

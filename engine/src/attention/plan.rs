@@ -8,9 +8,9 @@ use super::{
 };
 use crate::config::{
     Architecture, AttentionConfig, Cache, Compatibility, Coverage, DEFAULT_STEPS, ModelConfig, NormPlacement,
-    PartialCoverage, Problem, Reuse, RunConfig, Tokenizer,
+    PartialCoverage, Problem, Reuse, RunConfig, TaskConfig, Tokenizer,
 };
-use crate::ops::Activation;
+use crate::ops::{Activation, Gelu};
 
 /// Most layers and heads of a model; the fields are judged by [`RunConfig::validate`].
 const MOST_LAYERS: usize = 256;
@@ -18,6 +18,9 @@ const MOST_HEADS: usize = 1024;
 
 /// Byte values, to which a byte-level tokenizer adds its special tokens.
 const BYTES: usize = 256;
+
+/// Classes assumed for labels that were not read yet, and the fewest that there can be.
+const LEAST_CLASSES: usize = 2;
 
 /// Tokens assumed for a given `tokenizer.json` that was not read yet.
 const FILE_VOCABULARY: usize = 32_000;
@@ -142,7 +145,11 @@ impl ModelPlan {
     ) -> Result<Self, Vec<Problem>> {
         let model = ModelConfig { layers, ..config.model.clone() };
         let (preset, length) = (Preset::of(&model), config.data.sequence_length);
-        let plan = Self::of_text(&preset, &model, attention, length, vocabulary)?;
+        let mut plan = Self::of_text(&preset, &model, attention, length, vocabulary)?;
+        if let Some(task) = &config.task {
+            plan.head =
+                task_head(plan.naming, estimated_outputs(task)).map_err(|why| vec![Problem::new("task.kind", why)])?;
+        }
         match model.encoder_depth() {
             Some(layers) => plan.with_encoder(&preset, &ModelConfig { layers, ..model }, attention, length),
             None => Ok(plan),
@@ -189,6 +196,15 @@ impl ModelPlan {
         })
     }
 
+    /// The same model with so many outputs, where it ends in classes.
+    #[must_use]
+    pub fn with_outputs(mut self, outputs: usize) -> Self {
+        if let OutputPlan::Classes { classes, .. } = &mut self.head {
+            *classes = outputs;
+        }
+        self
+    }
+
     /// Its stacks in the order of a forward pass.
     pub fn stacks(&self) -> impl Iterator<Item = &StackPlan> {
         self.encoder.as_deref().into_iter().chain([&self.stack])
@@ -224,6 +240,15 @@ impl ModelPlan {
         }
     }
 
+    /// How many outcomes it tells apart: tokens, or classes.
+    pub fn outcomes(&self) -> usize {
+        match self.head {
+            OutputPlan::Vocabulary(_) => self.vocabulary(),
+            OutputPlan::Classes { classes, .. } => classes,
+            OutputPlan::Span | OutputPlan::Replaced | OutputPlan::States { .. } => 2,
+        }
+    }
+
     /// Token types; 0 where there are none.
     pub fn token_types(&self) -> usize {
         match self.input {
@@ -256,6 +281,30 @@ impl ModelPlan {
             (InputPlan::Tokens { .. }, Some(_)) => "encoder_decoder",
             (InputPlan::Tokens { .. }, None) => self.stack.name.word(),
         }
+    }
+}
+
+/// The head of a model of some names that answers about whole examples, with what its family has before the classes.
+///
+/// # Errors
+/// In words: why the family has none.
+pub(super) fn task_head(naming: Naming, outputs: usize) -> Result<OutputPlan, String> {
+    let pooler = match naming {
+        Naming::Bert | Naming::Roberta | Naming::Albert => Activation::Tanh,
+        Naming::DistilBert => Activation::Relu,
+        Naming::Electra => Activation::Gelu(Gelu::Exact),
+        Naming::Gpt2 | Naming::Bart | Naming::Vit | Naming::Deit | Naming::Marian | Naming::Llama | Naming::T5 => {
+            return Err("a head for a task is added to encoders of text, like BERT, alone".to_owned());
+        }
+    };
+    Ok(OutputPlan::Classes { classes: outputs, pooler: Some(pooler), distils: false })
+}
+
+/// The outputs that a model with a task will probably have, before its labels were read.
+fn estimated_outputs(task: &TaskConfig) -> usize {
+    match task {
+        TaskConfig::Classification(task) => task.class_weights.len().max(LEAST_CLASSES),
+        TaskConfig::Regression(_) => 1,
     }
 }
 

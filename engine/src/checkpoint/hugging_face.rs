@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{
     CONFIG, CheckpointError, ModelDirectory, card,
     families::{Family, Keys, Own, end_of_text, families, family},
+    labels,
     special_tokens::SpecialTokens,
 };
 use crate::{
@@ -141,11 +142,7 @@ pub(super) fn config_json(contents: &ModelDirectory<'_>, precision: Precision, s
         "vocab_size": plan.vocabulary(),
     });
     if let (Some(config), Value::Object(mut common)) = (config.as_object_mut(), common) {
-        if let OutputPlan::Classes { classes, .. } = plan.head {
-            let labels: Map<String, Value> =
-                (0..classes).map(|n| (n.to_string(), json!(format!("LABEL_{n}")))).collect();
-            config.insert("id2label".to_owned(), Value::Object(labels));
-        }
+        config.extend(labels::keys(plan, contents.labels));
         if let InputPlan::Patches { image, patch, channels, .. } = plan.input {
             for (key, number) in [("image_size", image), ("patch_size", patch), ("num_channels", channels)] {
                 config.insert(key.to_owned(), json!(number));

@@ -5,7 +5,7 @@ use candle_core::{DType, Device};
 use super::{
     CONFIG, CheckpointError, Lineage, RUN_CONFIG, TOKENIZER, TRAINING_STATE, TrainingState, WEIGHTS,
     directory::{is_model, recovered, refuse_other_kinds},
-    hugging_face,
+    hugging_face, labels,
     manifest::Manifest,
     marks, tensors,
     tokenizer_files::tokenizer_json,
@@ -18,6 +18,7 @@ use crate::{
     data::read_text_file,
     generate::Marks,
     model::{ModelError, ParameterSet},
+    objective::Labels,
 };
 
 /// More steps than any run can do; counting on from here overflows nothing.
@@ -41,6 +42,8 @@ pub struct LoadedModel {
     pub marks: Marks,
     /// Where it came from, if it was converted.
     pub lineage: Option<Lineage>,
+    /// What its outputs stand for, of a model of text that ends in one class or a number.
+    pub labels: Option<Labels>,
 }
 
 /// Reads a model directory: one of ours, checked against its checksums, or a plain Hugging Face directory of a family that
@@ -63,6 +66,7 @@ pub fn load_model_dir(dir: &Path, dtype: DType, device: &Device) -> Result<Loade
     let missing = |file: &str| CheckpointError::MissingFile { file: file.to_owned(), path: dir.clone() };
     let settings = text(dir, CONFIG)?.ok_or_else(|| missing(CONFIG))?;
     let plan = hugging_face::plan_of(&settings, &tensors::names(dir)?, dir)?;
+    let labels = labels::read(&settings, &plan);
     let config = match text(dir, RUN_CONFIG)? {
         None => None,
         Some(text) => Some(from_toml(&text).map_err(|error| CheckpointError::Settings {
@@ -84,6 +88,7 @@ pub fn load_model_dir(dir: &Path, dtype: DType, device: &Device) -> Result<Loade
         config,
         marks: marks::marks(dir)?,
         lineage: manifest.and_then(|manifest| manifest.lineage),
+        labels,
     })
 }
 

@@ -25,6 +25,7 @@ mod families;
 #[cfg(test)]
 mod goldens;
 mod hugging_face;
+mod labels;
 mod lineage;
 mod load;
 mod manifest;
@@ -35,6 +36,8 @@ mod save;
 mod sentence_pieces;
 mod space;
 mod special_tokens;
+#[cfg(test)]
+mod task_goldens;
 #[cfg(test)]
 mod tensor_names;
 mod tensors;

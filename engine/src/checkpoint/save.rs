@@ -11,6 +11,7 @@ use super::{
 use crate::{
     attention::ModelPlan,
     config::{Precision, RunConfig, to_toml},
+    objective::Labels,
 };
 
 /// Room for settings, headers and the file system's own needs.
@@ -34,6 +35,8 @@ pub struct ModelDirectory<'a> {
     pub run: Option<&'a str>,
     /// Where it came from, if it was converted.
     pub lineage: Option<&'a Lineage>,
+    /// What its outputs stand for, where that is known.
+    pub labels: Option<&'a Labels>,
     /// What its card says, if it is taken home: then a card comes along, and where `transformers` does not know the model a
     /// module that computes it.
     pub card: Option<&'a ModelCard>,
@@ -42,7 +45,17 @@ pub struct ModelDirectory<'a> {
 impl<'a> ModelDirectory<'a> {
     /// Architecture and weights alone.
     pub fn of(plan: &'a ModelPlan, tensors: &'a BTreeMap<String, Tensor>) -> Self {
-        Self { plan, tensors, tokenizer_json: None, config: None, training: None, run: None, lineage: None, card: None }
+        Self {
+            plan,
+            tensors,
+            tokenizer_json: None,
+            config: None,
+            training: None,
+            run: None,
+            lineage: None,
+            labels: None,
+            card: None,
+        }
     }
 }
 

@@ -31,6 +31,12 @@ impl DataConfig {
         if let Source::Pairs(pairs) = &mut self.source {
             pairs.paths_mut().into_iter().flatten().for_each(anchor);
         }
+        if let Source::Table(table) = &mut self.source {
+            anchor(&mut table.path);
+            if let Some(path) = &mut table.validation_path {
+                anchor(path);
+            }
+        }
         if let Tokenizer::File(file) = &mut self.tokenizer {
             anchor(&mut file.path);
         }

@@ -7,6 +7,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use super::TableSource;
+
 /// `[data]`. The source's own fields stand beside the common ones, as in
 /// `kind = "file"`, `path = "train.txt"`, `sequence_length = 128`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -98,6 +100,8 @@ pub enum Source {
     Pairs(PairsSource),
     /// English numbers and dates in words with their German translations, generated.
     NumberWords(NumberWordsSource),
+    /// A table on disk: one or two texts a row, with a label.
+    Table(TableSource),
 }
 
 impl fmt::Display for Source {
@@ -112,6 +116,7 @@ impl fmt::Display for Source {
                 write!(f, "{} and {}", name(source), name(target))
             }
             Self::NumberWords(_) => f.write_str("number words"),
+            Self::Table(table) => f.write_str(&last_part(&table.path)),
         }
     }
 }
@@ -126,7 +131,15 @@ impl Source {
     pub fn has_pairs(&self) -> bool {
         match self {
             Self::Pairs(_) | Self::NumberWords(_) => true,
-            Self::File(_) | Self::Grammar(_) | Self::Random(_) => false,
+            Self::File(_) | Self::Grammar(_) | Self::Random(_) | Self::Table(_) => false,
+        }
+    }
+
+    /// Whether it gives texts with labels, for models with a task.
+    pub fn has_labels(&self) -> bool {
+        match self {
+            Self::Table(_) => true,
+            Self::File(_) | Self::Grammar(_) | Self::Random(_) | Self::Pairs(_) | Self::NumberWords(_) => false,
         }
     }
 
@@ -134,7 +147,8 @@ impl Source {
     pub fn held_out_name(&self) -> String {
         match self {
             Self::File(FileSource { validation_path: Some(path), .. })
-            | Self::Pairs(PairsSource { validation_path: Some(path), .. }) => last_part(path),
+            | Self::Pairs(PairsSource { validation_path: Some(path), .. })
+            | Self::Table(TableSource { validation_path: Some(path), .. }) => last_part(path),
             Self::Pairs(PairsSource { validation_source: Some(source), validation_target: Some(target), .. }) => {
                 format!("{} and {}", last_part(source), last_part(target))
             }

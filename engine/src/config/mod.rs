@@ -25,6 +25,8 @@ mod range;
 mod reuse;
 mod run;
 mod sweep;
+mod table;
+mod task;
 mod threads;
 mod train;
 mod validate;
@@ -44,7 +46,7 @@ pub use descriptor::{About, Number, NumberValue};
 pub use device::DeviceChoice;
 pub use entrant::{Entrant, free_tag, runs_of};
 pub use model::{Architecture, ModelConfig, NormPlacement};
-pub use objective::{MaskedTokens, NextToken, Objective, SpecialTokens, Translation};
+pub use objective::{Classification, MaskedTokens, NextToken, Objective, Regression, SpecialTokens, Translation};
 pub use parse::{ConfigError, from_json, from_toml, from_toml_noting, from_toml_with, nearest, to_toml};
 pub use precision::Precision;
 pub use presets::{Preset, PresetGroup, preset, presets};
@@ -55,6 +57,8 @@ pub use reuse::{
 };
 pub use run::{FORMAT, ProbeConfig, RunConfig};
 pub use sweep::{Combine, Sweep};
+pub use table::{Column, TableSource};
+pub use task::{ClassificationTask, RegressionTask, TaskConfig};
 pub use train::{
     Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Schedule, StabilityChoice,
     TrainConfig, Unwatched, Watched,

@@ -1,4 +1,4 @@
-use super::{Architecture, RunConfig};
+use super::{Architecture, RunConfig, TaskConfig};
 
 /// What a model learns. The module `objective` gives each its batches, its loss and its metrics; here stands what costs
 /// and validation depend on.
@@ -10,6 +10,10 @@ pub enum Objective {
     NextToken(NextToken),
     /// To write the translation of a text.
     Translation(Translation),
+    /// To tell to which class the texts of an example belong.
+    Classification(Classification),
+    /// To tell a number of the texts of an example.
+    Regression(Regression),
 }
 
 /// Masked-language modelling (BERT).
@@ -29,6 +33,14 @@ pub struct Translation {
     /// Share of the probability that the label spreads over the whole vocabulary in training, 0..1 (Szegedy et al. 2016).
     pub label_smoothing: f64,
 }
+
+/// Classification of one or two texts (Devlin et al. 2019, section 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Classification {}
+
+/// Regression on one or two texts, as GLUE asks for it of STS-B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Regression {}
 
 /// The special tokens that a trained or byte-level vocabulary begins with, from id 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +72,15 @@ impl Objective {
     /// As the first transformer learnt: with 0.1 of label smoothing.
     pub const TRANSLATION: Self = Self::Translation(Translation { label_smoothing: 0.1 });
 
+    /// Texts belong to classes.
+    pub const CLASSIFICATION: Self = Self::Classification(Classification {});
+
+    /// Texts have a number.
+    pub const REGRESSION: Self = Self::Regression(Regression {});
+
     /// One of each kind, for conformance tests.
-    pub const EXAMPLES: [Self; 3] = [Self::MASKED_TOKENS, Self::NEXT_TOKEN, Self::TRANSLATION];
+    pub const EXAMPLES: [Self; 5] =
+        [Self::MASKED_TOKENS, Self::NEXT_TOKEN, Self::TRANSLATION, Self::CLASSIFICATION, Self::REGRESSION];
 
     /// Those of models of one stack that learn from plain text.
     pub const LANGUAGE_MODELS: [Self; 2] = [Self::MASKED_TOKENS, Self::NEXT_TOKEN];
@@ -76,11 +95,22 @@ impl Objective {
         }
     }
 
-    /// About how many of `tokens` positions have a label and are carried to the vocabulary, rounded up.
-    pub fn labelled(&self, tokens: usize) -> usize {
+    /// Whether what is learnt is an answer about each example as a whole, which stands beside its texts in a table.
+    pub fn answers_examples(&self) -> bool {
+        match self {
+            Self::Classification(_) | Self::Regression(_) => true,
+            Self::MaskedTokens(_) | Self::NextToken(_) | Self::Translation(_) => false,
+        }
+    }
+
+    /// About how many positions of `batch` examples of `sequence` tokens have a label and are carried to the head, rounded
+    /// up.
+    pub fn labelled(&self, [batch, sequence]: [usize; 2]) -> usize {
+        let tokens = batch.saturating_mul(sequence);
         match self {
             Self::MaskedTokens(MaskedTokens { share }) => (tokens as f64 * share).ceil() as usize,
             Self::NextToken(_) | Self::Translation(_) => tokens,
+            Self::Classification(_) | Self::Regression(_) => batch,
         }
     }
 
@@ -91,13 +121,15 @@ impl Objective {
             Self::MaskedTokens(_) => 4,
             // Of a text to translate one, and the one that ends it.
             Self::NextToken(_) | Self::Translation(_) => 2,
+            // A token of each of two texts, with the special ones around and between them.
+            Self::Classification(_) | Self::Regression(_) => 5,
         }
     }
 
     /// The special tokens of a vocabulary that is made for it.
     pub fn special_tokens(&self) -> SpecialTokens {
         match self {
-            Self::MaskedTokens(_) => SpecialTokens::BERT,
+            Self::MaskedTokens(_) | Self::Classification(_) | Self::Regression(_) => SpecialTokens::BERT,
             Self::NextToken(_) => SpecialTokens::GPT2,
             Self::Translation(_) => SpecialTokens::BART,
         }
@@ -107,6 +139,11 @@ impl Objective {
 impl RunConfig {
     /// What the model learns.
     pub fn objective(&self) -> Objective {
+        match &self.task {
+            Some(TaskConfig::Classification(_)) => return Objective::CLASSIFICATION,
+            Some(TaskConfig::Regression(_)) => return Objective::REGRESSION,
+            None => {}
+        }
         match self.model.kind {
             Architecture::Encoder => Objective::of_language_model(false, self.train.mask_fraction),
             Architecture::Decoder => Objective::of_language_model(true, self.train.mask_fraction),

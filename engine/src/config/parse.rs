@@ -195,6 +195,7 @@ fn faults(table: &Table) -> Vec<Problem> {
     let mut found = Vec::new();
     judge::<super::Tokenizer>(table, "data.tokenizer", &mut found);
     judge::<super::DataConfig>(table, "data", &mut found);
+    judge::<super::TaskConfig>(table, "task", &mut found);
     judge::<super::ModelConfig>(table, "model", &mut found);
     judge::<super::Reuse>(table, "attention.reuse", &mut found);
     judge::<super::Compatibility>(table, "attention.compatibility", &mut found);

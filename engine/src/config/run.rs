@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{AttentionConfig, DataConfig, DeviceChoice, ModelConfig, Precision, TrainConfig};
+use super::{AttentionConfig, DataConfig, DeviceChoice, ModelConfig, Precision, TaskConfig, TrainConfig};
 
 /// Version of the config file format that this program reads and writes.
 pub const FORMAT: u32 = 1;
@@ -23,6 +23,9 @@ pub struct RunConfig {
     pub precision: Precision,
     /// The text and its tokens.
     pub data: DataConfig,
+    /// What is learnt of a table; when absent the model learns language, or to translate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskConfig>,
     /// The transformer.
     pub model: ModelConfig,
     /// The four questions.
@@ -43,6 +46,7 @@ impl Default for RunConfig {
             threads: 0,
             precision: Precision::default(),
             data: DataConfig::default(),
+            task: None,
             model: ModelConfig::default(),
             attention: AttentionConfig::default(),
             train: TrainConfig::default(),

@@ -4,7 +4,7 @@ use std::{ops::RangeInclusive, path::PathBuf};
 
 use super::{
     Architecture, AttentionConfig, DeviceChoice, FORMAT, ModelConfig, PairsSource, Precision, Problem, RunConfig,
-    Schedule, Source, Tokenizer, TrainedTokenizer,
+    Schedule, Source, TaskConfig, Tokenizer, TrainedTokenizer,
     range::{End, outside},
 };
 
@@ -79,8 +79,12 @@ impl RunConfig {
             Source::Random(source) => check.count("data.words", source.words, 1_000..=100_000_000),
             Source::NumberWords(source) => check.count("data.pairs", source.pairs, 1_000..=10_000_000),
             Source::Pairs(source) => check.extend(source.problems()),
+            Source::Table(source) => check.extend(source.problems()),
         }
+        check.extend(self.problems_of_task());
         match (data.source.has_pairs(), self.model.kind) {
+            // Told with the task.
+            _ if data.source.has_labels() || self.task.is_some() => {}
             (true, Architecture::EncoderDecoder) | (false, Architecture::Encoder | Architecture::Decoder) => {}
             (true, Architecture::Encoder | Architecture::Decoder) => check.add(
                 "data.kind",
@@ -109,6 +113,37 @@ impl RunConfig {
             ),
             Tokenizer::Bytes(_) | Tokenizer::Initial(_) => {}
         }
+    }
+
+    /// What does not fit the task, or does not fit without one.
+    fn problems_of_task(&self) -> Vec<Problem> {
+        let mut check = Check(Vec::new());
+        match (&self.task, self.data.source.has_labels()) {
+            (Some(_), true) | (None, false) => {}
+            (Some(task), false) => check.add(
+                "data.kind",
+                format!("{} learns from a table of texts with labels; set data.kind to \"table\", or leave [task] out", task.kind()),
+            ),
+            (None, true) => check.add(
+                "task.kind",
+                "a table is for a task; set task.kind to \"classification\" or \"regression\", or read the text of a column \
+                 with data.kind = \"file\"",
+            ),
+        }
+        match self.model.kind {
+            Architecture::Encoder => {}
+            Architecture::Decoder | Architecture::EncoderDecoder if self.task.is_none() => {}
+            Architecture::Decoder | Architecture::EncoderDecoder => check.add(
+                "model.kind",
+                "a task is learnt by an encoder, which reads texts in both directions; set model.kind to \"encoder\"",
+            ),
+        }
+        if let Some(TaskConfig::Classification(task)) = &self.task {
+            for (label, weight) in &task.class_weights {
+                check.between(&format!("task.class_weights.{label}"), *weight, End::Beyond(0.0), End::At(1e6));
+            }
+        }
+        check.into_problems(|_| true)
     }
 
     fn check_train(&self, check: &mut Check) {
@@ -142,7 +177,7 @@ impl RunConfig {
         check.number("train.clip_norm", train.clip_norm, 0.0..=1e9);
         check.number("train.mask_fraction", train.mask_fraction, 0.01..=0.9);
         check.between("train.label_smoothing", train.label_smoothing, End::At(0.0), End::Beyond(1.0));
-        if train.label_smoothing > 0.0 && self.model.kind != Architecture::EncoderDecoder {
+        if train.label_smoothing > 0.0 && (self.model.kind != Architecture::EncoderDecoder || self.task.is_some()) {
             check.add("train.label_smoothing", "labels are smoothed where a translation is learnt alone; set it to 0");
         }
         check.count("train.evaluate_every", train.evaluate_every, 0..=1_000_000_000);

@@ -357,6 +357,8 @@ fn a_price_is_what_maps_and_streams_say() {
         batch: 2,
         sequence: POSITIONS,
         sources: None,
+        token_types: None,
+        answers: None,
     };
     let batches = || [batch(0), batch(5)].into_iter();
     let nothing = price([&models[0], &models[0]], batches(), &|| false).unwrap().unwrap();

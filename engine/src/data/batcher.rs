@@ -1,10 +1,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::answered::Rows;
 use super::pairs::Pairs;
 use super::rng::{Purpose, Stream};
 use super::windows::{Cut, Windows};
-use super::{Corpus, DataError, TokenStream};
-use crate::objective::{Batch, Objective};
+use super::{Corpus, DataError, TableError, TokenStream};
+use crate::objective::{Answers, Batch, Objective};
 
 /// Seeds the random choices on held-out text, the same for every run so that runs can be compared.
 const HELD_OUT_SEED: u64 = 0x6865_6c64_206f_7574;
@@ -19,15 +20,46 @@ enum Examples {
     Windows(Windows),
     /// Pairs of texts.
     Pairs(Pairs),
+    /// Rows of a table.
+    Rows(Rows),
+}
+
+/// A part of a corpus.
+#[derive(Clone, Copy)]
+enum Part {
+    Train,
+    Validation,
 }
 
 impl Examples {
-    fn of(stream: &TokenStream, corpus: &Corpus, objective: &Objective, sequence: usize) -> Self {
-        if objective.task().reads_sources() {
-            Self::Pairs(Pairs::new(stream, &corpus.tokenizer, sequence, corpus.long_pairs))
-        } else {
-            Self::Windows(Windows::new(stream, objective, &corpus.tokenizer, sequence))
+    fn of(part: Part, corpus: &Corpus, objective: &Objective, sequence: usize) -> Result<Self, DataError> {
+        let stream: &TokenStream = match part {
+            Part::Train => &corpus.train,
+            Part::Validation => &corpus.validation,
+        };
+        let tokenizer = &corpus.tokenizer;
+        if let Some(answers) = &corpus.answers {
+            let own: &Answers = match part {
+                Part::Train => &answers.train,
+                Part::Validation => &answers.validation,
+            };
+            return Rows::new(stream, own, tokenizer, answers.texts, sequence).map(Self::Rows);
         }
+        Ok(if objective.task().reads_sources() {
+            Self::Pairs(Pairs::new(stream, tokenizer, sequence, corpus.long_pairs))
+        } else {
+            Self::Windows(Windows::new(stream, objective, tokenizer, sequence))
+        })
+    }
+
+    /// Sorts an order of examples that have lengths of their own, some batches at a time; whether they do.
+    fn sort_nearly(&self, order: &mut [usize], batch: usize) -> bool {
+        match self {
+            Self::Windows(_) => return false,
+            Self::Pairs(pairs) => pairs.sort_nearly(order, batch),
+            Self::Rows(rows) => rows.sort_nearly(order, batch),
+        }
+        true
     }
 
     /// Examples that are whole.
@@ -35,6 +67,7 @@ impl Examples {
         match self {
             Self::Windows(windows) => windows.full(),
             Self::Pairs(pairs) => pairs.len(),
+            Self::Rows(rows) => rows.len(),
         }
     }
 
@@ -43,6 +76,7 @@ impl Examples {
         match self {
             Self::Windows(windows) => windows.with_tail(),
             Self::Pairs(pairs) => pairs.len(),
+            Self::Rows(rows) => rows.len(),
         }
     }
 }
@@ -54,9 +88,9 @@ impl Examples {
 /// dropped, and every window is seen exactly once in each epoch. Only the tokens after the last full window (fewer
 /// than a window holds) are never seen in training.
 ///
-/// Pairs of texts are as long as they are. Each epoch has its own order of them too, in which some batches at a time are
-/// sorted by length, so that little padding is computed; the order of the batches is by chance again. Every pair is seen
-/// exactly once in each epoch, and its batches differ by one pair at most.
+/// Pairs of texts, and rows of a table, are as long as they are. Each epoch has its own order of them too, in which some
+/// batches at a time are sorted by length, so that little padding is computed; the order of the batches is by chance again.
+/// Every one is seen exactly once in each epoch, and its batches differ by one at most.
 ///
 /// [`Batcher::train_batch`] is a pure function of the seed and the micro-step.
 #[derive(Debug)]
@@ -87,7 +121,7 @@ impl Batcher {
         seed: u64,
     ) -> Result<Self, DataError> {
         let held_out = HeldOut::new(corpus, objective, batch, sequence)?;
-        let examples = Examples::of(&corpus.train, corpus, objective, sequence);
+        let examples = Examples::of(Part::Train, corpus, objective, sequence)?;
         match (&examples, examples.full()) {
             (Examples::Windows(windows), 0) => {
                 Err(DataError::TooShort { part: "training", tokens: windows.tokens(), needed: windows.needed() })
@@ -99,6 +133,7 @@ impl Batcher {
                 Err(DataError::NoPairFits { part: "training", pairs: corpus.train.ends.len() / 2, sequence })
             }
             (Examples::Pairs(_), pairs) if pairs < batch => Err(DataError::TooFewPairs { pairs, batch }),
+            (Examples::Rows(_), rows) if rows < batch => Err(TableError::TooFewRows { rows, batch }.into()),
             _ => Ok(Self { examples, held_out, batch, seed, order: Mutex::new(None) }),
         }
     }
@@ -116,14 +151,26 @@ impl Batcher {
                 };
                 windows.batch(&(0..self.batch as u64).map(cut).collect::<Vec<_>>())
             }
-            Examples::Pairs(pairs) => {
-                let batches = self.steps_per_epoch().max(1);
-                let order = self.order(micro_step / batches);
-                let number = (micro_step % batches) as usize;
-                let bound = |place: usize| order.starts.get(place).copied().unwrap_or(order.examples.len());
-                pairs.batch(order.examples.get(bound(number)..bound(number + 1)).unwrap_or_default())
-            }
+            Examples::Pairs(pairs) => pairs.batch(&self.in_step(micro_step)),
+            Examples::Rows(rows) => rows.batch(&self.in_step(micro_step)),
         }
+    }
+
+    /// The same in which every example is as long as one may be: where all must have one length.
+    pub fn whole_batch(&self, micro_step: u64) -> Batch {
+        match &self.examples {
+            Examples::Windows(_) | Examples::Pairs(_) => self.train_batch(micro_step),
+            Examples::Rows(rows) => rows.whole_batch(&self.in_step(micro_step)),
+        }
+    }
+
+    /// Examples with lengths of their own in the batch of a micro-step.
+    fn in_step(&self, micro_step: u64) -> Vec<usize> {
+        let batches = self.steps_per_epoch().max(1);
+        let order = self.order(micro_step / batches);
+        let number = (micro_step % batches) as usize;
+        let bound = |place: usize| order.starts.get(place).copied().unwrap_or(order.examples.len());
+        order.examples.get(bound(number)..bound(number + 1)).unwrap_or_default().to_vec()
     }
 
     /// Batches of held-out text, always the same ones; see [`HeldOut::batches`].
@@ -152,26 +199,38 @@ impl Batcher {
         match &self.examples {
             Examples::Windows(windows) => self.batch * windows.sequence(),
             Examples::Pairs(pairs) => 2 * self.batch * pairs.sequence(),
+            Examples::Rows(rows) => self.batch * rows.sequence(),
         }
     }
 
     /// Pairs for training of which a side is longer than an example may be: left out or cut off.
     pub fn long_pairs(&self) -> usize {
         match &self.examples {
-            Examples::Windows(_) => 0,
+            Examples::Windows(_) | Examples::Rows(_) => 0,
             Examples::Pairs(pairs) => pairs.long(),
+        }
+    }
+
+    /// Rows of a table for training that were cut off.
+    pub fn long_rows(&self) -> usize {
+        match &self.examples {
+            Examples::Windows(_) | Examples::Pairs(_) => 0,
+            Examples::Rows(rows) => rows.long(),
         }
     }
 
     /// Share of the positions that the batches of the first epoch compute which are padding, 0..1.
     pub fn padding_share(&self) -> f64 {
-        let Examples::Pairs(pairs) = &self.examples else { return 0.0 };
         let order = self.order(0);
         let batches = order.starts.windows(2).filter_map(|bounds| match bounds {
             &[first, end] => order.examples.get(first..end),
             _ => None,
         });
-        let (all, padding) = pairs.padding(batches);
+        let (all, padding) = match &self.examples {
+            Examples::Windows(_) => (0, 0),
+            Examples::Pairs(pairs) => pairs.padding(batches),
+            Examples::Rows(rows) => rows.padding(batches),
+        };
         padding as f64 / all.max(1) as f64
     }
 
@@ -189,9 +248,10 @@ impl Batcher {
                 let mut stream = Stream::new(self.seed, Purpose::DataOrder, epoch);
                 let mut order: Vec<usize> = (0..self.examples.full()).collect();
                 stream.shuffle(&mut order);
-                let order = match &self.examples {
-                    Examples::Windows(_) => Order { examples: order.into(), starts: Arc::new([]) },
-                    Examples::Pairs(pairs) => self.nearly_sorted(pairs, order, &mut stream),
+                let order = if self.examples.sort_nearly(&mut order, self.batch) {
+                    self.in_batches(&order, &mut stream)
+                } else {
+                    Order { examples: order.into(), starts: Arc::new([]) }
                 };
                 *cached = Some((epoch, order.clone()));
                 order
@@ -199,9 +259,8 @@ impl Batcher {
         }
     }
 
-    /// Batches of pairs of almost equal lengths, in an order by chance.
-    fn nearly_sorted(&self, pairs: &Pairs, mut order: Vec<usize>, stream: &mut Stream) -> Order {
-        pairs.sort_nearly(&mut order, self.batch);
+    /// Batches of examples of almost equal lengths, as they were sorted, in an order by chance.
+    fn in_batches(&self, order: &[usize], stream: &mut Stream) -> Order {
         let (count, batches) = (order.len(), (self.steps_per_epoch() as usize).max(1));
         let mut numbers: Vec<usize> = (0..batches).collect();
         stream.shuffle(&mut numbers);
@@ -226,7 +285,7 @@ pub struct HeldOut {
 impl HeldOut {
     /// Batches of up to `batch` examples of `sequence` tokens from the validation part of `corpus`.
     pub fn new(corpus: &Corpus, objective: &Objective, batch: usize, sequence: usize) -> Result<Self, DataError> {
-        let examples = Examples::of(&corpus.validation, corpus, objective, sequence);
+        let examples = Examples::of(Part::Validation, corpus, objective, sequence)?;
         match &examples {
             Examples::Windows(windows) => {
                 if batch == 0 || windows.content() == 0 {
@@ -246,6 +305,12 @@ impl HeldOut {
                     return Err(DataError::NoPairFits { part: "validation", pairs, sequence });
                 }
             }
+            Examples::Rows(rows) => {
+                let least = objective.shortest_example();
+                if batch == 0 || sequence < least || rows.len() == 0 {
+                    return Err(DataError::BadShape { batch, sequence, least });
+                }
+            }
         }
         Ok(Self { examples, batch })
     }
@@ -256,19 +321,22 @@ impl HeldOut {
         let examples = match self.examples {
             Examples::Windows(windows) => Examples::Windows(windows.without_labels()),
             Examples::Pairs(pairs) => Examples::Pairs(pairs.without_labels()),
+            Examples::Rows(rows) => Examples::Rows(rows.without_labels()),
         };
         Self { examples, ..self }
     }
 
     /// At most `limit` batches (0 = all), always the same ones with the same labels, whatever the run's seed. With a
     /// limit the examples are spread evenly over the text. Every token is labelled once when there is no limit; the
-    /// last example is padded and the last batch may have fewer rows. Pairs are put into batches by their lengths.
+    /// last example is padded and the last batch may have fewer rows. Pairs and rows are put into batches by their lengths.
     pub fn batches(&self, limit: usize) -> impl Iterator<Item = Batch> {
         let total = self.examples.with_tail();
         let taken = if limit == 0 { total } else { total.min(limit.saturating_mul(self.batch)) };
         let mut rows = spread_over(taken, total);
-        if let Examples::Pairs(pairs) = &self.examples {
-            pairs.sort(&mut rows);
+        match &self.examples {
+            Examples::Windows(_) => {}
+            Examples::Pairs(pairs) => pairs.sort(&mut rows),
+            Examples::Rows(table) => table.sort(&mut rows),
         }
         let batch = self.batch;
         (0..taken)
@@ -297,6 +365,7 @@ impl HeldOut {
         match &self.examples {
             Examples::Windows(windows) => windows.batch(&rows.iter().map(cut).collect::<Vec<_>>()),
             Examples::Pairs(pairs) => pairs.batch(rows),
+            Examples::Rows(table) => table.batch(rows),
         }
     }
 

@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use super::answers::probe_table;
 use super::file::{PairFiles, probe_files, probe_pair_file, probe_pairs, text_bytes_at};
 use super::progress::Silent;
 use super::tokenizer::given;
@@ -26,6 +27,13 @@ pub fn data_problems(config: &DataConfig, objective: &Objective) -> Vec<Problem>
         note("data.path", &file.path, &|| probe(&file.path));
         if let Some(path) = &file.validation_path {
             note("data.validation_path", path, &|| probe(path));
+        }
+    }
+    if let Source::Table(table) = &config.source {
+        let is_readable = table.path.as_os_str().is_empty() || probe_table(table, objective, &table.path).is_ok();
+        note("data.path", &table.path, &|| probe_table(table, objective, &table.path));
+        if let Some(path) = table.validation_path.as_ref().filter(|_| is_readable) {
+            note("data.validation_path", path, &|| probe_table(table, objective, path));
         }
     }
     if let Source::Pairs(pairs) = &config.source {
@@ -64,6 +72,10 @@ pub fn short_text_problems(config: &DataConfig, objective: &Objective, batch: us
             .flatten()
             .map(|path| text_bytes_at(path))
             .collect(),
+        Source::Table(table) => {
+            let files = [Some(&table.path), table.validation_path.as_ref()];
+            files.into_iter().flatten().map(|path| text_bytes_at(path)).collect()
+        }
         Source::Pairs(pairs) => {
             let (train, held_out) = PairFiles::of(pairs, Path::new(""));
             let files: Vec<PairFiles> = train.into_iter().chain(held_out).collect();
@@ -89,6 +101,7 @@ fn short_text_problem(config: &DataConfig, error: &DataError) -> Problem {
     let has_own = match &config.source {
         Source::File(file) => file.validation_path.is_some(),
         Source::Pairs(pairs) => pairs.validation_path.is_some() || pairs.validation_source.is_some(),
+        Source::Table(table) => table.validation_path.is_some(),
         Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) => false,
     };
     match error {

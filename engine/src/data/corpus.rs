@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use super::answers::{Labelled, RowAnswers, all_of_table, split_table};
 use super::cache::TokenizerCache;
 use super::encode::Encoder;
 use super::file::{PairFiles, load_pairs};
@@ -13,8 +14,10 @@ use super::{
     DataError, Documents, Progress, Split, Stage, TextTokenizer, TokenStream, generate_grammar, generate_random,
     load_files, memory, split,
 };
-use crate::config::{DataConfig, FileSource, LongPairs, NumberWordsSource, PairsSource, Source, Tokenizer, counted};
-use crate::objective::Objective;
+use crate::config::{
+    DataConfig, FileSource, LongPairs, NumberWordsSource, PairsSource, Source, TaskConfig, Tokenizer, counted,
+};
+use crate::objective::{Answers, Labels, Objective};
 
 /// Seeds the order of shuffled text, the same for every run so that runs can be compared.
 const SHUFFLE_SEED: u64 = 0x7368_7566_666c_6564;
@@ -39,6 +42,8 @@ pub struct Corpus {
     pub statistics: Statistics,
     /// What becomes of pairs that are longer than an example, where it holds pairs: each source, then its translation.
     pub long_pairs: LongPairs,
+    /// What is right of each row, where it holds the texts of a table: those of a row one after the other.
+    pub answers: Option<RowAnswers>,
     /// What the user should know and may ignore, as sentences.
     pub warnings: Vec<String>,
 }
@@ -97,7 +102,7 @@ impl Corpus {
             Tokenizer::Bytes(_) | Tokenizer::Bpe(_) | Tokenizer::WordPiece(_) | Tokenizer::File(_) => None,
         };
         let mut notes = Notes::default();
-        let texts = split_texts(config, base_dir, &mut notes, progress)?;
+        let texts = split_texts(config, objective, base_dir, &mut notes, progress)?;
         let specials = objective.special_tokens();
         let tokenizer = match (&config.tokenizer, given_by_model) {
             (_, Some(tokenizer)) => tokenizer,
@@ -124,6 +129,16 @@ impl Corpus {
         }
         // Before a model is built for text that does not fill one example.
         let batcher = super::Batcher::new(&corpus, objective, 1, config.sequence_length, 0)?;
+        if batcher.long_rows() > 0 {
+            corpus.warnings.push(format!(
+                "{} for training {} longer than {} and {} cut off. Raise data.sequence_length to read {} whole.",
+                counted(batcher.long_rows(), "row"),
+                if batcher.long_rows() == 1 { "is" } else { "are" },
+                counted(config.sequence_length, "token"),
+                if batcher.long_rows() == 1 { "was" } else { "were" },
+                if batcher.long_rows() == 1 { "it" } else { "them" },
+            ));
+        }
         if batcher.long_pairs() > 0 {
             corpus.warnings.push(format!(
                 "{} for training {} a side of more than {} and {}. Raise data.sequence_length to read {} whole.",
@@ -140,17 +155,34 @@ impl Corpus {
         Ok(corpus)
     }
 
+    /// The same where each class counts as the task says in the training loss.
+    ///
+    /// # Errors
+    /// If the task gives the weight of a class that is not there.
+    pub fn weighted(mut self, task: Option<&TaskConfig>) -> Result<Self, DataError> {
+        self.answers = match (self.answers, task) {
+            (Some(answers), Some(task)) => Some(answers.weighted(task)?),
+            (answers, _) => answers,
+        };
+        Ok(self)
+    }
+
     /// The whole of `source` as held-out text, encoded with a model's own tokenizer; `train` stays empty. For
-    /// evaluating a finished model on other text with [`super::HeldOut`].
+    /// evaluating a finished model on other text with [`super::HeldOut`]. Labels of a table are those of the model, where it
+    /// is known what they are.
     pub fn load_held_out(
         source: &Source,
         tokenizer: TextTokenizer,
         objective: &Objective,
+        labels: Option<&Labels>,
         base_dir: &Path,
         progress: &dyn Progress,
     ) -> Result<Self, DataError> {
         let mut notes = Notes::default();
-        let validation = all_texts(source, base_dir, &mut notes, progress)?;
+        let validation = match source {
+            Source::Table(table) => notes.take(all_of_table(table, objective, labels, base_dir, progress)?).validation,
+            other => all_texts(other, base_dir, &mut notes, progress)?,
+        };
         let texts = Split { train: Documents::new(), validation };
         let corpus = Self::from_texts(&texts, tokenizer, objective, notes, progress)?;
         Ok(Self { long_pairs: long_pairs(source), ..corpus })
@@ -164,8 +196,8 @@ impl Corpus {
         progress: &dyn Progress,
     ) -> Result<Self, DataError> {
         let separator = objective.task().separator(tokenizer.specials());
-        let Notes { files, skipped_files, mut warnings } = notes;
-        if separator.is_none() && !objective.task().reads_sources() {
+        let Notes { files, skipped_files, answers, mut warnings } = notes;
+        if separator.is_none() && !objective.task().reads_sources() && answers.is_none() {
             warnings
                 .push("The tokenizer has no end-of-text token, so documents follow one another unmarked.".to_owned());
         }
@@ -176,7 +208,7 @@ impl Corpus {
         let mut encoder = Encoder::new(&tokenizer, separator, total_bytes, progress);
         let train = encoder.encode(&texts.train)?;
         let validation = encoder.encode(&texts.validation)?;
-        if validation.ids.len() < FEW_TOKENS && !train.ids.is_empty() {
+        if validation.ids.len() < FEW_TOKENS && !train.ids.is_empty() && answers.is_none() {
             warnings.push(format!(
                 "Only {} held out, so the validation loss will be noisy. Give more text or raise \
                  data.validation_fraction.",
@@ -186,8 +218,13 @@ impl Corpus {
                 }
             ));
         }
-        let data_hash = hash(texts, &tokenizer);
-        let held_out_hash = held_out_hash(&texts.validation, &tokenizer);
+        let mut data_hash = hash(texts, &tokenizer);
+        let mut held_out_hash = held_out_hash(&texts.validation, &tokenizer);
+        if let Some(RowAnswers { labels, texts, train, validation }) = &answers {
+            let of = |part: &[&Answers]| format!("{texts} {labels:?} {part:?}");
+            data_hash = sha256_hex([data_hash.as_bytes(), of(&[train, validation]).as_bytes()]);
+            held_out_hash = sha256_hex([held_out_hash.as_bytes(), of(&[validation]).as_bytes()]);
+        }
         let count = |documents: &Documents, stream: &TokenStream| PartStatistics {
             documents: documents.len(),
             tokens: stream.ids.len(),
@@ -200,7 +237,7 @@ impl Corpus {
             skipped_files,
         };
         let long_pairs = LongPairs::default();
-        Ok(Self { train, validation, tokenizer, data_hash, held_out_hash, statistics, long_pairs, warnings })
+        Ok(Self { train, validation, tokenizer, data_hash, held_out_hash, statistics, long_pairs, answers, warnings })
     }
 
     /// The control of this text: every token but the special ones at a random place in its part, always the same one.
@@ -227,7 +264,18 @@ impl Corpus {
 struct Notes {
     files: usize,
     skipped_files: usize,
+    answers: Option<RowAnswers>,
     warnings: Vec<String>,
+}
+
+impl Notes {
+    /// The texts of a table; all else is noted.
+    fn take(&mut self, Labelled { texts, answers, files, warnings }: Labelled) -> Split {
+        self.files += files;
+        self.answers = Some(answers);
+        self.warnings.extend(warnings);
+        texts
+    }
 }
 
 /// The pairs of texts that a config holds out of training, as they stand in their files: each text, then its translation.
@@ -235,7 +283,7 @@ struct Notes {
 /// # Errors
 /// If they cannot be read, or the reading was stopped.
 pub fn held_out_pairs(config: &DataConfig, base_dir: &Path, progress: &dyn Progress) -> Result<Documents, DataError> {
-    Ok(split_texts(config, base_dir, &mut Notes::default(), progress)?.validation)
+    Ok(split_texts(config, &Objective::TRANSLATION, base_dir, &mut Notes::default(), progress)?.validation)
 }
 
 /// All pairs of texts of a source, of two files or a table those that are not held out.
@@ -248,6 +296,7 @@ pub fn all_pairs(source: &Source, base_dir: &Path, progress: &dyn Progress) -> R
 
 fn split_texts(
     config: &DataConfig,
+    objective: &Objective,
     base_dir: &Path,
     notes: &mut Notes,
     progress: &dyn Progress,
@@ -259,7 +308,8 @@ fn split_texts(
         Source::NumberWords(NumberWordsSource { pairs, text_seed }) => {
             generate_number_words(*pairs, *text_seed, fraction, progress)
         }
-        generated => Ok(split(&generate(generated, progress)?, fraction)),
+        Source::Table(table) => Ok(notes.take(split_table(table, objective, fraction, base_dir, progress)?)),
+        generated @ (Source::Grammar(_) | Source::Random(_)) => Ok(split(&generate(generated, progress)?, fraction)),
     }
 }
 
@@ -276,7 +326,9 @@ fn all_texts(
             None => Ok(Documents::new()),
         },
         Source::NumberWords(NumberWordsSource { pairs, text_seed }) => all_number_words(*pairs, *text_seed, progress),
-        generated => generate(generated, progress),
+        // Read with its labels.
+        Source::Table(_) => Ok(Documents::new()),
+        generated @ (Source::Grammar(_) | Source::Random(_)) => generate(generated, progress),
     }
 }
 
@@ -285,14 +337,16 @@ fn generate(source: &Source, progress: &dyn Progress) -> Result<Documents, DataE
     match source {
         Source::Grammar(source) => generate_grammar(source.words, source.text_seed, progress),
         Source::Random(source) => generate_random(source.words, source.text_seed, progress),
-        Source::File(_) | Source::Pairs(_) | Source::NumberWords(_) => Ok(Documents::new()),
+        Source::File(_) | Source::Pairs(_) | Source::NumberWords(_) | Source::Table(_) => Ok(Documents::new()),
     }
 }
 
 fn long_pairs(source: &Source) -> LongPairs {
     match source {
         Source::Pairs(pairs) => pairs.long,
-        Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) => LongPairs::default(),
+        Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) | Source::Table(_) => {
+            LongPairs::default()
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use super::{memory::words, wrong_kind};
+use super::{TableError, memory::words, wrong_kind};
 use crate::config::{TrainedTokenizer, counted};
 
 /// Why text could not become tokens. Every message says what failed, why, what to do, and the path last.
@@ -390,6 +390,16 @@ pub enum DataError {
         why: String,
     },
 
+    /// A tokenizer without the tokens that stand around and between the texts of an example.
+    #[error(
+        "The tokenizer has no tokens for the beginning of an example and for the end of a text ([CLS] and [SEP], or <s> and </s>). \
+         Choose a tokenizer made for an encoder, or train one (kind = \"word_piece\"): {}", path.display()
+    )]
+    NoFrame {
+        /// The file.
+        path: PathBuf,
+    },
+
     /// An encoder's tokenizer that cannot mask.
     #[error(
         "The tokenizer has no mask token ([MASK] or <mask>), and an encoder learns by filling in masked tokens. \
@@ -445,6 +455,10 @@ pub enum DataError {
         why: String,
     },
 
+    /// A table of texts with labels cannot be learnt from.
+    #[error(transparent)]
+    Table(#[from] TableError),
+
     /// The built-in grammar does not parse.
     #[error("The grammar is broken ({why}). Correct the grammar file")]
     Grammar {
@@ -470,6 +484,7 @@ impl DataError {
             Self::MissingField { .. } | Self::NotText { .. } => Some("data.field"),
             Self::MissingColumn { .. } | Self::ShortRow { .. } | Self::WhichColumn { .. } => Some("data.column"),
             Self::UnequalLines { .. } => Some("data.target"),
+            Self::Table(error) => error.field(),
             Self::MissingPairColumn { .. } | Self::WhichPairColumns { .. } | Self::ShortPairRow { .. } => {
                 Some("data.text")
             }
@@ -499,12 +514,12 @@ fn longer(part: &str) -> &'static str {
     }
 }
 
-fn suggestion(nearest: Option<&str>) -> String {
+pub(super) fn suggestion(nearest: Option<&str>) -> String {
     nearest.map(|name| format!(" Did you mean `{name}`?")).unwrap_or_default()
 }
 
 /// The first names, quoted, of a list that may be long.
-fn list(names: &[String]) -> String {
+pub(super) fn list(names: &[String]) -> String {
     const SHOWN: usize = 12;
     if names.is_empty() {
         return "none".to_owned();

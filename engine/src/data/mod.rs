@@ -6,9 +6,11 @@
 //!
 //! Sources are one file each: `file` (on disk), `grammar` (built-in English-like text), `random` (its control) and
 //! `number_words` (pairs of texts to translate). A corpus of pairs has the documents of plain text, a source and then its
-//! translation.
+//! translation; a table has the texts of each row as documents, and beside them the answers that stand there (`answers`).
 //! What a batch is, the `objective` says. Uses `config`, `ops` and `objective`; everything that crosses this door is plain data.
 
+mod answered;
+mod answers;
 mod batcher;
 mod cache;
 mod check;
@@ -28,9 +30,12 @@ mod progress;
 mod random;
 mod rng;
 mod split;
+mod table_error;
 mod tokenizer;
 mod windows;
 
+pub use answered::{NumberedBatch, unanswered_batches};
+pub use answers::{RowAnswers, table_labels};
 pub use batcher::{Batcher, HeldOut};
 pub use check::{data_problems, short_text_problems};
 pub use corpus::{Corpus, PartStatistics, Statistics, all_pairs, held_out_pairs};
@@ -44,4 +49,5 @@ pub use open::{open_file, read_file, read_stream, read_text_file, wrong_kind};
 pub use progress::{Progress, Silent, Stage};
 pub use random::generate_random;
 pub use split::{Split, split};
-pub use tokenizer::TextTokenizer;
+pub use table_error::TableError;
+pub use tokenizer::{Frame, TextTokenizer};

@@ -8,7 +8,7 @@ use crate::objective::{Batch, IGNORED, Sources};
 
 /// Batches that are sorted by length together: enough that the lengths of a batch are almost equal, few enough that what is
 /// in a batch changes from epoch to epoch.
-const SORTED_BATCHES: usize = 64;
+pub(super) const SORTED_BATCHES: usize = 64;
 
 /// The pairs of a stream, in which each source stands before its translation.
 #[derive(Clone, Debug)]
@@ -148,6 +148,8 @@ impl Pairs {
             batch,
             sequence: written,
             sources: Some(Sources { ids: sources.ids, key_mask: sources.mask, sequence: read }),
+            token_types: None,
+            answers: None,
         }
     }
 }

@@ -40,21 +40,27 @@ pub fn split(documents: &Documents, fraction: f64) -> Split {
 /// first document alone, so that a text which comes twice is on one side, whatever its translations are. With few pairs
 /// those whose hashes are the smallest are held out.
 pub(super) fn split_in_pairs(pairs: &Documents, fraction: f64) -> Split {
-    let source = |number: usize| pairs.get(2 * number).unwrap_or_default();
-    let places: Vec<u64> = (0..pairs.len() / 2).map(|number| sha256_prefix(source(number).as_bytes())).collect();
-    let wanted = ((places.len() as f64 * fraction).round() as usize).max(1);
-    let mut sorted = places.clone();
-    sorted.sort_unstable();
-    // Pairs of one text go together, so that their number is met but for these.
-    let bound = sorted.get(wanted - 1).copied().unwrap_or(0);
     let mut split = Split::default();
-    for (number, place) in places.into_iter().enumerate() {
-        let side = if place <= bound { &mut split.validation } else { &mut split.train };
+    for (number, held_out) in held_out_rows(pairs, 2, fraction).into_iter().enumerate() {
+        let side = if held_out { &mut split.validation } else { &mut split.train };
         for document in [2 * number, 2 * number + 1] {
             side.push(pairs.get(document).unwrap_or_default());
         }
     }
     split
+}
+
+/// Of rows of `texts` documents each, which are held out; see [`split_in_pairs`].
+pub(super) fn held_out_rows(rows: &Documents, texts: usize, fraction: f64) -> Vec<bool> {
+    let texts = texts.max(1);
+    let first = |number: usize| rows.get(texts * number).unwrap_or_default();
+    let places: Vec<u64> = (0..rows.len() / texts).map(|number| sha256_prefix(first(number).as_bytes())).collect();
+    let wanted = ((places.len() as f64 * fraction).round() as usize).max(1);
+    let mut sorted = places.clone();
+    sorted.sort_unstable();
+    // Rows of one text go together, so that their number is met but for these.
+    let bound = sorted.get(wanted - 1).copied().unwrap_or(0);
+    places.into_iter().map(|place| place <= bound).collect()
 }
 
 fn split_by_document(documents: &Documents, fraction: f64) -> Split {

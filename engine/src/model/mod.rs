@@ -36,7 +36,7 @@ pub use half::Computing;
 pub use input::{ForwardOptions, InputData, ModelInput};
 pub use mixing::{Mixing, mixing_matrices};
 pub use name_table::{NameRow, NameTable, renamed_since, seed_names};
-pub use names::{attention_name, layer_of};
+pub use names::{attention_name, is_of_head, is_of_pooler, layer_of};
 pub use output::{Attended, Evaluation, Loss, ModelOutput};
 pub use parameters::ParameterSet;
 pub use specification::{Specification, specifications};

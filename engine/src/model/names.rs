@@ -99,6 +99,16 @@ pub(super) const CLASS_TOKEN: &str = "input.class_token";
 /// What stands between it and the patches, for a teacher's answer.
 pub(super) const DISTILLATION_TOKEN: &str = "input.distillation_token";
 
+/// Whether a tensor is of the head.
+pub fn is_of_head(name: &str) -> bool {
+    name.starts_with("head.")
+}
+
+/// Whether a tensor is of the map that comes first in a head of classes.
+pub fn is_of_pooler(name: &str) -> bool {
+    name.strip_prefix(HEAD_POOLER).is_some_and(|rest| rest.starts_with('.'))
+}
+
 /// The map that a head of classes begins with, where it has one.
 pub(super) const HEAD_POOLER: &str = "head.pooler";
 

@@ -189,7 +189,10 @@ impl Model {
                 let at = |position: usize| last.narrow(1, position, 1)?.squeeze(1); // [b, d]
                 let first = at(0)?;
                 let pooled = pooler.as_ref().map(|(map, activation)| activation.of_linear(&first, map)).transpose()?;
-                let logits = classes.forward(&pooled.unwrap_or(first))?;
+                // As in the families that are trained so: what classes are told from is dropped, too.
+                let dropout = Dropout { probability: self.plan.stack.dropout, draw: options.dropout };
+                let told_from = dropout.apply(&pooled.unwrap_or(first), self.stack.next_site())?;
+                let logits = classes.forward(&told_from)?;
                 match distilled {
                     Some(distilled) => ((logits + distilled.forward(&at(1)?)?)? * 0.5)?,
                     None => logits,

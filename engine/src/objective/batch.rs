@@ -1,3 +1,4 @@
+use super::Answers;
 use crate::model::{Model, ModelError, ModelInput};
 
 /// The label of positions that count for nothing: padding and what is not predicted.
@@ -27,7 +28,7 @@ impl Sources {
 }
 
 /// Examples for one forward pass, row by row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     /// What the model reads. `[batch, sequence]`
     pub input_ids: Vec<u32>,
@@ -36,12 +37,16 @@ pub struct Batch {
     /// 1 = a token, 0 = padding, which stands behind the tokens of its row; `None` when no row has padding.
     /// `[batch, sequence]`
     pub key_mask: Option<Vec<u8>>,
+    /// To which of its texts a token belongs, 0 or 1; `None` when all examples have one text. `[batch, sequence]`
+    pub token_types: Option<Vec<u32>>,
     /// Rows.
     pub batch: usize,
     /// Tokens in a row.
     pub sequence: usize,
     /// What the encoder reads before a decoder reads `input_ids`, where there is one.
     pub sources: Option<Sources>,
+    /// What is right of each example as a whole, where the objective asks for that; then no position has a label.
+    pub answers: Option<Answers>,
 }
 
 impl Batch {
@@ -54,8 +59,11 @@ impl Batch {
         count(&self.key_mask, self.input_ids.len()) + sources
     }
 
-    /// Positions that have a label: the weight of this batch's mean loss.
+    /// Positions, or examples, that have a label: the weight of this batch's mean loss.
     pub fn targets(&self) -> usize {
+        if let Some(answers) = &self.answers {
+            return answers.len();
+        }
         self.labels.iter().filter(|label| **label != IGNORED).count()
     }
 
@@ -67,6 +75,10 @@ impl Batch {
     pub fn input(&self, model: &Model) -> Result<ModelInput, ModelError> {
         let keys = self.key_mask.as_deref().filter(|_| !model.plan().stack.is_causal);
         let input = ModelInput::new(&self.input_ids, keys, self.batch, self.sequence, model.device())?;
+        let input = match &self.token_types {
+            Some(types) if model.plan().token_types() > 1 => input.with_token_types(types)?,
+            _ => input,
+        };
         let Some(Sources { ids, key_mask, sequence }) = &self.sources else { return Ok(input) };
         Ok(input.with_encoder(ModelInput::new(ids, key_mask.as_deref(), self.batch, *sequence, model.device())?))
     }
@@ -88,6 +100,12 @@ impl Batch {
             self.labels.truncate(rows * self.sequence);
             if let Some(keys) = &mut self.key_mask {
                 keys.truncate(rows * self.sequence);
+            }
+            if let Some(types) = &mut self.token_types {
+                types.truncate(rows * self.sequence);
+            }
+            if let Some(answers) = &mut self.answers {
+                answers.truncate(rows);
             }
             if let Some(Sources { ids, key_mask, sequence }) = &mut self.sources {
                 ids.truncate(rows * *sequence);

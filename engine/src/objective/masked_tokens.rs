@@ -64,7 +64,12 @@ impl Task for MaskedTokens {
 
     fn evaluate(&self, model: &Model, batch: &Batch) -> Result<Sums, ModelError> {
         let found = model.evaluate(&batch.input(model)?, &batch.labels)?;
-        Ok(Sums { loss: found.loss_sum, labelled: found.labelled as u64, counts: vec![found.correct as f64] })
+        Ok(Sums {
+            loss: found.loss_sum,
+            labelled: found.labelled as u64,
+            counts: vec![found.correct as f64],
+            ..Sums::default()
+        })
     }
 
     fn showing(&self) -> Showing {

@@ -133,7 +133,9 @@ impl Direction {
         match Metric::find(series) {
             Some(metric) => metric.direction,
             None if ends(&["loss", "perplexity", "error"]) => Self::Lower,
-            None if ends(&["accuracy", "f1", "bleu", "score", "_per_sec"]) => Self::Higher,
+            None if ends(&["accuracy", "f1", "bleu", "score", "_per_sec", "matthews", "pearson", "spearman"]) => {
+                Self::Higher
+            }
             None => Self::None,
         }
     }
@@ -260,7 +262,7 @@ mod tests {
     fn measurements_are_fields_by_name_and_come_back() {
         for objective in Objective::EXAMPLES {
             let metrics = objective.task().metrics().split_at(1).1;
-            let found = Measurements::of(metrics, &Sums { loss: 8.0, labelled: 4, counts: vec![1.0] });
+            let found = Measurements::of(metrics, &Sums::example());
             let text = serde_json::to_string(&found).unwrap();
             for measured in found.iter() {
                 assert!(text.contains(&format!("\"{}\":", measured.metric.field())), "{text}");

@@ -54,7 +54,7 @@ impl Task for NextToken {
 
     fn evaluate(&self, model: &Model, batch: &Batch) -> Result<Sums, ModelError> {
         let found = model.evaluate(&batch.input(model)?, &batch.labels)?;
-        Ok(Sums { loss: found.loss_sum, labelled: found.labelled as u64, counts: Vec::new() })
+        Ok(Sums { loss: found.loss_sum, labelled: found.labelled as u64, ..Sums::default() })
     }
 
     fn showing(&self) -> Showing {
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn perplexity_of_guessing_is_the_vocabulary() {
-        let of = |loss| PERPLEXITY.value(&Sums { loss, labelled: 2, counts: vec![] }).unwrap();
+        let of = |loss| PERPLEXITY.value(&Sums { loss, labelled: 2, ..Sums::default() }).unwrap();
         assert!((of(2.0 * 1024_f64.ln()) - 1024.0).abs() < 1e-9);
         assert_eq!(of(0.0), 1.0);
         assert_eq!(of(2e4), f64::INFINITY);

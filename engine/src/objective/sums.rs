@@ -1,13 +1,15 @@
-/// What an evaluation counted. Everything is a plain sum, so that it adds up over batches and no metric depends on how
-/// examples were put into batches.
+/// What an evaluation counted. It adds up over batches, so that no metric depends on how examples were put into batches: plain
+/// sums, and where a metric is of all examples together (ranks) the examples themselves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sums {
-    /// Loss in nats, summed over the labelled positions.
+    /// Loss, in nats where it is a cross-entropy, summed over the labelled positions or examples.
     pub loss: f64,
-    /// Positions that have a label.
+    /// Positions, or examples, that have a label.
     pub labelled: u64,
     /// What the objective counts beside them, in an order of its own.
     pub counts: Vec<f64>,
+    /// The right number of each example and the predicted one, where numbers are learnt.
+    pub answers: Vec<[f64; 2]>,
 }
 
 impl Sums {
@@ -19,9 +21,10 @@ impl Sums {
         for (sum, more) in self.counts.iter_mut().zip(&other.counts) {
             *sum += more;
         }
+        self.answers.extend_from_slice(&other.answers);
     }
 
-    /// Mean loss in nats per labelled position; NaN when nothing was labelled.
+    /// Mean loss per labelled position, in nats where it is a cross-entropy; NaN when nothing was labelled.
     pub fn mean_loss(&self) -> f64 {
         self.loss / self.labelled as f64
     }
@@ -33,6 +36,15 @@ impl Sums {
 }
 
 #[cfg(test)]
+impl Sums {
+    /// Sums of which the metrics of every objective are numbers.
+    pub(super) fn example() -> Self {
+        let answers = vec![[1.0, 2.0], [2.0, 3.0], [3.0, 1.0], [4.0, 4.0]];
+        Self { loss: 2.0, labelled: 4, counts: vec![1.0], answers }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -40,8 +52,9 @@ mod tests {
     fn batches_add_up_whatever_they_count() {
         let mut sums = Sums::default();
         assert!(sums.mean_loss().is_nan() && sums.share(0).is_nan());
-        sums.add(&Sums { loss: 6.0, labelled: 3, counts: vec![1.0, 2.0] });
-        sums.add(&Sums { loss: 2.0, labelled: 1, counts: vec![0.5] });
+        sums.add(&Sums { loss: 6.0, labelled: 3, counts: vec![1.0, 2.0], answers: vec![[1.0, 2.0]] });
+        sums.add(&Sums { loss: 2.0, labelled: 1, counts: vec![0.5], answers: vec![[3.0, 4.0]] });
         assert_eq!((sums.mean_loss(), sums.share(0), sums.share(1)), (2.0, 0.375, 0.5));
+        assert_eq!(sums.answers, [[1.0, 2.0], [3.0, 4.0]]);
     }
 }

@@ -1,6 +1,6 @@
 use std::{fmt::Debug, sync::Arc};
 
-use super::{Batch, IGNORED, Metric, Objective, Sources, Specials, Sums};
+use super::{Answers, Batch, IGNORED, Metric, Objective, Sources, Specials, Sums};
 use crate::{
     model::{ForwardOptions, Loss, Model, ModelError},
     ops::random::Stream,
@@ -10,6 +10,11 @@ use crate::{
 pub trait Task {
     /// The metrics of an evaluation; the first is the loss, by which runs and checkpoints are judged.
     fn metrics(&self) -> &'static [Metric];
+
+    /// The unit of the loss, in words.
+    fn loss_unit(&self) -> &'static str {
+        "nats per token"
+    }
 
     /// What an example is made of.
     fn framing(&self, specials: &Specials) -> Framing;
@@ -30,6 +35,11 @@ pub trait Task {
 
     /// The labels of a batch of random tokens, of which `targets` are to be predicted: as many as in training.
     fn random_labels(&self, targets: Vec<i64>) -> Vec<i64>;
+
+    /// The answers of a batch of random tokens, where examples are answered as a whole.
+    fn random_answers(&self, _batch: usize) -> Option<Answers> {
+        None
+    }
 
     /// The training loss of a batch, with its graph.
     ///
@@ -54,6 +64,8 @@ impl Objective {
             Self::MaskedTokens(task) => task,
             Self::NextToken(task) => task,
             Self::Translation(task) => task,
+            Self::Classification(task) => task,
+            Self::Regression(task) => task,
         }
     }
 
@@ -64,7 +76,8 @@ impl Objective {
         let (input_ids, targets) = (tokens(), tokens());
         let sources = self.task().reads_sources().then(|| Sources { ids: tokens(), key_mask: None, sequence });
         let labels = self.task().random_labels(targets.into_iter().map(i64::from).collect());
-        Batch { input_ids, labels, key_mask: None, batch, sequence, sources }
+        let answers = self.task().random_answers(batch);
+        Batch { input_ids, labels, key_mask: None, token_types: None, batch, sequence, sources, answers }
     }
 }
 
@@ -118,6 +131,8 @@ pub enum Showing {
     FilledIn,
     /// The model translates the texts of examples.
     Translated,
+    /// The model answers about examples as a whole.
+    Answered,
 }
 
 /// Keeps every label that `share` of them asks for, evenly spread; the others are [`IGNORED`].
@@ -140,7 +155,7 @@ mod tests {
             let metrics = objective.task().metrics();
             assert_eq!(metrics[0].series, "validation/loss", "{objective:?}");
             for metric in metrics {
-                assert!(metric.value(&Sums { loss: 2.0, labelled: 4, counts: vec![1.0] }).unwrap().is_finite());
+                assert!(metric.value(&Sums::example()).unwrap().is_finite());
                 assert_eq!(Metric::find(metric.series), Some(metric));
                 assert!(metric.phrase.matches("{}").count() == 1, "{metric:?}");
                 assert_eq!(metric.series, format!("validation/{}", metric.field()));
@@ -157,7 +172,7 @@ mod tests {
     fn a_random_batch_is_labelled_as_densely_as_a_batch_of_text() {
         for objective in Objective::EXAMPLES {
             let batch = objective.random_batch(50, [4, 20], &mut Stream::new(1, Purpose::Test, 0));
-            assert_eq!(batch.targets(), objective.labelled(80));
+            assert_eq!(batch.targets(), objective.labelled([4, 20]));
             assert!(batch.input_ids.iter().all(|id| *id < 50));
         }
     }

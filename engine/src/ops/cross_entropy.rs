@@ -1,6 +1,6 @@
 //! The loss of language modelling.
 
-use candle_core::{DType, Result, Tensor, bail};
+use candle_core::{D, DType, Result, Tensor, bail};
 
 use super::composed;
 use super::element::{Reading, by_dtype, is_fused, tensor};
@@ -45,6 +45,44 @@ pub fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
         (Computed::values(vec![T::of(found.loss)], ()), found.log_sum_exp)
     });
     tracked1(&logits, loss, CrossEntropy { labels, width, log_sum_exp })
+}
+
+/// `sum(w[i] * -log softmax(logits)[i][label[i]]) / sum(w)` in nats: of few classes, so that it is composed of small operations
+/// everywhere.
+///
+/// # Shapes
+/// `logits` `[n, classes]`, `labels` and `weights` `[n]`; result a scalar.
+///
+/// # Errors
+/// If a label is no class, there are not as many labels and weights as rows, or no weight is above 0.
+pub fn weighted_cross_entropy(logits: &Tensor, labels: &[u32], weights: &[f32]) -> Result<Tensor> {
+    let (rows, classes) = logits.dims2()?;
+    if labels.len() != rows || weights.len() != rows {
+        bail!("{} labels and {} weights do not fit logits of {rows} rows.", labels.len(), weights.len())
+    }
+    if let Some(label) = labels.iter().find(|label| **label as usize >= classes) {
+        bail!("Label {label} is none of {classes} classes.")
+    }
+    let sum: f64 = weights.iter().map(|weight| f64::from(*weight)).sum();
+    if sum <= 0.0 || !sum.is_finite() {
+        bail!("The weights of a batch add up to {sum}.")
+    }
+    let wide = at_least_f32(logits)?;
+    let device = wide.device();
+    let places = Tensor::from_slice(labels, (rows, 1), device)?;
+    let weights = Tensor::from_slice(weights, rows, device)?.to_dtype(wide.dtype())?;
+    let shifted = wide.broadcast_sub(&wide.max_keepdim(D::Minus1)?.detach())?;
+    let log_sum_exp = shifted.exp()?.sum(D::Minus1)?.log()?;
+    let chosen = shifted.gather(&places, 1)?.squeeze(1)?;
+    ((log_sum_exp - chosen)? * weights)?.sum_all()? / sum
+}
+
+/// Numbers in 32 bits or more: half precision has too few digits for a loss.
+pub fn at_least_f32(x: &Tensor) -> Result<Tensor> {
+    match x.dtype() {
+        DType::F16 | DType::BF16 => x.to_dtype(DType::F32),
+        _ => Ok(x.clone()),
+    }
 }
 
 struct CrossEntropy {
@@ -97,6 +135,26 @@ mod tests {
                 |x| composed::cross_entropy(&x[0], &list),
             );
         }
+    }
+
+    #[test]
+    fn weights_count_examples_as_often_as_they_say() {
+        let x = variable(1, &[4, 3], DType::F64);
+        let labels = [2, 0, 1, 2];
+        let of = |weights: &[f32]| weighted_cross_entropy(x.as_tensor(), &labels, weights).unwrap();
+        let value = |loss: Tensor| loss.to_scalar::<f64>().unwrap();
+        let plain = cross_entropy(x.as_tensor(), &Tensor::new(&[2_i64, 0, 1, 2], &Device::Cpu).unwrap()).unwrap();
+        assert!((value(of(&[3.0; 4])) - value(plain)).abs() < 1e-12);
+        // An example of weight 2 is one that is there twice.
+        let twice = Tensor::cat(&[x.as_tensor(), &x.as_tensor().narrow(0, 1, 1).unwrap()], 0).unwrap();
+        let labels_twice = Tensor::new(&[2_i64, 0, 1, 2, 0], &Device::Cpu).unwrap();
+        let expected = cross_entropy(&twice, &labels_twice).unwrap();
+        assert!((value(of(&[1.0, 2.0, 1.0, 1.0])) - value(expected)).abs() < 1e-12);
+        assert_differences(std::slice::from_ref(&x), |v| weighted_cross_entropy(&v[0], &labels, &[0.5, 2.0, 1.0, 3.0]));
+        for (labels, weights) in [([0, 0, 0, 3], [1.0; 4]), ([0; 4], [0.0; 4])] {
+            assert!(weighted_cross_entropy(x.as_tensor(), &labels, &weights).is_err());
+        }
+        assert!(weighted_cross_entropy(x.as_tensor(), &[0; 3], &[1.0; 4]).is_err());
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub use blocks::{
     PieceForm, PieceWeights, ScoreColumns, ScoringForm, Source, Stacked, Wanted, embed, has_blocks, head_evaluation,
     head_loss, read_layers, stack,
 };
-pub use cross_entropy::{IGNORED_LABEL, cross_entropy};
+pub use cross_entropy::{IGNORED_LABEL, at_least_f32, cross_entropy, weighted_cross_entropy};
 pub use decoding::{
     Group, LayerCache, Past, Reach, Reaches, SharedParts, SharedRows, StepAttentionParts, StepLayerParts, StepStack,
     StepStackParts, Through, WrittenRows,

@@ -67,7 +67,11 @@ impl AgreementMeasure {
         tokenizer: &TextTokenizer,
     ) -> Result<Option<Self>, TrainError> {
         let shows = objective.task().showing();
-        if !matches!(data.source, Source::Grammar(_)) || data.shuffled || shows == Showing::Translated {
+        let writes = match shows {
+            Showing::Continuation | Showing::FilledIn => true,
+            Showing::Translated | Showing::Answered => false,
+        };
+        if !matches!(data.source, Source::Grammar(_)) || data.shuffled || !writes {
             return Ok(None);
         }
         let (checker, tokenizer) = (Checker::english()?, tokenizer.clone());
@@ -89,7 +93,7 @@ impl AgreementMeasure {
         match self.shows {
             Showing::Continuation => self.written(model, should_stop),
             Showing::FilledIn => self.filled_in(model, batches, should_stop),
-            Showing::Translated => Ok(Some(Measurements::default())),
+            Showing::Translated | Showing::Answered => Ok(Some(Measurements::default())),
         }
     }
 

@@ -63,7 +63,11 @@ pub fn row_covariances(
         let hidden = model.attend(&batch.input(model)?, &options)?.hidden;
         for (layer, hidden) in hidden.iter().enumerate().take(plan.stack.layers) {
             if let Some(scores) = model.scores(layer, hidden)? {
-                covariances.add(&scores.to_dtype(DType::F64)?.flatten_all()?.to_vec1()?);
+                let mut scores = scores.to_dtype(DType::F64)?.flatten_all()?.to_vec1()?;
+                if let Some(keys) = &batch.key_mask {
+                    clear_padding(&mut scores, keys, [batch.batch, batch.sequence]);
+                }
+                covariances.add(&scores);
             }
         }
         left -= batch.batch.min(left);
@@ -74,9 +78,26 @@ pub fn row_covariances(
     Err(TrainError::Scores)
 }
 
-/// The examples of training, in its order, without an end.
+/// Pairs with padding on either side count as zero, as those that a causal model does not see. `scores` `[b, h, n, n]`, `keys`
+/// `[b, n]`
+fn clear_padding(scores: &mut [f64], keys: &[u8], [batch, n]: [usize; 2]) {
+    let example = scores.len().checked_div(batch).unwrap_or(0);
+    for (scores, keys) in scores.chunks_mut(example.max(1)).zip(keys.chunks(n.max(1))) {
+        for (query, row) in scores.chunks_mut(n.max(1)).enumerate() {
+            let is_token = |place: usize| keys.get(place).is_some_and(|key| *key != 0);
+            let sees = is_token(query % n.max(1));
+            for (key, score) in row.iter_mut().enumerate() {
+                if !sees || !is_token(key) {
+                    *score = 0.0;
+                }
+            }
+        }
+    }
+}
+
+/// The examples of training, in its order, without an end; all of one length.
 pub fn training_batches(batcher: &Batcher) -> impl Iterator<Item = Batch> + '_ {
-    (0..).map(|micro_step| batcher.train_batch(micro_step))
+    (0..).map(|micro_step| batcher.whole_batch(micro_step))
 }
 
 /// Refuses covariances that do not fit into memory.

@@ -2,13 +2,15 @@
 
 use std::ops::ControlFlow;
 
+use candle_core::DType;
+
 use super::{TrainError, boundary};
 use crate::{
     config::RunConfig,
     data::{Batcher, Corpus},
     generate::{Ending, Marks, Progress, Sampling, Search, continue_text, fill_masks, generate},
-    model::Model,
-    objective::{Batch, IGNORED, Objective, Showing, Sources},
+    model::{ForwardOptions, Model},
+    objective::{Answers, Batch, IGNORED, Labels, Objective, Showing, Sources},
 };
 
 /// Tokens of a sample's prompt, at least, and at most where it goes on to the end of a word.
@@ -37,7 +39,7 @@ impl Probe {
         let batch = match config.objective().task().showing() {
             Showing::Continuation | Showing::FilledIn => batcher.validation_batches(1).next(),
             // Of pairs a batch has those of one length.
-            Showing::Translated => batcher.held_out().spread(shown, shown).next(),
+            Showing::Translated | Showing::Answered => batcher.held_out().spread(shown, shown).next(),
         };
         Self { batch, shown, seed: config.seed }
     }
@@ -55,6 +57,9 @@ impl Probe {
         if let (Showing::Translated, Some(sources)) = (objective.task().showing(), &batch.sources) {
             return translated(model, corpus, batch, sources, should_stop);
         }
+        if objective.task().showing() == Showing::Answered {
+            return answered(model, corpus, batch).map(Some);
+        }
         let mut lines = Vec::new();
         let examples = batch.input_ids.chunks(batch.sequence).zip(batch.labels.chunks(batch.sequence));
         for (row, (ids, labels)) in examples.take(self.shown).enumerate() {
@@ -64,7 +69,7 @@ impl Probe {
                     self.continuation(model, corpus, ids, row as u64, should_stop)?
                 }
                 Showing::FilledIn => filled(model, corpus, ids, labels)?,
-                Showing::Translated => String::new(),
+                Showing::Translated | Showing::Answered => String::new(),
             };
             if should_stop() {
                 return Ok(None);
@@ -157,6 +162,39 @@ fn translated(
         lines.push(format!("{source} \u{2192} {written}{other}"));
     }
     Ok(Some(lines.join("\n")))
+}
+
+/// Examples, what the model answers about each, and, where that is something else, the right answer.
+fn answered(model: &Model, corpus: &Corpus, batch: &Batch) -> Result<String, TrainError> {
+    let (Some(own), Some(right)) = (&corpus.answers, &batch.answers) else { return Ok(String::new()) };
+    let outputs = model.forward(&batch.input(model)?, &ForwardOptions::default())?.logits.detach();
+    let outputs = outputs.to_dtype(DType::F64)?.to_vec2::<f64>()?;
+    let name = |class: usize| own.labels.name(class).unwrap_or_default().to_owned();
+    let mut lines = Vec::new();
+    for (row, outputs) in outputs.iter().enumerate() {
+        let cells = row * batch.sequence..row * batch.sequence + batch.tokens_of(row);
+        let of_row = batch.input_ids.get(cells.clone()).unwrap_or_default();
+        let second = batch.token_types.as_ref().and_then(|types| types.get(cells)?.iter().position(|text| *text > 0));
+        let (first, second) = of_row.split_at_checked(second.unwrap_or(of_row.len())).unwrap_or((of_row, &[]));
+        let mut text = one_line(&corpus.tokenizer.decode(first)?);
+        if !second.is_empty() {
+            text.push_str(" | ");
+            text.push_str(&one_line(&corpus.tokenizer.decode(second)?));
+        }
+        let best = outputs.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
+        let (answer, truth) = match (&own.labels, right, best) {
+            (Labels::Classes(_), Answers::Classes { classes, .. }, Some((best, _))) => {
+                (name(best), classes.get(row).map(|class| name(*class as usize)).unwrap_or_default())
+            }
+            (Labels::Number, Answers::Numbers(numbers), Some((_, number))) => {
+                (format!("{number:.2}"), numbers.get(row).map(|number| format!("{number:.2}")).unwrap_or_default())
+            }
+            (Labels::Classes(_) | Labels::Number, _, _) => continue,
+        };
+        let other = if answer == truth { String::new() } else { format!(" (not {})", one_line(&truth)) };
+        lines.push(format!("{text} \u{2192} {}{other}", one_line(&answer)));
+    }
+    Ok(lines.join("\n"))
 }
 
 /// Text without line breaks, and with nothing in it that a terminal would obey.

@@ -361,7 +361,8 @@ impl Trainer {
 
     /// Share of the positions that training computes which are padding, 0..1; none where examples have one length.
     pub fn padding_share(&self) -> Option<f64> {
-        self.objective.task().reads_sources().then(|| self.batcher.padding_share())
+        let has_lengths = self.objective.task().reads_sources() || self.objective.answers_examples();
+        has_lengths.then(|| self.batcher.padding_share())
     }
 
     /// How far the run has come.

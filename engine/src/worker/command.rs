@@ -141,6 +141,13 @@ pub enum Command {
         /// Folder from which relative paths in `data` are taken.
         base_dir: PathBuf,
     },
+    /// Answers about texts with a run's model or that of a model directory; answered by [`super::Event::Predicted`].
+    Predict {
+        /// Which model.
+        target: Target,
+        /// One or two texts a row.
+        rows: Vec<Vec<String>>,
+    },
     /// Reads what the files of a model say; answered by [`super::Event::ModelDescribed`].
     DescribeModel {
         /// Which model.

@@ -90,6 +90,7 @@ fn run(context: &JobContext, job: &ConvertJob, control: &JobControl, named: &str
         tokenizer_json: loaded.tokenizer_json.as_deref(),
         config: config.as_ref(),
         lineage: Some(&lineage),
+        labels: loaded.labels.as_ref(),
         card: Some(&card),
         ..ModelDirectory::of(&converted.plan, &tensors)
     };

@@ -59,6 +59,7 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
         loss: found.loss,
         metrics: found.metrics,
         tokens: found.tokens,
+        unit: subject.objective.task().loss_unit().to_owned(),
         sequence_length: length,
         coverage: job.coverage.as_ref().map(|wanted| {
             attention_words(&AttentionConfig { coverage: wanted.coverage.clone(), ..AttentionConfig::default() })

@@ -10,7 +10,7 @@ use crate::{
     convert::{Conversion, ConvertedAttention, Price},
     generate::{BeamNode, CacheProof, Ending, SourceAttention},
     hub::{Fetched, HubFacts, PushContents, Pushed, RepoFacts, RepoName},
-    objective::Measurements,
+    objective::{Labels, Measurements},
     speed::{MachineLimits, PointResult},
     store::{
         AdviceRecord, AnalysisId, AnalysisSummary, BenchmarkId, BenchmarkRecord, BenchmarkSummary, CheckpointRecord,
@@ -334,14 +334,16 @@ pub enum Event {
     Evaluation {
         /// What was evaluated, as given.
         target: String,
-        /// Mean loss in nats per token.
+        /// Mean loss, in `unit`.
         #[serde(with = "floats")]
         loss: f64,
         /// The other metrics of its objective, each a field.
         #[serde(flatten)]
         metrics: Measurements,
-        /// Labelled tokens that were counted.
+        /// Labelled tokens, or examples, that were counted.
         tokens: u64,
+        /// The unit of the loss in words: `nats per token`, `nats per example`, `squared error per example`.
+        unit: String,
         /// Tokens of an example.
         sequence_length: usize,
         /// How many pairs were scored, in words, where it is not as the model was trained.
@@ -452,6 +454,17 @@ pub enum Event {
         stopped: bool,
         /// The translations, in the order of the pairs.
         translations: Vec<String>,
+    },
+    /// Answer to [`super::Command::Predict`].
+    Predicted {
+        /// The model, as given.
+        target: String,
+        /// What the outputs stand for.
+        labels: Labels,
+        /// Of each row the probabilities of all classes, in the order of the labels, or its number.
+        outputs: Vec<Vec<f64>>,
+        /// Rows that were longer than the model reads, and cut off.
+        cut_rows: usize,
     },
     /// Answer to [`super::Command::DescribeModel`].
     ModelDescribed {

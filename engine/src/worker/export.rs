@@ -75,6 +75,7 @@ pub(super) fn copy(
         training: None,
         run: None,
         lineage: model.lineage.as_ref(),
+        labels: model.labels.as_ref(),
         card: Some(card),
     };
     save_model_dir(to, &directory).map(|_| in_transformers(&model.plan))

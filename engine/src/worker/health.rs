@@ -12,9 +12,10 @@ pub(super) struct HealthWatch {
 }
 
 impl HealthWatch {
-    pub(super) fn new(config: &RunConfig, vocabulary: usize, steps: u64) -> Self {
+    /// `outcomes` is how many tokens or classes the model tells apart.
+    pub(super) fn new(config: &RunConfig, outcomes: usize, steps: u64) -> Self {
         let choice = &config.train.stability;
-        let stability = choice.is_watched().then(|| Stability::new(vocabulary, steps));
+        let stability = choice.is_watched().then(|| Stability::new(outcomes, steps));
         Self { stability, stops: choice.stops() }
     }
 

@@ -141,7 +141,7 @@ impl<'a> RunHooks<'a> {
         {
             self.log(0, &[(series_names::DATA_PADDING_SHARE, share)]);
         }
-        self.health = HealthWatch::new(&self.job.config, trainer.plan().vocabulary(), trainer.steps());
+        self.health = HealthWatch::new(&self.job.config, trainer.plan().outcomes(), trainer.steps());
         self.health.catch_up(store, run, progress.step);
         self.context.position.watch(self.job.config.train.stability.is_watched());
         self.context.runs_changed();
@@ -522,6 +522,7 @@ fn save(
         training: state.as_ref(),
         run: Some(run.as_str()),
         lineage,
+        labels: trainer.corpus().answers.as_ref().map(|answers| &answers.labels),
         card: None,
     };
     let saved = save_model_dir(&path, &directory);

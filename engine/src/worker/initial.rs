@@ -8,10 +8,12 @@ use super::{Event, Which, checkpoints::choose_checkpoint, job::TrainJob, job_con
 use crate::{
     attention::{ModelPlan, OutputPlan},
     checkpoint::{Lineage, LoadedModel, file_name, load_model_dir, read_plan, weights_sha256},
-    config::{Problem, RunConfig},
-    data::{Corpus, TextTokenizer},
+    config::{Problem, RunConfig, Source},
+    data::{Corpus, Silent, TextTokenizer, table_labels},
     hub::{HubSettings, RepoKind, RepoName, cached},
-    model::ParameterSet,
+    model::{ParameterSet, is_of_head, is_of_pooler},
+    objective::Labels,
+    ops::Activation,
     store::{RunId, Store},
     train::{Start, dtype_of},
 };
@@ -125,6 +127,8 @@ pub(super) struct Begun {
     pub(super) lineage: Option<Lineage>,
     /// What is told of it.
     pub(super) told: Option<Event>,
+    /// What its outputs stand for, where it has a task and that is known.
+    pub(super) labels: Option<Labels>,
     named: String,
 }
 
@@ -142,7 +146,13 @@ impl Begun {
     ) -> Result<Self, Unready> {
         let plan =
             plan.trained_further(&job.config).map_err(|problems| refused("its checkpoint", &listed(&problems)))?;
-        Ok(Self { plan, start, tokenizer_json, lineage, told: None, named: "its checkpoint".to_owned() })
+        let named = "its checkpoint".to_owned();
+        Ok(Self { plan, start, tokenizer_json, lineage, told: None, labels: None, named })
+    }
+
+    /// The same with what its outputs stand for.
+    pub(super) fn with_labels(self, labels: Option<Labels>) -> Self {
+        Self { labels, ..self }
     }
 
     /// The model that the config names.
@@ -163,14 +173,24 @@ impl Begun {
         let loaded = load_model_dir(&directory, dtype_of(config.precision), device);
         let loaded = loaded.map_err(|error| failed(error.to_string()))?;
         let plan = loaded.plan.trained_further(config).map_err(|problems| failed(listed(&problems)))?;
+        let labels = match &config.data.source {
+            Source::Table(table) => {
+                // Before the texts become tokens, which takes the tokenizer of this model.
+                let labels = table_labels(table, &config.objective(), Path::new(""), &Silent);
+                Some(labels.map_err(|error| failed(error.to_string()))?)
+            }
+            Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_) => {
+                None
+            }
+        };
+        let plan = labels.as_ref().map_or_else(|| plan.clone(), |labels| plan.clone().with_outputs(labels.outputs()));
         let tokenizer = tokenizer_of(&loaded).map_err(failed)?;
         begins_as_trained(&loaded, &tokenizer).map_err(failed)?;
         let known: std::collections::BTreeMap<_, _> = loaded
             .parameters
             .tensors()
             .into_iter()
-            // Of another kind of head nothing is the same but names.
-            .filter(|(name, _)| matches!(loaded.plan.head, OutputPlan::Vocabulary(_)) || !name.starts_with("head."))
+            .filter(|(name, _)| !is_of_head(name) || keeps_of_head(&loaded, &plan, labels.as_ref(), name))
             .collect();
         let built = if loaded.plan.stack.coverage.is_full() { plan.exact() } else { plan.clone() };
         let made = ParameterSet::init_around(&built, config.seed, dtype_of(config.precision), device, &known);
@@ -211,6 +231,7 @@ impl Begun {
             tokenizer_json: loaded.tokenizer_json,
             lineage: Some(lineage),
             told: Some(told),
+            labels,
             named,
         })
     }
@@ -238,6 +259,30 @@ impl Begun {
             return Err(refused(&self.named, &why));
         }
         Ok(())
+    }
+}
+
+/// Whether a tensor of the head of the model to begin with has the same meaning in the run's: of another kind of head nothing is
+/// the same but names, and outputs stand for the labels of their own task.
+fn keeps_of_head(loaded: &LoadedModel, plan: &ModelPlan, labels: Option<&Labels>, name: &str) -> bool {
+    match (loaded.plan.head, plan.head) {
+        (OutputPlan::Vocabulary(_), OutputPlan::Vocabulary(_)) => true,
+        (OutputPlan::Classes { pooler, .. }, OutputPlan::Classes { pooler: own, .. }) => {
+            pooler == own && (is_of_pooler(name) || loaded.labels.as_ref() == labels)
+        }
+        (OutputPlan::States { .. }, OutputPlan::Classes { pooler: Some(Activation::Tanh), .. }) => is_of_pooler(name),
+        (
+            OutputPlan::Vocabulary(_)
+            | OutputPlan::Classes { .. }
+            | OutputPlan::Span
+            | OutputPlan::Replaced
+            | OutputPlan::States { .. },
+            OutputPlan::Vocabulary(_)
+            | OutputPlan::Classes { .. }
+            | OutputPlan::Span
+            | OutputPlan::Replaced
+            | OutputPlan::States { .. },
+        ) => false,
     }
 }
 

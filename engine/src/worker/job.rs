@@ -30,6 +30,8 @@ pub(super) enum Work {
     Prove(Box<ProveJob>),
     /// Scores translations.
     Translate(Box<TranslateJob>),
+    /// Answers about texts.
+    Predict(PredictJob),
     /// Measures training steps.
     Measure(Box<MeasureJob>),
     /// Analyses attention.
@@ -101,6 +103,13 @@ pub(super) struct ConvertJob {
     pub(super) threads: Option<usize>,
 }
 
+/// Answers about texts.
+pub(super) struct PredictJob {
+    pub(super) target: Target,
+    /// One or two texts a row.
+    pub(super) rows: Vec<Vec<String>>,
+}
+
 /// Measures training steps of many configs.
 pub(super) struct MeasureJob {
     pub(super) benchmark: BenchmarkId,
@@ -124,6 +133,7 @@ impl Job {
             Work::Train(job) => JobLabel::Train { run: job.run.clone(), name: job.config.name.clone() },
             Work::Evaluate(job) => JobLabel::Evaluate { target: Subject::name(&job.target) },
             Work::Translate(job) => JobLabel::Evaluate { target: Subject::name(&job.target) },
+            Work::Predict(job) => JobLabel::Evaluate { target: Subject::name(&job.target) },
             Work::Generate(job) => JobLabel::Generate { target: Subject::name(&job.target) },
             Work::Prove(job) => JobLabel::Generate { target: Subject::name(&job.target) },
             Work::Convert(job) => JobLabel::Convert { target: Subject::name(&job.target) },
@@ -146,7 +156,7 @@ pub enum JobLabel {
         /// Its name.
         name: String,
     },
-    /// The loss of a model, or how well it translates, is measured.
+    /// The loss of a model, or how well it translates, is measured; or it answers about texts.
     Evaluate {
         /// The model, as given.
         target: String,

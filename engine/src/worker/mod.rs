@@ -35,6 +35,7 @@ mod measure_job;
 mod models;
 mod monitor;
 mod outbox;
+mod predict_job;
 mod prove_job;
 mod request;
 mod resume;

@@ -10,6 +10,7 @@ use crate::{
         BestMetric, CheckpointError, Lineage, LoadedModel, TrainingState, load_model_dir, load_training_state,
     },
     config::Coverage,
+    objective::Labels,
     store::{CheckpointKind, NewCheckpoint, StoreError, series_names},
     train::{Progress, Resume, TrainError, Trainer, dtype_of},
 };
@@ -65,6 +66,8 @@ pub(super) struct Found {
     pub(super) plan: ModelPlan,
     pub(super) tokenizer_json: Option<String>,
     pub(super) lineage: Option<Lineage>,
+    /// What its outputs stand for, where it has a task.
+    pub(super) labels: Option<Labels>,
 }
 
 /// The newest checkpoint from which training can go on exactly; none where the run has not come to its first one.
@@ -151,7 +154,7 @@ fn load(path: &std::path::Path, job: &TrainJob, device: &Device) -> Result<Optio
         best_step: state.best.as_ref().map(|best| best.step),
         is_evaluation_due: rest.is_evaluation_due,
     };
-    let LoadedModel { plan, parameters, tokenizer_json, lineage, .. } = model;
+    let LoadedModel { plan, parameters, tokenizer_json, lineage, labels, .. } = model;
     let resume = Resume { parameters, moments: state.optimiser, progress };
-    Ok(Some(Found { resume, plan, tokenizer_json, lineage }))
+    Ok(Some(Found { resume, plan, tokenizer_json, lineage, labels }))
 }

@@ -16,8 +16,8 @@ use super::{
     hub_job::{HubJob, Transfer},
     initial,
     job::{
-        AnalyseJob, ConvertJob, EvaluateJob, GenerateJob, Job, JobLabel, MeasureJob, ProveJob, TrainJob, TranslateJob,
-        Work,
+        AnalyseJob, ConvertJob, EvaluateJob, GenerateJob, Job, JobLabel, MeasureJob, PredictJob, ProveJob, TrainJob,
+        TranslateJob, Work,
     },
     job_control::JobControl,
     models,
@@ -299,6 +299,12 @@ impl Scheduler {
                 let data = data.map(|data| Box::new(data.anchored(&base_dir)));
                 let job = TranslateJob { target, data, limit, batch, search: *search, precision, threads };
                 self.queue.push_front(Job { outbox: self.outbox.clone(), work: Work::Translate(Box::new(job)) });
+                self.next_job();
+                Ok(())
+            }
+            Command::Predict { target, rows } => {
+                let work = Work::Predict(PredictJob { target, rows });
+                self.queue.push_front(Job { outbox: self.outbox.clone(), work });
                 self.next_job();
                 Ok(())
             }

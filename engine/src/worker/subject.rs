@@ -47,7 +47,7 @@ fn as_table(data: &DataConfig, trained_on: &Source) -> Option<DataConfig> {
     let Source::File(file) = &data.source else { return None };
     let text = match trained_on {
         Source::Pairs(pairs) => pairs.text.clone(),
-        Source::File(_) | Source::Grammar(_) | Source::NumberWords(_) | Source::Random(_) => None,
+        Source::File(_) | Source::Grammar(_) | Source::NumberWords(_) | Source::Random(_) | Source::Table(_) => None,
     };
     let source = PairsSource { path: Some(file.path.clone()), text, ..PairsSource::default() };
     Some(DataConfig { source: Source::Pairs(source), ..data.clone() })
@@ -174,7 +174,13 @@ impl Subject {
         let is_shuffled = shuffled.unwrap_or(data.unwrap_or(&config.data).shuffled);
         let is_own_text = data.is_none() && is_shuffled == config.data.shuffled;
         config.data.shuffled = is_shuffled;
-        let objective = if translates {
+        let has_table = data.unwrap_or(&config.data).source.has_labels();
+        if has_table && loaded.labels.is_none() {
+            return Err("It does not end in classes of texts or a number, so that it takes plain text, not a table with labels.".to_owned());
+        }
+        let objective = if let (Some(labels), true) = (&loaded.labels, has_table) {
+            labels.objective()
+        } else if translates {
             Objective::Translation(Translation { label_smoothing: config.train.label_smoothing })
         } else {
             Objective::of_language_model(loaded.plan.stack.is_causal, config.train.mask_fraction)
@@ -196,7 +202,8 @@ impl Subject {
             // Other text is cut into the tokens that the model knows, whatever the config says, and looked at whole.
             (Some(data), Some(json)) => {
                 let tokenizer = TextTokenizer::from_json(json).map_err(told)?;
-                let corpus = Corpus::load_held_out(&data.source, tokenizer, &objective, &PathBuf::new(), &Silent);
+                let (labels, base) = (loaded.labels.as_ref(), PathBuf::new());
+                let corpus = Corpus::load_held_out(&data.source, tokenizer, &objective, labels, &base, &Silent);
                 corpus.map(|corpus| if is_shuffled { corpus.shuffled() } else { corpus })
             }
             (None, own) => {
@@ -208,6 +215,14 @@ impl Subject {
             }
         }
         .map_err(told)?;
+        if let Some(answers) = &corpus.answers
+            && Some(&answers.labels) != loaded.labels.as_ref()
+        {
+            return Err(
+                "The table that it was trained on has other labels than its outputs now; name a table with --data."
+                    .to_owned(),
+            );
+        }
         let vocabulary = corpus.tokenizer.vocabulary_size();
         if vocabulary > loaded.plan.vocabulary() {
             return Err(format!(
@@ -246,6 +261,7 @@ impl Subject {
     pub(super) fn require_predictions(&self) -> Result<(), String> {
         let ends_in = match self.model.plan().head {
             OutputPlan::Vocabulary(_) => return Ok(()),
+            OutputPlan::Classes { .. } if self.objective.answers_examples() => return Ok(()),
             OutputPlan::Classes { .. } => "classes",
             OutputPlan::Span => "spans",
             OutputPlan::Replaced => "whether tokens were replaced",
@@ -311,7 +327,7 @@ impl Subject {
     pub(super) fn held_out(&self, batch: usize, tokens: usize) -> Result<HeldOut, String> {
         let held_out = HeldOut::new(&self.corpus, &self.objective, batch, tokens);
         // Nothing is hidden from a model that is to fill in nothing.
-        let predicts = matches!(self.model.plan().head, OutputPlan::Vocabulary(_));
+        let predicts = matches!(self.model.plan().head, OutputPlan::Vocabulary(_)) || self.objective.answers_examples();
         let held_out = held_out.map(|all| if predicts { all } else { all.without_labels() });
         held_out.map_err(|error| match error {
             // Nobody spoke of the fields of a config.

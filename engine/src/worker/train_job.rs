@@ -19,6 +19,7 @@ use super::{
 use crate::{
     attention::{Cost, ModelPlan, Workload},
     data::{Corpus, DataError, Progress, Stage},
+    objective::Labels,
     speed::{peak_memory_bytes, reset_peak_memory},
     store::{Divergence, Failure, RunFacts, RunState, Settled, StateDetails},
     train::{Hooks as _, MemoryCheck, Moment, Outcome, Start, TrainError, Trainer, train},
@@ -195,7 +196,8 @@ fn load_corpus(
     // Paths in a stored config are absolute.
     let base = PathBuf::new();
     let cache = context.store.paths().tokenizer_cache();
-    Corpus::load_for(tokenizer, &job.config.data, &job.config.objective(), &base, &cache, &progress)
+    let corpus = Corpus::load_for(tokenizer, &job.config.data, &job.config.objective(), &base, &cache, &progress)?;
+    corpus.weighted(job.config.task.as_ref())
 }
 
 struct Loading<'a> {
@@ -255,8 +257,9 @@ fn begun(context: &JobContext, job: &TrainJob, device: &Device) -> Result<Option
     let Some(initial) = &job.config.model.initial else { return Ok(None) };
     let found = if job.is_continued { newest_state(context, job, device)? } else { None };
     match found {
-        Some(Found { resume, plan, tokenizer_json, lineage }) => {
-            Begun::resumed(job, &plan, Start::Resume(resume), tokenizer_json, lineage).map(Some)
+        Some(Found { resume, plan, tokenizer_json, lineage, labels }) => {
+            let begun = Begun::resumed(job, &plan, Start::Resume(resume), tokenizer_json, lineage)?;
+            Ok(Some(begun.with_labels(labels)))
         }
         None => Begun::with(context, job, initial, device).map(Some),
     }
@@ -271,6 +274,7 @@ fn prepare_begun(
     begun: Begun,
 ) -> Result<Trainer, Unready> {
     begun.require_tokens(&corpus)?;
+    require_labels(&corpus, begun.labels.as_ref())?;
     require_memory(job, &begun.plan, device)?;
     require_disk(context, job, &begun.plan)?;
     if let Some(told) = begun.told {
@@ -282,11 +286,28 @@ fn prepare_begun(
 /// Builds model and optimiser, from the newest checkpoint that can be read where the run is continued.
 fn prepare(context: &JobContext, job: &TrainJob, corpus: Corpus, device: &Device) -> Result<Trainer, Unready> {
     let plan = ModelPlan::resolve(&job.config, corpus.tokenizer.vocabulary_size()).map_err(TrainError::Config)?;
+    let plan =
+        corpus.answers.as_ref().map_or_else(|| plan.clone(), |own| plan.clone().with_outputs(own.labels.outputs()));
     require_memory(job, &plan, device)?;
     let resume = if job.is_continued { newest_state(context, job, device)? } else { None };
     require_disk(context, job, &plan)?;
+    if let Some(found) = &resume {
+        require_labels(&corpus, found.labels.as_ref())?;
+    }
     let start = resume.map_or(Start::Fresh, |found| Start::Resume(found.resume));
     Ok(Trainer::new(job.config.clone(), plan, corpus, device, start)?)
+}
+
+/// Refuses a table whose labels are others than those that the model's outputs stand for.
+fn require_labels(corpus: &Corpus, known: Option<&Labels>) -> Result<(), Unready> {
+    match (&corpus.answers, known) {
+        (Some(answers), Some(known)) if answers.labels != *known => Err(Unready::Refused {
+            why: "The table has other labels than when the run began, so that the model's outputs would stand for others."
+                .to_owned(),
+            what_to_do: "Put the table back as it was, or start a new run.".to_owned(),
+        }),
+        _ => Ok(()),
+    }
 }
 
 fn require_memory(job: &TrainJob, plan: &ModelPlan, device: &Device) -> Result<(), Unready> {

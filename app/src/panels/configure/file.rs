@@ -152,6 +152,10 @@ fn rebased(config: &RunConfig, from: &Path, to: &Path) -> RunConfig {
     if let Source::Pairs(pairs) = &mut config.data.source {
         pairs.paths_mut().into_iter().flatten().for_each(fix);
     }
+    if let Source::Table(table) = &mut config.data.source {
+        fix(&mut table.path);
+        table.validation_path.as_mut().map(fix);
+    }
     if let Tokenizer::File(FileTokenizer { path }) = &mut config.data.tokenizer {
         fix(path);
     }

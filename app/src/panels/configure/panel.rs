@@ -11,8 +11,8 @@ use super::{
     file::ConfigFile,
     form::{Form, Labels},
     sections::{
-        HeadEditor, Judged, MarksWish, SourceMemory, attention_ui, data_ui, follow_architecture, model_ui, picked,
-        probe_ui, run_ui, train_ui,
+        HeadEditor, Judged, MarksWish, SourceMemory, attention_ui, data_ui, follow_architecture, follow_labels,
+        model_ui, picked, probe_ui, run_ui, train_ui,
     },
     start::Start,
     summary::summary_ui,
@@ -197,12 +197,16 @@ impl ConfigurePanel {
                 run_ui(ui, form, config, devices);
             });
             let begins = config.model.initial.is_some();
-            section(ui, "Data", problems, &["data"], |ui| data_ui(ui, form, &mut config.data, begins, memory));
+            let had_labels = config.data.source.has_labels();
+            section(ui, "Data", problems, &["data", "task"], |ui| data_ui(ui, form, &mut config.data, begins, memory));
             let had_pairs = config.model.kind == Architecture::EncoderDecoder;
             section(ui, "Model", problems, &["model"], |ui| model_ui(ui, form, &mut config.model));
             let has_pairs = config.model.kind == Architecture::EncoderDecoder;
             if had_pairs != has_pairs {
                 follow_architecture(&mut config.data.source, &mut config.model.encoder_layers, has_pairs, memory);
+            }
+            if had_labels != config.data.source.has_labels() {
+                follow_labels(config, memory);
             }
         };
         let mut attention = |ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig| {

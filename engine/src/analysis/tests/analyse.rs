@@ -31,6 +31,8 @@ fn batches(sizes: &[usize]) -> Vec<Batch> {
     let mut stream = Stream::new(9, Purpose::Test, 0);
     let batch = |&batch: &usize| Batch {
         sources: None,
+        token_types: None,
+        answers: None,
         input_ids: (0..batch * TOKENS).map(|_| stream.below(40) as u32).collect(),
         labels: vec![1; batch * TOKENS],
         key_mask: None,
@@ -68,6 +70,8 @@ fn examples_that_stream_give_what_all_at_once_give() {
         let streamed = batches(&[3, 2, 4]);
         let all = Batch {
             sources: None,
+            token_types: None,
+            answers: None,
             input_ids: streamed.iter().flat_map(|batch| batch.input_ids.clone()).collect(),
             labels: vec![1; 9 * TOKENS],
             key_mask: None,

@@ -156,6 +156,11 @@ pub(super) fn head(plan: &ModelPlan, work: &Workload) -> u64 {
     match plan.head {
         OutputPlan::Vocabulary(head) if head.transforms => logits.saturating_add(row.saturating_mul(4)),
         OutputPlan::States { .. } => 0,
-        OutputPlan::Vocabulary(_) | OutputPlan::Classes { .. } | OutputPlan::Span | OutputPlan::Replaced => logits,
+        // Of one position of each example: the state, the pooled one, and outputs with their gradient.
+        OutputPlan::Classes { classes, .. } => {
+            let example = (plan.stack.width as u64).saturating_mul(3).saturating_add(2 * classes as u64);
+            (work.batch as u64).saturating_mul(example)
+        }
+        OutputPlan::Vocabulary(_) | OutputPlan::Span | OutputPlan::Replaced => logits,
     }
 }

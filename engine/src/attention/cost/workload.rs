@@ -25,11 +25,10 @@ impl Workload {
     /// A training step as the config describes it, with as many predictions as its objective asks for.
     pub fn training(config: &RunConfig) -> Self {
         let (batch, sequence) = (config.train.batch, config.data.sequence_length);
-        let tokens = batch.saturating_mul(sequence);
         Self {
             batch,
             sequence,
-            predicted: config.objective().labelled(tokens),
+            predicted: config.objective().labelled([batch, sequence]),
             accumulation: config.train.accumulation,
             precision: config.precision.kept_on(config.device),
             in_blocks: config.device == DeviceChoice::Cpu && !config.precision.kept_on(config.device).is_half(),

@@ -27,6 +27,7 @@ fn corpus(objective: Objective, train: usize, validation: usize) -> Corpus {
         held_out_hash: String::new(),
         statistics: Statistics::default(),
         long_pairs: LongPairs::default(),
+        answers: None,
         warnings: vec![],
     }
 }

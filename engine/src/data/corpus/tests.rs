@@ -159,7 +159,7 @@ fn other_text_can_be_evaluated_with_the_same_tokenizer() {
     let folder = TempDir::new().unwrap();
     let corpus = load(&grammar(10_000), MASKED_TOKENS, folder.path()).unwrap();
     let source = Source::Random(RandomSource { words: 2000, text_seed: 7 });
-    let other = Corpus::load_held_out(&source, corpus.tokenizer, &MASKED_TOKENS, folder.path(), &Silent).unwrap();
+    let other = Corpus::load_held_out(&source, corpus.tokenizer, &MASKED_TOKENS, None, folder.path(), &Silent).unwrap();
     assert!(other.train.ids.is_empty() && other.statistics.validation.tokens > 2000);
     let batches: Vec<_> = HeldOut::new(&other, &MASKED_TOKENS, 4, 32).unwrap().batches(0).collect();
     assert!(batches.iter().map(crate::objective::Batch::targets).sum::<usize>() > 200);

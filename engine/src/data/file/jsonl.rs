@@ -41,13 +41,13 @@ pub(super) fn documents(text: &str, field: &str, path: &Path, push: &mut impl Fn
 }
 
 /// The parser's words without its line number, which counts within the line; with the column.
-fn reason(error: &serde_json::Error) -> String {
+pub(super) fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let words = text.split(" at line ").next().unwrap_or(&text);
     format!("{words} at character {}", error.column())
 }
 
-fn kind(value: &Value) -> &'static str {
+pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "true or false",

@@ -5,13 +5,14 @@
 //! - `.jsonl`: a document is a line's field, a text or a list of texts.
 //! - `.csv`, `.tsv`: a document is a row's cell. CSV is quoted in the usual way; TSV is never quoted.
 //!
-//! `pairs.rs` reads texts with their translations.
+//! `pairs.rs` reads texts with their translations, `labelled.rs` tables of texts with labels.
 //!
 //! A byte order mark is dropped, lines end at LF only (a CR before it is dropped), documents without text are left
 //! out.
 
 mod find;
 mod jsonl;
+mod labelled;
 mod load;
 mod pairs;
 mod probe;
@@ -19,6 +20,7 @@ mod read;
 mod table;
 mod txt;
 
+pub(in crate::data) use labelled::{Judged, LabelledRows, load_rows, probe_rows};
 pub use load::{Loaded, load_files};
 pub(in crate::data) use pairs::{PairFiles, load_pairs, probe_pair_file, probe_pairs};
 pub(in crate::data) use probe::probe_files;

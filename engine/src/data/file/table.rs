@@ -11,15 +11,7 @@ pub(super) fn tsv_documents(
     push: &mut impl FnMut(&str),
 ) -> Result<(), DataError> {
     let mut chosen = None;
-    for (line, content) in (1..).zip(text.split('\n')) {
-        let content = content.strip_suffix('\r').unwrap_or(content);
-        if content.is_empty() {
-            continue;
-        }
-        let cells: Vec<&str> = content.split('\t').collect();
-        take(&mut chosen, &cells, column, line, path, push)?;
-    }
-    Ok(())
+    tsv_rows(text, |line, cells| take(&mut chosen, cells, column, line, path, push))
 }
 
 /// The cells of one column of comma-separated text, quoted as usual (RFC 4180).
@@ -29,19 +21,50 @@ pub(super) fn csv_documents(
     path: &Path,
     push: &mut impl FnMut(&str),
 ) -> Result<(), DataError> {
-    let mut reader = reader(text);
     let mut chosen = None;
+    csv_rows(text, path, |line, cells| take(&mut chosen, cells, column, line, path, push))
+}
+
+/// Every row of tab-separated text that is not empty, with its line from 1.
+pub(super) fn tsv_rows(
+    text: &str,
+    mut each: impl FnMut(u64, &[&str]) -> Result<(), DataError>,
+) -> Result<(), DataError> {
+    for (line, content) in (1..).zip(text.split('\n')) {
+        let content = content.strip_suffix('\r').unwrap_or(content);
+        if content.is_empty() {
+            continue;
+        }
+        each(line, &content.split('\t').collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+/// Every row of comma-separated text that is not empty, with the line that it begins in, from 1.
+pub(super) fn csv_rows(
+    text: &str,
+    path: &Path,
+    mut each: impl FnMut(u64, &[&str]) -> Result<(), DataError>,
+) -> Result<(), DataError> {
+    let mut reader = reader(text);
     let mut record = csv::StringRecord::new();
-    let mut last = (0, 1);
     loop {
         let line = reader.position().line();
         let broken = |why: String| DataError::BrokenCsv { path: path.to_owned(), line, why };
         if !reader.read_record(&mut record).map_err(|error| broken(error.to_string()))? {
-            break;
+            return Ok(());
         }
         let position = record.position();
         let line = position.map_or(line, csv::Position::line);
-        last = (position.map_or(0, |position| position.byte() as usize), line);
+        // The reader takes the rest of the file for one cell when a quote is never closed.
+        if reader.position().byte() >= text.len() as u64 {
+            let start = position.map_or(0, |position| position.byte() as usize);
+            let tail = text.get(start..).unwrap_or_default();
+            if tail.trim_end().contains('\n') && !tail.matches('"').count().is_multiple_of(2) {
+                let why = "a quote that opens there is never closed".to_owned();
+                return Err(DataError::BrokenCsv { path: path.to_owned(), line, why });
+            }
+        }
         let mut cells: Vec<&str> = record.iter().collect();
         if let Some(cell) = cells.last_mut() {
             *cell = cell.strip_suffix('\r').unwrap_or(cell);
@@ -49,16 +72,8 @@ pub(super) fn csv_documents(
         if cells.iter().all(|cell| cell.is_empty()) {
             continue;
         }
-        take(&mut chosen, &cells, column, line, path, push)?;
+        each(line, &cells)?;
     }
-    // The reader takes the rest of the file for one cell when a quote is never closed.
-    let (start, line) = last;
-    let tail = text.get(start..).unwrap_or_default();
-    if tail.trim_end().contains('\n') && !tail.matches('"').count().is_multiple_of(2) {
-        let why = "a quote that opens there is never closed".to_owned();
-        return Err(DataError::BrokenCsv { path: path.to_owned(), line, why });
-    }
-    Ok(())
 }
 
 /// Whether the column is there, by the first row of text that is cut off somewhere behind it.

@@ -4,12 +4,14 @@
 //! `tokenizer.json` of the Hugging Face `tokenizers` library.
 
 mod byte_level;
+mod frame;
 mod given;
 mod json;
 mod text_tokenizer;
 mod train;
 mod words;
 
+pub use frame::Frame;
 pub use text_tokenizer::TextTokenizer;
 
 pub(super) use byte_level::bytes;

@@ -71,6 +71,12 @@ impl TextTokenizer {
         Ok(encoding.get_ids().to_vec())
     }
 
+    /// As [`Self::encode_framed`], for two texts: the ids, and to which text each belongs.
+    pub(super) fn encode_framed_pair(&self, first: &str, second: &str) -> Result<(Vec<u32>, Vec<u32>), DataError> {
+        let encoding = self.inner.tokenizer.encode((first, second), true).map_err(failure)?;
+        Ok((encoding.get_ids().to_vec(), encoding.get_type_ids().to_vec()))
+    }
+
     /// The ids of `text`, in which special tokens are ordinary text: so a corpus that talks of `<|endoftext|>`
     /// cannot end a document.
     pub fn encode_plain(&self, text: &str) -> Result<Vec<u32>, DataError> {

@@ -59,6 +59,10 @@ pub(super) fn commands(p: &Parts) -> Vec<Command> {
             threads: None,
             base_dir: base_dir.clone(),
         },
+        Command::Predict { .. } => Command::Predict {
+            target: p.target(),
+            rows: vec![vec![p.text.clone(), p.text.clone()]],
+        },
         Command::Convert { .. } => Command::Convert {
             target: p.target(),
             conversion: p.conversion(),

@@ -16,7 +16,7 @@ use crate::{
         CachedModel, Fetched, FetchedFile, Gating, HubFacts, InterruptedFetch, PushContents, Pushed,
         RemoteArchitecture, RemoteFile, RepoFacts, RepoKind, Revision,
     },
-    objective::{Measurements, text_scores::TEXT_SCORES},
+    objective::{Labels, Measurements, text_scores::TEXT_SCORES},
     speed::SweepResult,
     store::{
         AdviceRecord, AnalysisSummary, AttemptRecord, BenchmarkRecord, CheckpointKind, CheckpointRecord, Cut,
@@ -162,6 +162,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             loss: p.any,
             metrics: p.metrics(),
             tokens: p.whole,
+            unit: text.clone(),
             sequence_length: p.count,
             coverage: p.maybe.clone(),
             score_error: p.maybe_any(),
@@ -228,6 +229,12 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             stopped: p.yes,
         },
         Event::Translating { .. } => Event::Translating { done: p.count, pairs: p.count },
+        Event::Predicted { .. } => Event::Predicted {
+            target: text.clone(),
+            labels: Labels::Classes(vec![text.clone(), text.clone()]),
+            outputs: vec![vec![p.finite, p.finite]],
+            cut_rows: p.count,
+        },
         Event::TranslationEvaluated { .. } => Event::TranslationEvaluated {
             target: text.clone(),
             data: text.clone(),

@@ -93,7 +93,7 @@ impl Parts {
     pub(super) fn metrics(&self) -> Measurements {
         let objectives = Objective::EXAMPLES;
         let metrics = objectives[self.count % objectives.len()].task().metrics();
-        let sums = Sums { loss: self.any, labelled: 4, counts: vec![self.finite] };
+        let sums = Sums { loss: self.any, labelled: 4, counts: vec![self.finite], ..Sums::default() };
         Measurements::of(&metrics[1..], &sums)
     }
 

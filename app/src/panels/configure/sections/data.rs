@@ -3,7 +3,8 @@ use std::path::PathBuf;
 use egui::Ui;
 use headroom_engine::config::{
     ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, InitialTokenizer, LongPairs,
-    NumberWordsSource, PairsSource, RandomSource, Source, Tokenizer, TrainedTokenizer,
+    NumberWordsSource, PairsSource, RandomSource, RunConfig, Source, TableSource, TaskConfig, Tokenizer,
+    TrainedTokenizer,
 };
 
 use super::super::{
@@ -97,6 +98,7 @@ enum SourceKind {
     File,
     NumberWords,
     Pairs,
+    Table,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -113,6 +115,8 @@ enum TokenizerKind {
 pub struct SourceMemory {
     file: FileSource,
     pairs: PairsSource,
+    table: Option<TableSource>,
+    task: Option<TaskConfig>,
     numbers: NumberWordsSource,
     words: Option<(usize, u64)>,
     vocabulary: Option<usize>,
@@ -128,6 +132,7 @@ pub fn data_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins: 
     let held_out_by_file = match &data.source {
         Source::File(file) => file.validation_path.is_some(),
         Source::Pairs(pairs) => pairs.validation_path.is_some() || pairs.validation_source.is_some(),
+        Source::Table(table) => table.validation_path.is_some(),
         Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) => false,
     };
     if !held_out_by_file {
@@ -145,6 +150,7 @@ impl SourceMemory {
             }
             Source::NumberWords(numbers) => self.numbers = numbers.clone(),
             Source::Pairs(pairs) => self.pairs = pairs.clone(),
+            Source::Table(table) => self.table = Some(table.clone()),
         }
     }
 
@@ -157,6 +163,7 @@ impl SourceMemory {
             SourceKind::File => Source::File(self.file.clone()),
             SourceKind::NumberWords => Source::NumberWords(self.numbers.clone()),
             SourceKind::Pairs => Source::Pairs(self.pairs.clone()),
+            SourceKind::Table => Source::Table(self.table.clone().unwrap_or_default()),
         }
     }
 }
@@ -177,6 +184,15 @@ pub fn follow_architecture(
     }
 }
 
+/// Takes the task away with the table that it is learnt from, and brings it back with it.
+pub fn follow_labels(config: &mut RunConfig, memory: &mut SourceMemory) {
+    if config.data.source.has_labels() {
+        config.task = config.task.take().or_else(|| memory.task.clone());
+    } else {
+        memory.task = config.task.take().or_else(|| memory.task.take());
+    }
+}
+
 fn source_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &mut SourceMemory) {
     let mut kind = match &data.source {
         Source::Grammar(_) => SourceKind::Grammar,
@@ -184,14 +200,19 @@ fn source_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &m
         Source::File(_) => SourceKind::File,
         Source::NumberWords(_) => SourceKind::NumberWords,
         Source::Pairs(_) => SourceKind::Pairs,
+        Source::Table(_) => SourceKind::Table,
     };
-    let kinds = [
+    let mut kinds = vec![
         (SourceKind::Grammar, "Built-in English"),
         (SourceKind::Random, "Random words"),
         (SourceKind::File, "Your own files"),
         (SourceKind::NumberWords, "Number words, to translate"),
         (SourceKind::Pairs, "Your own pairs, to translate"),
     ];
+    // A table needs a task, which a config brings along.
+    if kind == SourceKind::Table || memory.table.is_some() {
+        kinds.push((SourceKind::Table, "A table with labels"));
+    }
     if form.choice(ui, SOURCE, &mut kind, &kinds) {
         memory.keep(&data.source);
         data.source = memory.source(kind);
@@ -229,6 +250,24 @@ fn source_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &m
             form.whole(ui, TEXT_SEED, text_seed, 1);
         }
         Source::Pairs(pairs) => pairs_ui(ui, form, pairs),
+        Source::Table(table) => table_ui(ui, form, table),
+    }
+}
+
+fn table_ui(ui: &mut Ui, form: &mut Form<'_>, table: &mut TableSource) {
+    let texts: Vec<String> = table.text.iter().map(ToString::to_string).collect();
+    note_ui(
+        ui,
+        &format!(
+            "Texts from {}, answers from {}. The columns and the task stand in the config file.",
+            texts.join(" and "),
+            table.label
+        ),
+    );
+    form.path(ui, PATH, &mut table.path, &[Pick::File], |pick| Ask::new(pick, PATH.label));
+    let mut written = table.validation_path.clone().unwrap_or_default();
+    if form.path(ui, VALIDATION_PATH, &mut written, &[Pick::File], |pick| Ask::new(pick, VALIDATION_PATH.label)) {
+        table.validation_path = Some(written).filter(|path| !path.as_os_str().is_empty());
     }
 }
 
@@ -340,6 +379,8 @@ pub fn picked(dialogs: &mut FileDialogs, data: &mut DataConfig) -> Option<&'stat
         match (&mut data.source, &mut data.tokenizer) {
             (Source::File(file), _) if words.path == PATH.path => file.path = path,
             (Source::File(file), _) if words.path == VALIDATION_PATH.path => file.validation_path = Some(path),
+            (Source::Table(table), _) if words.path == PATH.path => table.path = path,
+            (Source::Table(table), _) if words.path == VALIDATION_PATH.path => table.validation_path = Some(path),
             (_, Tokenizer::File(file)) if words.path == TOKENIZER_PATH.path => file.path = path,
             (Source::Pairs(pairs), _) => match pairs.path_mut(words.path) {
                 Some(field) => *field = Some(path),

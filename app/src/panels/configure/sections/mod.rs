@@ -15,7 +15,7 @@ mod run;
 mod train;
 
 pub use attention::attention_ui;
-pub use data::{SourceMemory, data_ui, follow_architecture, picked};
+pub use data::{SourceMemory, data_ui, follow_architecture, follow_labels, picked};
 pub use head_editor::{HeadEditor, MarksWish};
 pub use judged::Judged;
 pub use model::model_ui;

@@ -1,0 +1,347 @@
+//! The labels of a table as answers: classes in their order, or numbers.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::file::{Judged, LabelledRows, load_rows, probe_rows};
+use super::progress::advance;
+use super::split::held_out_rows;
+use super::{DataError, Documents, Progress, Split, Stage, TableError};
+use crate::config::{TableSource, TaskConfig, counted};
+use crate::objective::{Answers, Labels, Objective};
+
+/// The most classes: what is counted of them grows with their square.
+const MOST_CLASSES: usize = 1000;
+
+/// What is right of the rows of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowAnswers {
+    /// What the answers are.
+    pub labels: Labels,
+    /// Texts of a row, 1 or 2.
+    pub texts: usize,
+    /// Of the rows to train on.
+    pub train: Answers,
+    /// Of the held-out rows.
+    pub validation: Answers,
+}
+
+impl RowAnswers {
+    /// The same where each class counts as the task says in the training loss.
+    ///
+    /// # Errors
+    /// If the task gives the weight of a class that is not there.
+    pub(super) fn weighted(mut self, task: &TaskConfig) -> Result<Self, TableError> {
+        let TaskConfig::Classification(task) = task else { return Ok(self) };
+        let Labels::Classes(names) = &self.labels else { return Ok(self) };
+        if let Some(label) = task.class_weights.keys().find(|label| !names.contains(label)) {
+            return Err(TableError::UnknownWeight { label: label.clone(), known: names.clone() });
+        }
+        if let Answers::Classes { classes, weights } = &mut self.train
+            && !task.class_weights.is_empty()
+        {
+            let of_class: Vec<f32> =
+                names.iter().map(|name| task.class_weights.get(name).map_or(1.0, |weight| *weight as f32)).collect();
+            *weights =
+                Some(classes.iter().map(|class| of_class.get(*class as usize).copied().unwrap_or(1.0)).collect());
+        }
+        Ok(self)
+    }
+}
+
+/// The texts of a table with their answers, and what is to be told of it.
+pub(super) struct Labelled {
+    pub texts: Split,
+    pub answers: RowAnswers,
+    pub files: usize,
+    pub warnings: Vec<String>,
+}
+
+/// Rows with the file that they are from.
+struct Part<'a> {
+    rows: LabelledRows,
+    path: &'a Path,
+}
+
+impl Part<'_> {
+    fn warning(&self) -> Option<String> {
+        let LabelledRows { without_text, first_without_text, .. } = self.rows;
+        (without_text > 0).then(|| {
+            format!(
+                "{} without text {} left out, the first in line {first_without_text}: {}",
+                counted(without_text as u64, "row"),
+                if without_text == 1 { "was" } else { "were" },
+                self.path.display()
+            )
+        })
+    }
+}
+
+/// Reads a table for training and holds out a part: the rows of its own file, or a share of all.
+pub(super) fn split_table(
+    source: &TableSource,
+    objective: &Objective,
+    fraction: f64,
+    base_dir: &Path,
+    progress: &dyn Progress,
+) -> Result<Labelled, DataError> {
+    let judged = Judged::of(objective);
+    let path = base_dir.join(&source.path);
+    let train = Part { rows: load_rows(&path, source, judged, progress)?, path: &path };
+    let labels = labels_of(&train, objective)?;
+    let mut warnings: Vec<String> = train.warning().into_iter().collect();
+    let all = answers_of(&train, &labels)?;
+    let texts = source.text.len();
+    let Some(validation_path) = &source.validation_path else {
+        let held_out = held_out_rows(&train.rows.texts, texts, fraction);
+        let rows = |wanted: bool| -> Vec<usize> {
+            held_out.iter().enumerate().filter(|(_, held_out)| **held_out == wanted).map(|(row, _)| row).collect()
+        };
+        let (kept, held_out) = (rows(false), rows(true));
+        let part = |rows: &[usize]| -> Documents {
+            let texts = rows.iter().flat_map(|row| (0..texts).map(move |text| row * texts + text));
+            texts.filter_map(|text| train.rows.texts.get(text)).collect()
+        };
+        if kept.is_empty() {
+            return Err(DataError::Empty { path });
+        }
+        let answers = RowAnswers { texts, train: all.of_rows(&kept), validation: all.of_rows(&held_out), labels };
+        let texts = Split { train: part(&kept), validation: part(&held_out) };
+        return Ok(Labelled { texts, answers, files: 1, warnings });
+    };
+    let validation_path = base_dir.join(validation_path);
+    let validation = Part { rows: load_rows(&validation_path, source, judged, progress)?, path: &validation_path };
+    warnings.extend(validation.warning());
+    let held_out = answers_of(&validation, &labels)?;
+    warnings.extend(seen_in_training(&train, &validation, texts));
+    let answers = RowAnswers { labels, texts, train: all, validation: held_out };
+    let texts = Split { train: train.rows.texts, validation: validation.rows.texts };
+    advance(progress, Stage::Reading, 1, 1)?;
+    Ok(Labelled { texts, answers, files: 2, warnings })
+}
+
+/// Reads the whole of a table as held-out rows, with the answers of a model where it is known what they are.
+pub(super) fn all_of_table(
+    source: &TableSource,
+    objective: &Objective,
+    known: Option<&Labels>,
+    base_dir: &Path,
+    progress: &dyn Progress,
+) -> Result<Labelled, DataError> {
+    let path = base_dir.join(&source.path);
+    let part = Part { rows: load_rows(&path, source, Judged::of(objective), progress)?, path: &path };
+    let labels = match known {
+        Some(labels) => labels.clone(),
+        None => labels_of(&part, objective)?,
+    };
+    let validation = answers_of(&part, &labels)?;
+    let warnings = part.warning().into_iter().collect();
+    let answers = RowAnswers { texts: source.text.len(), train: validation.of_rows(&[]), validation, labels };
+    let texts = Split { train: Documents::new(), validation: part.rows.texts };
+    Ok(Labelled { texts, answers, files: 1, warnings })
+}
+
+/// What the labels of a table are, before its texts become tokens.
+///
+/// # Errors
+/// If it cannot be read, or holds nothing to learn.
+pub fn table_labels(
+    source: &TableSource,
+    objective: &Objective,
+    base_dir: &Path,
+    progress: &dyn Progress,
+) -> Result<Labels, DataError> {
+    let path = base_dir.join(&source.path);
+    let rows = load_rows(&path, source, Judged::of(objective), progress)?;
+    Ok(labels_of(&Part { rows, path: &path }, objective)?)
+}
+
+/// What is wrong with a table, where it is small enough to look.
+pub(super) fn probe_table(source: &TableSource, objective: &Objective, path: &Path) -> Result<(), DataError> {
+    let judged = Judged::of(objective);
+    let Some(rows) = probe_rows(&source.path, source, judged)? else {
+        return if path == source.path { Ok(()) } else { probe_rows(path, source, judged).map(drop) };
+    };
+    let train = Part { rows, path: &source.path };
+    let labels = labels_of(&train, objective)?;
+    answers_of(&train, &labels)?;
+    if path != source.path
+        && let Some(rows) = probe_rows(path, source, judged)?
+    {
+        answers_of(&Part { rows, path }, &labels)?;
+    }
+    Ok(())
+}
+
+/// The classes of a table: numbers in their order, words in theirs.
+fn labels_of(part: &Part<'_>, objective: &Objective) -> Result<Labels, TableError> {
+    if matches!(objective, Objective::Regression(_)) {
+        return Ok(Labels::Number);
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (label, _) in &part.rows.labels {
+        *counts.entry(label).or_default() += 1;
+    }
+    let (path, rows) = (part.path.to_owned(), part.rows.labels.len());
+    let mut names: Vec<String> = counts.keys().map(|name| (*name).to_owned()).collect();
+    match names.as_slice() {
+        [label] => return Err(TableError::OneClass { path, label: label.clone() }),
+        _ if names.len() > MOST_CLASSES => {
+            return Err(TableError::ManyClasses { path, count: names.len(), rows, most: MOST_CLASSES });
+        }
+        _ => {}
+    }
+    let number = |name: &String| name.parse::<f64>().ok().filter(|number| number.is_finite());
+    if names.iter().all(|name| number(name).is_some()) {
+        names.sort_by(|a, b| number(a).partial_cmp(&number(b)).unwrap_or(std::cmp::Ordering::Equal));
+    }
+    Ok(Labels::Classes(names))
+}
+
+/// The answers of the rows of a table.
+fn answers_of(part: &Part<'_>, labels: &Labels) -> Result<Answers, TableError> {
+    let path = || part.path.to_owned();
+    match labels {
+        Labels::Classes(names) => {
+            let places: BTreeMap<&str, u32> = names.iter().map(String::as_str).zip(0..).collect();
+            let class = |(label, line): &(String, u64)| {
+                places.get(label.as_str()).copied().ok_or_else(|| TableError::UnknownLabel {
+                    path: path(),
+                    line: *line,
+                    label: label.clone(),
+                    known: names.clone(),
+                })
+            };
+            let classes = part.rows.labels.iter().map(class).collect::<Result<_, _>>()?;
+            Ok(Answers::Classes { classes, weights: None })
+        }
+        Labels::Number => {
+            let number = |(label, line): &(String, u64)| {
+                label.parse::<f32>().ok().filter(|number| number.is_finite()).ok_or_else(|| TableError::NoNumber {
+                    path: path(),
+                    line: *line,
+                    label: label.clone(),
+                })
+            };
+            Ok(Answers::Numbers(part.rows.labels.iter().map(number).collect::<Result<_, _>>()?))
+        }
+    }
+}
+
+/// A warning where held-out rows are among those for training.
+fn seen_in_training(train: &Part<'_>, validation: &Part<'_>, texts: usize) -> Option<String> {
+    let row = |part: &Part<'_>, row: usize| -> Vec<String> {
+        (0..texts).filter_map(|text| part.rows.texts.get(row * texts + text)).map(str::to_owned).collect()
+    };
+    let known: std::collections::HashSet<Vec<String>> =
+        (0..train.rows.labels.len()).map(|number| row(train, number)).collect();
+    let count = validation.rows.labels.len();
+    let seen = (0..count).filter(|number| known.contains(&row(validation, *number))).count();
+    (seen > 0).then(|| {
+        format!(
+            "{seen} of {} have the texts of rows to train on, so that what is measured on them is too good: {}",
+            counted(count as u64, "held-out row"),
+            validation.path.display()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::config::{ClassificationTask, Column};
+    use crate::data::Silent;
+
+    fn load(train: &str, held_out: Option<&str>, objective: &Objective) -> Result<Labelled, DataError> {
+        let folder = TempDir::new().unwrap();
+        std::fs::write(folder.path().join("a.tsv"), train).unwrap();
+        if let Some(held_out) = held_out {
+            std::fs::write(folder.path().join("b.tsv"), held_out).unwrap();
+        }
+        let source = TableSource {
+            path: "a.tsv".into(),
+            validation_path: held_out.map(|_| "b.tsv".into()),
+            text: vec![Column::named("text")],
+            ..TableSource::default()
+        };
+        split_table(&source, objective, 0.25, folder.path(), &Silent)
+    }
+
+    fn table(labels: &[&str]) -> String {
+        let rows = labels.iter().enumerate().map(|(row, label)| format!("word {row}\t{label}\n"));
+        format!("text\tlabel\n{}", rows.collect::<String>())
+    }
+
+    #[test]
+    fn classes_are_sorted_words_or_numbers() {
+        let names = |labels: &[&str]| load(&table(labels), None, &Objective::CLASSIFICATION).unwrap().answers.labels;
+        let classes = |names: &[&str]| Labels::Classes(names.iter().map(|name| (*name).to_owned()).collect());
+        assert_eq!(
+            names(&["neutral", "entailment", "contradiction", "neutral"]),
+            classes(&["contradiction", "entailment", "neutral"])
+        );
+        assert_eq!(names(&["10", "9", "-1", "10"]), classes(&["-1", "9", "10"]));
+        let held_out = load(&table(&["b", "a"]), Some("text\tlabel\nnew\ta\n"), &Objective::CLASSIFICATION).unwrap();
+        assert_eq!(held_out.answers.train, Answers::Classes { classes: vec![1, 0], weights: None });
+        assert_eq!(held_out.answers.validation, Answers::Classes { classes: vec![0], weights: None });
+        assert!(held_out.warnings.is_empty());
+    }
+
+    #[test]
+    fn without_a_file_of_its_own_a_share_is_held_out_with_its_answers() {
+        let labels: Vec<String> = (0..200).map(|row| (row % 3).to_string()).collect();
+        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+        let found = load(&table(&labels), None, &Objective::CLASSIFICATION).unwrap();
+        assert_eq!(found.texts.train.len() + found.texts.validation.len(), 200);
+        assert!((40..=60).contains(&found.texts.validation.len()));
+        for (texts, answers) in
+            [(&found.texts.train, &found.answers.train), (&found.texts.validation, &found.answers.validation)]
+        {
+            let Answers::Classes { classes, .. } = answers else { panic!() };
+            assert_eq!(texts.len(), classes.len());
+            for (text, class) in texts.iter().zip(classes) {
+                assert_eq!(text[5..].parse::<u32>().unwrap() % 3, *class);
+            }
+        }
+    }
+
+    #[test]
+    fn labels_that_cannot_be_learnt_are_refused() {
+        let (classes, numbers) = (&Objective::CLASSIFICATION, &Objective::REGRESSION);
+        let said = |train: &str, held_out: Option<&str>, objective: &Objective| {
+            load(train, held_out, objective).err().unwrap().to_string()
+        };
+        for (told, wanted) in [
+            (said(&table(&["a", "a"]), None, classes), vec!["All rows have the label `a`", "a.tsv"]),
+            (
+                said(&table(&["a", "b"]), Some("text\tlabel\nx\ta\ny\tc\n"), classes),
+                vec!["Line 3 has the label `c`", "`a`, `b`", "b.tsv"],
+            ),
+            (said(&table(&["1", "x"]), None, numbers), vec!["On line 3 the label is `x`", "a.tsv"]),
+            (said(&table(&["1", "inf"]), None, numbers), vec!["On line 3 the label is `inf`"]),
+        ] {
+            assert!(wanted.iter().all(|part| told.contains(part)), "{told}");
+        }
+        let many: Vec<String> = (0..1001).map(|row| format!("c{row}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert!(
+            said(&table(&many), None, classes).contains("1,001 different labels")
+                || said(&table(&many), None, classes).contains("1001 different labels")
+        );
+    }
+
+    #[test]
+    fn weights_are_given_by_label() {
+        let answers = load(&table(&["b", "a", "b"]), Some(&table(&["a"])), &Objective::CLASSIFICATION).unwrap().answers;
+        let task = |label: &str| {
+            let class_weights = [(label.to_owned(), 2.5)].into_iter().collect();
+            TaskConfig::Classification(ClassificationTask { class_weights })
+        };
+        let found = answers.clone().weighted(&task("b")).unwrap();
+        assert_eq!(found.train, Answers::Classes { classes: vec![1, 0, 1], weights: Some(vec![2.5, 1.0, 2.5]) });
+        assert_eq!(found.validation, answers.validation, "all classes count alike in what a model is judged by");
+        assert!(answers.weighted(&task("c")).unwrap_err().to_string().contains("no class `c`"));
+    }
+}

@@ -1,0 +1,391 @@
+//! Tables of one or two texts with a label a row: `.tsv` (never quoted), `.csv`, `.jsonl`, each also gzipped.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::find::{Format, Found, find, wrong};
+use super::read::{read_text, text_bytes};
+use super::{jsonl, table};
+use crate::config::{Column, TableSource, nearest};
+use crate::data::progress::advance;
+use crate::data::{DataError, Documents, Progress, Silent, Stage, TableError, memory, open};
+
+/// Files of up to so many bytes are read whole to judge them.
+const SMALL_BYTES: u64 = 4 << 20;
+
+/// The rows of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::data) struct LabelledRows {
+    /// The texts of each row, one row after the other, without white space around them.
+    pub texts: Documents,
+    /// The label of each row, with its line from 1.
+    pub labels: Vec<(String, u64)>,
+    /// Rows that were left out since a text is empty, and the line of the first.
+    pub without_text: usize,
+    pub first_without_text: u64,
+}
+
+/// Whether what stands in the first row is a label, judged by the labels of the others: for tables without a word about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::data) enum Judged {
+    /// A label is a number.
+    Numbers,
+    /// A label stands in another row, too.
+    Classes,
+}
+
+impl Judged {
+    pub(in crate::data) fn of(objective: &crate::objective::Objective) -> Self {
+        use crate::objective::Objective;
+        match objective {
+            Objective::Regression(_) => Self::Numbers,
+            Objective::Classification(_)
+            | Objective::MaskedTokens(_)
+            | Objective::NextToken(_)
+            | Objective::Translation(_) => Self::Classes,
+        }
+    }
+}
+
+/// Reads the table at `path` with the columns of `source`.
+///
+/// # Errors
+/// What is wrong, by file, line and field; a table all of whose labels are missing or -1.
+pub(in crate::data) fn load_rows(
+    path: &Path,
+    source: &TableSource,
+    judged: Judged,
+    progress: &dyn Progress,
+) -> Result<LabelledRows, DataError> {
+    let found = found(path)?;
+    let mut done = 0;
+    let text = read_text(&found, &mut memory::Room::now(), |bytes| {
+        done += bytes;
+        advance(progress, Stage::Reading, done, found.bytes)
+    })?;
+    let rows = rows(&found, &text, source, judged)?;
+    advance(progress, Stage::Reading, found.bytes, found.bytes)?;
+    let is_missing = |label: &str| label.is_empty() || label == "-1";
+    if rows.labels.is_empty() {
+        return Err(DataError::Empty { path: path.to_owned() });
+    }
+    if rows.labels.iter().all(|(label, _)| is_missing(label)) {
+        return Err(TableError::Unlabelled { path: path.to_owned(), column: source.label.to_string() }.into());
+    }
+    if let Some((_, line)) = rows.labels.iter().find(|(label, _)| label.is_empty()) {
+        let column = source.label.to_string();
+        return Err(TableError::NoLabel { path: path.to_owned(), line: *line, column }.into());
+    }
+    Ok(rows)
+}
+
+/// What is wrong with a small table; of a large one, whether it can be opened.
+pub(in crate::data) fn probe_rows(
+    path: &Path,
+    source: &TableSource,
+    judged: Judged,
+) -> Result<Option<LabelledRows>, DataError> {
+    let found = found(path)?;
+    if text_bytes(&found) > SMALL_BYTES {
+        return open::open_file(path).map(|_| None).map_err(|error| wrong(path, &error));
+    }
+    load_rows(path, source, judged, &Silent).map(Some)
+}
+
+fn found(path: &Path) -> Result<Found, DataError> {
+    let metadata = std::fs::metadata(path).map_err(|error| wrong(path, &error))?;
+    if metadata.is_dir() {
+        return Err(DataError::NoFile { path: path.to_owned(), kind: "a folder" });
+    }
+    let no_table = || TableError::NoTable { path: path.to_owned() };
+    let found = find(path).map_err(|error| match error {
+        DataError::UnknownFormat { .. } => no_table().into(),
+        other => other,
+    })?;
+    let found = found.files.into_iter().next().filter(|found| found.format != Format::Text);
+    Ok(found.ok_or_else(no_table)?)
+}
+
+/// Cells of a row by the columns that are read: the texts, then the label.
+struct Wanted<'a> {
+    path: &'a Path,
+    columns: Vec<(&'static str, &'a Column)>,
+}
+
+impl<'a> Wanted<'a> {
+    fn new(path: &'a Path, source: &'a TableSource) -> Self {
+        let texts = source.text.iter().map(|column| ("data.text", column));
+        Self { path, columns: texts.chain([("data.label", &source.label)]).collect() }
+    }
+
+    fn missing(&self, field: &'static str, column: &Column, line: u64, found: Vec<String>) -> TableError {
+        TableError::MissingColumn {
+            path: self.path.to_owned(),
+            line,
+            field,
+            column: column.to_string(),
+            nearest: nearest(&column.to_string(), found.iter().map(String::as_str)).map(str::to_owned),
+            found,
+        }
+    }
+
+    /// The places of the columns, by the first row, and whether that is known to be one of names.
+    fn places(
+        &self,
+        first: &[&str],
+        line: u64,
+        header: Option<bool>,
+    ) -> Result<(Vec<usize>, Option<bool>), TableError> {
+        let (mut places, mut is_named) = (Vec::new(), false);
+        for (field, column) in &self.columns {
+            let name = column.to_string();
+            let named = first.iter().position(|cell| cell.trim() == name).filter(|_| header != Some(false));
+            let numbered = || column.number().filter(|place| *place < first.len());
+            // A number that happens to stand in the first row is a name only where that row has names.
+            let named = named.filter(|_| header == Some(true) || column.number().is_none());
+            is_named |= named.is_some();
+            let found = || first.iter().map(|cell| (*cell).to_owned()).collect();
+            places.push(named.or_else(numbered).ok_or_else(|| self.missing(field, column, line, found()))?);
+        }
+        Ok((places, header.or(is_named.then_some(true))))
+    }
+
+    fn cells<'b>(&self, places: &[usize], row: &[&'b str], line: u64) -> Result<Vec<&'b str>, TableError> {
+        let cell = |(place, (field, column)): (&usize, &(&'static str, &Column))| {
+            row.get(*place).map(|cell| cell.trim()).ok_or_else(|| TableError::ShortRow {
+                path: self.path.to_owned(),
+                line,
+                field,
+                column: column.to_string(),
+                cells: row.len(),
+            })
+        };
+        places.iter().zip(&self.columns).map(cell).collect()
+    }
+}
+
+impl LabelledRows {
+    /// Adds a row: its texts, then its label.
+    fn push(&mut self, cells: &[&str], line: u64) {
+        let Some((label, texts)) = cells.split_last() else { return };
+        if texts.iter().any(|text| text.is_empty()) {
+            if self.without_text == 0 {
+                self.first_without_text = line;
+            }
+            self.without_text += 1;
+            return;
+        }
+        for text in texts {
+            self.texts.push(text);
+        }
+        self.labels.push(((*label).to_owned(), line));
+    }
+}
+
+/// What is done with a row, whose line comes first.
+type EachRow<'a> = &'a mut dyn FnMut(u64, &[&str]) -> Result<(), DataError>;
+
+fn rows(found: &Found, text: &str, source: &TableSource, judged: Judged) -> Result<LabelledRows, DataError> {
+    let wanted = Wanted::new(&found.path, source);
+    let mut rows = LabelledRows::default();
+    if found.format == Format::JsonLines {
+        objects(text, &wanted, &mut rows)?;
+        return Ok(rows);
+    }
+    let each = |each: EachRow<'_>| match found.format {
+        Format::Csv => table::csv_rows(text, &found.path, each),
+        Format::Tsv | Format::Text | Format::JsonLines => table::tsv_rows(text, each),
+    };
+    let mut places: Option<(Vec<usize>, Option<bool>)> = None;
+    let mut first: Option<(String, bool)> = None;
+    if places_are_judged(source) {
+        // Once more over the table: whether the first row's label stands in another one.
+        each(&mut |line, row| {
+            let (places, _) = match &mut places {
+                Some(known) => known,
+                none => none.insert(wanted.places(row, line, source.header)?),
+            };
+            let label = places.last().and_then(|place| row.get(*place)).map(|cell| cell.trim()).unwrap_or_default();
+            match &mut first {
+                Some((known, is_label)) => *is_label |= known == label,
+                none => *none = Some((label.to_owned(), false)),
+            }
+            Ok(())
+        })?;
+    }
+    let is_header = first.is_some_and(|(label, stands_elsewhere)| {
+        let is_number = label.parse::<f64>().is_ok();
+        match judged {
+            Judged::Numbers => !is_number,
+            Judged::Classes => !is_number && !stands_elsewhere,
+        }
+    });
+    let mut places: Option<Vec<usize>> = None;
+    each(&mut |line, row| {
+        let places = if let Some(places) = &places {
+            places
+        } else {
+            let (found, said) = wanted.places(row, line, source.header)?;
+            let found = places.insert(found);
+            if said.unwrap_or(is_header) {
+                return Ok(());
+            }
+            found
+        };
+        rows.push(&wanted.cells(places, row, line)?, line);
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
+/// Whether nothing but the rows tells if the first one is a header.
+fn places_are_judged(source: &TableSource) -> bool {
+    source.header.is_none() && source.text.iter().chain([&source.label]).all(|column| column.number().is_some())
+}
+
+/// Rows that are JSON objects.
+fn objects(text: &str, wanted: &Wanted<'_>, rows: &mut LabelledRows) -> Result<(), DataError> {
+    for (line, content) in (1..).zip(text.split('\n')) {
+        if content.trim().is_empty() {
+            continue;
+        }
+        let broken = |why: String| DataError::BrokenJson { path: wanted.path.to_owned(), line: line as usize, why };
+        let object = match serde_json::from_str(content).map_err(|error| broken(jsonl::reason(&error)))? {
+            Value::Object(object) => object,
+            other => return Err(broken(format!("it is {}", jsonl::kind(&other)))),
+        };
+        let mut cells = Vec::with_capacity(wanted.columns.len());
+        for (field, column) in &wanted.columns {
+            let name = column.to_string();
+            cells.push(match object.get(&name) {
+                Some(Value::String(text)) => text.trim().to_owned(),
+                Some(Value::Number(number)) => number.to_string(),
+                Some(Value::Bool(is_so)) => is_so.to_string(),
+                Some(Value::Null) => String::new(),
+                Some(other) => {
+                    let path = wanted.path.to_owned();
+                    let found = jsonl::kind(other);
+                    return Err(TableError::NoCell { path, line, field, column: name, found }.into());
+                }
+                None => return Err(wanted.missing(field, column, line, object.keys().cloned().collect()).into()),
+            });
+        }
+        rows.push(&cells.iter().map(String::as_str).collect::<Vec<_>>(), line);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use flate2::{Compression, write::GzEncoder};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn columns(text: &[&str], label: &str) -> TableSource {
+        let text = text.iter().map(|name| Column::named(name)).collect();
+        TableSource { text, label: Column::named(label), ..TableSource::default() }
+    }
+
+    fn load_as(name: &str, content: &str, source: &TableSource, judged: Judged) -> Result<LabelledRows, DataError> {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join(name);
+        if path.extension().is_some_and(|ending| ending == "gz") {
+            let mut packed = GzEncoder::new(std::fs::File::create(&path).unwrap(), Compression::fast());
+            packed.write_all(content.as_bytes()).unwrap();
+            packed.finish().unwrap();
+        } else {
+            std::fs::write(&path, content).unwrap();
+        }
+        load_rows(&path, source, judged, &Silent)
+    }
+
+    fn load(name: &str, content: &str, source: &TableSource) -> Result<Vec<String>, DataError> {
+        let rows = load_as(name, content, source, Judged::Classes)?;
+        let texts: Vec<&str> = rows.texts.iter().collect();
+        let each = texts.chunks(source.text.len()).zip(&rows.labels);
+        Ok(each.map(|(texts, (label, line))| format!("{line}: {} = {label}", texts.join(" | "))).collect())
+    }
+
+    #[test]
+    fn tables_in_every_layout_are_read() {
+        let one = columns(&["sentence"], "label");
+        assert_eq!(
+            load("a.tsv", "sentence\tlabel\nfine \t1\r\n\"bad\t0\n", &one).unwrap(),
+            ["2: fine = 1", "3: \"bad = 0"]
+        );
+        assert_eq!(load("a.tsv.gz", "\u{feff}label\tsentence\n1\tfine\n", &one).unwrap(), ["2: fine = 1"]);
+        let csv = "id,sentence,label\n1,\"fine, and\nso on\",good\n2,bad,\" poor\"\n";
+        assert_eq!(load("a.csv", csv, &one).unwrap(), ["2: fine, and\nso on = good", "4: bad = poor"]);
+        let two = columns(&["premise", "hypothesis"], "gold");
+        let json = "{\"premise\": \"a\", \"gold\": 2, \"hypothesis\": \"b\"}\n\n{\"premise\":\"c\",\"hypothesis\":\"d\",\"gold\":\"x\"}";
+        assert_eq!(load("a.jsonl", json, &two).unwrap(), ["1: a | b = 2", "3: c | d = x"]);
+    }
+
+    #[test]
+    fn a_header_is_told_from_a_row_by_the_labels() {
+        let by_number = columns(&["3"], "1");
+        // CoLA: no header.
+        let cola = "gj04\t1\t\tOne.\ngj04\t0\t*\tTwo.\ngj04\t1\t\tThree.\n";
+        assert_eq!(load("a.tsv", cola, &by_number).unwrap().len(), 3);
+        assert_eq!(load("a.tsv", &format!("source\tlabel\tmark\ttext\n{cola}"), &by_number).unwrap().len(), 3);
+        let words = "good\tfine\nbad\tpoor\ngood\tnice\n";
+        let source = columns(&["1"], "0");
+        assert_eq!(load("a.tsv", words, &source).unwrap().len(), 3);
+        assert_eq!(load("a.tsv", &format!("label\ttext\n{words}"), &source).unwrap().len(), 3);
+        let said = |header| TableSource { header: Some(header), ..source.clone() };
+        assert_eq!(load("a.tsv", words, &said(true)).unwrap().len(), 2);
+        assert_eq!(load("a.tsv", &format!("label\ttext\n{words}"), &said(false)).unwrap().len(), 4);
+        let numbers = "score\ttext\n0.5\ta\n0.25\tb\n";
+        assert_eq!(load_as("a.tsv", numbers, &source, Judged::Numbers).unwrap().labels.len(), 2);
+        assert_eq!(load_as("a.tsv", &numbers[11..], &source, Judged::Numbers).unwrap().labels.len(), 2);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_by_file_line_and_field() {
+        let source = columns(&["sentence"], "label");
+        let said = |name: &str, content: &str| load(name, content, &source).unwrap_err().to_string();
+        for (told, wanted) in [
+            (
+                said("a.tsv", "sentense\tlabel\nx\t1\n"),
+                vec!["no column sentence", "Did you mean `sentense`?", "`label`", "data.text", "a.tsv"],
+            ),
+            (said("a.tsv", "sentence\ty\nx\t1\n"), vec!["no column label", "`sentence`, `y`", "data.label"]),
+            (
+                said("a.tsv", "sentence\tlabel\nx\t1\nz\n"),
+                vec!["Line 3 has 1 cell", "column label (data.label)", "a.tsv"],
+            ),
+            (said("a.tsv", "sentence\tlabel\nx\t1\nz\t\n"), vec!["Line 3 has no label", "data.label"]),
+            (said("a.tsv", "sentence\tlabel\nx\t-1\nz\t-1\n"), vec!["No row has a label", "headroom predict"]),
+            (said("a.tsv", "sentence\tlabel\n"), vec!["There is no text in it"]),
+            (said("a.tsv", "\n"), vec!["There is no text in it"]),
+            (said("a.txt", "x"), vec![".tsv, .csv or .jsonl"]),
+            (said("a.parquet", "x"), vec![".tsv, .csv or .jsonl"]),
+            (
+                said("a.jsonl", "{\"sentence\": \"x\", \"label\": [1]}"),
+                vec!["On line 1 `label` (data.label) is a list"],
+            ),
+            (said("a.jsonl", "{\"sentence\": \"x\"}"), vec!["no column label", "Line 1 has `sentence`"]),
+            (said("a.jsonl", "x"), vec!["Line 1 is not a JSON object"]),
+            (said("a.csv", "sentence,label\n\"x,1\ny,0\n"), vec!["never closed"]),
+        ] {
+            assert!(wanted.iter().all(|part| told.contains(part)), "{told}");
+        }
+        let by_number = columns(&["0"], "7");
+        assert!(load("a.tsv", "x\t1\n", &by_number).unwrap_err().to_string().contains("no column 7"));
+        let folder = TempDir::new().unwrap();
+        let told = load_rows(folder.path(), &source, Judged::Classes, &Silent).unwrap_err().to_string();
+        assert!(told.contains("It is a folder"), "{told}");
+    }
+
+    #[test]
+    fn rows_without_text_are_left_out_and_counted() {
+        let source = columns(&["a", "b"], "label");
+        let rows =
+            load_as("a.tsv", "a\tb\tlabel\nx\ty\t1\n \ty\t0\nx\t\t1\nx\tz\t0\n", &source, Judged::Classes).unwrap();
+        assert_eq!((rows.labels.len(), rows.texts.len(), rows.without_text, rows.first_without_text), (2, 4, 2, 3));
+    }
+}

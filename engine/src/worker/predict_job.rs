@@ -1,0 +1,162 @@
+use candle_core::{DType, Device};
+
+use super::{Event, job::PredictJob, job_context::JobContext, job_control::JobControl, job_error::JobError, subject};
+use crate::{
+    attention::OutputPlan,
+    checkpoint::load_model_dir,
+    config::{Source, counted},
+    data::{Documents, TextTokenizer, unanswered_batches},
+    model::{ForwardOptions, Model},
+    objective::Labels,
+};
+
+/// Texts that are answered about at the same time.
+const AT_ONCE: usize = 32;
+
+/// Answers about texts.
+pub(super) fn predict_job(context: &JobContext, job: &PredictJob, control: &JobControl) {
+    let named = subject::Subject::name(&job.target);
+    let failed = format!("{named} could not answer.");
+    context.answer_on_threads(("predict", None), &failed, || predict(context, job, control, &named));
+}
+
+fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: &str) -> Result<Event, JobError> {
+    let told = |error: &dyn std::fmt::Display| JobError::refusal(error.to_string());
+    let (directory, stored) = subject::open(&context.store, &job.target).map_err(JobError::refusal)?;
+    let loaded = load_model_dir(&directory, DType::F32, &Device::Cpu).map_err(|error| told(&error))?;
+    let labels = labels(&loaded.plan.head, loaded.labels.clone())?;
+    let config = stored.map(|stored| stored.config).or(loaded.config);
+    let texts = texts_of_a_row(&job.rows, config.as_ref().map(|config| &config.data.source))?;
+    let Some(tokenizer) = &loaded.tokenizer_json else {
+        return Err(JobError::refusal("The model directory has no tokenizer.json, so text cannot be read."));
+    };
+    let tokenizer = TextTokenizer::from_json(tokenizer).map_err(|error| told(&error))?;
+    let (size, known) = (tokenizer.vocabulary_size(), loaded.plan.vocabulary());
+    if size > known {
+        return Err(JobError::refusal(format!("Its tokenizer has {size} tokens, the model knows {known}.")));
+    }
+    // As long as the run's examples: positions behind them were never trained.
+    let longest = loaded.plan.stack.longest();
+    let sequence = config.map_or(longest, |config| config.data.sequence_length.min(longest));
+    let documents: Documents = job.rows.iter().flatten().map(|text| text.trim()).collect();
+    let (batches, cut) =
+        unanswered_batches(&documents, texts, &tokenizer, sequence, AT_ONCE).map_err(|error| told(&error))?;
+    let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| told(&error))?;
+    let mut outputs = vec![Vec::new(); job.rows.len()];
+    for (rows, batch) in batches {
+        if control.should_stop() {
+            return Err(JobError::failure("It was stopped."));
+        }
+        let input = batch.input(&model).map_err(|error| told(&error))?;
+        let found = model.forward(&input, &ForwardOptions::default()).map_err(|error| told(&error))?;
+        let logits = found.logits.detach().to_dtype(DType::F64).and_then(|logits| logits.to_vec2::<f64>());
+        let logits = logits.map_err(|error| JobError::failure(error.to_string()))?;
+        for (row, logits) in rows.into_iter().zip(logits) {
+            if logits.iter().any(|logit| !logit.is_finite()) {
+                return Err(JobError::failure(
+                    "Its outputs are no finite numbers: the model was damaged or its run diverged. Take an earlier checkpoint.",
+                ));
+            }
+            if let Some(output) = outputs.get_mut(row) {
+                *output = match labels {
+                    Labels::Classes(_) => probabilities(&logits),
+                    Labels::Number => logits,
+                };
+            }
+        }
+    }
+    Ok(Event::Predicted { target: named.to_owned(), labels, outputs, cut_rows: cut })
+}
+
+/// What the model answers.
+fn labels(head: &OutputPlan, labels: Option<Labels>) -> Result<Labels, JobError> {
+    let ends_in = match (head, labels) {
+        (OutputPlan::Classes { .. }, Some(labels)) => return Ok(labels),
+        (OutputPlan::Classes { .. }, None) => "several classes at once, or classes of images",
+        (OutputPlan::Vocabulary(_), _) => "tokens",
+        (OutputPlan::Span, _) => "spans",
+        (OutputPlan::Replaced, _) => "whether tokens were replaced",
+        (OutputPlan::States { .. }, _) => "its hidden states",
+    };
+    Err(JobError::refusal(format!(
+        "It ends in {ends_in}, and answers are those of a model of text that ends in one class or a number. Train one on a table \
+         (task.kind = \"classification\" or \"regression\")."
+    )))
+}
+
+/// How many texts a row has: as many as those of the run's table, else those of the first row.
+fn texts_of_a_row(rows: &[Vec<String>], trained_on: Option<&Source>) -> Result<usize, JobError> {
+    let known = match trained_on {
+        Some(Source::Table(table)) => Some(table.text.len()),
+        Some(Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_))
+        | None => None,
+    };
+    let Some(first) = rows.first() else {
+        return Err(JobError::refusal("There is no text to answer about. Give one a line."));
+    };
+    let texts = known.unwrap_or(first.len());
+    if !(1..=2).contains(&texts) {
+        return Err(JobError::refusal(format!(
+            "Line 1 has {}, separated by tabs; a model reads one or two.",
+            counted(texts as u64, "text")
+        )));
+    }
+    for (line, row) in (1_usize..).zip(rows) {
+        if row.len() != texts {
+            return Err(JobError::refusal(format!(
+                "Line {line} has {}, separated by tabs, and the model reads {}. Correct the line.",
+                counted(row.len() as u64, "text"),
+                if texts == 1 {
+                    "one text a line".to_owned()
+                } else {
+                    format!("{texts} texts a line, with a tab between")
+                }
+            )));
+        }
+        if row.iter().any(|text| text.trim().is_empty()) {
+            return Err(JobError::refusal(format!(
+                "Line {line} has no text. Every line gets an answer: write it, or remove the line."
+            )));
+        }
+    }
+    Ok(texts)
+}
+
+/// Softmax.
+fn probabilities(logits: &[f64]) -> Vec<f64> {
+    let most = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let all: Vec<f64> = logits.iter().map(|logit| (logit - most).exp()).collect();
+    let sum: f64 = all.iter().sum();
+    all.into_iter().map(|one| one / sum).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_must_have_as_many_texts_as_the_model_reads() {
+        let rows = |texts: &[&[&str]]| -> Vec<Vec<String>> {
+            texts.iter().map(|row| row.iter().map(|text| (*text).to_owned()).collect()).collect()
+        };
+        let said = |texts: &[&[&str]], source: Option<&Source>| {
+            texts_of_a_row(&rows(texts), source).err().map(|error| format!("{error:?}")).unwrap_or_default()
+        };
+        let table = Source::Table(crate::config::TableSource::default());
+        assert_eq!(texts_of_a_row(&rows(&[&["a"], &["b"]]), None).ok(), Some(1));
+        assert_eq!(texts_of_a_row(&rows(&[&["a", "c"], &["b", "d"]]), None).ok(), Some(2));
+        assert!(said(&[&["a"], &["b", "c"]], None).contains("Line 2 has 2 texts"));
+        assert!(said(&[&["a", "b"]], Some(&table)).contains("one text a line"));
+        assert!(said(&[&["a"], &[" "]], None).contains("Line 2 has no text"));
+        assert!(said(&[&["a", "b", "c"]], None).contains("Line 1 has 3 texts"));
+        assert!(said(&[], None).contains("no text to answer about"));
+    }
+
+    #[test]
+    fn probabilities_add_up() {
+        let found = probabilities(&[1000.0, 1000.0, 990.0]);
+        assert!(
+            (found.iter().sum::<f64>() - 1.0).abs() < 1e-12 && (found[0] - found[1]).abs() < 1e-15 && found[2] < 1e-4
+        );
+    }
+}

@@ -1,0 +1,275 @@
+//! Classification and regression on tables of texts, from the config to the export, through the command line.
+#![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
+
+use std::fmt::Write as _;
+
+use headroom_tests::Program;
+use serde_json::Value;
+
+fn program() -> Program {
+    Program::new(env!("CARGO_BIN_EXE_headroom-under-test"))
+}
+
+/// A tiny encoder on a table of two texts.
+const CONFIG: &str = r#"
+format = 1
+name = "tiny task"
+seed = 3
+threads = 2
+[data]
+kind = "table"
+path = "train.tsv"
+validation_path = "dev.tsv"
+text = ["first", "second"]
+label = "label"
+sequence_length = 96
+tokenizer = { kind = "bytes" }
+[task]
+kind = "classification"
+[model]
+kind = "encoder"
+layers = 2
+heads = 2
+width = 32
+feed_forward = 64
+norm = "post"
+dropout = 0.1
+[train]
+steps = 120
+batch = 16
+learning_rate = 2e-3
+evaluate_every = 40
+stability = { kind = "off" }
+[probe]
+every = 60
+examples = 2
+"#;
+
+const ANIMALS: [&str; 5] = ["dog", "cat", "horse", "bird", "fish"];
+
+/// Rows in which the last word of the first text says the label.
+fn table(rows: usize, first: usize, label: impl Fn(usize) -> String) -> String {
+    let mut table = "id\tlabel\tfirst\tsecond\n".to_owned();
+    for row in first..first + rows {
+        let word = if row.is_multiple_of(2) { "good" } else { "poor" };
+        let more = vec!["very"; row % 7].join(" ");
+        let (animal, other) = (ANIMALS[row % 5], ANIMALS[(row / 5) % 5]);
+        writeln!(table, "{row}\t{}\tthe {animal} is {more} {word}\t\"the {other}", label(row)).unwrap();
+    }
+    table
+}
+
+fn classes(row: usize) -> String {
+    if row.is_multiple_of(2) { "yes".to_owned() } else { "no".to_owned() }
+}
+
+fn with_tables(label: fn(usize) -> String) -> Program {
+    let program = program();
+    program.write("train.tsv", table(400, 0, label));
+    program.write("dev.tsv", table(60, 1000, label));
+    program.write("c.toml", CONFIG);
+    program
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+fn settings(program: &Program, folder: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(program.path(folder).join("config.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn a_classifier_is_trained_evaluated_asked_exported_and_begun_with() {
+    let program = with_tables(classes);
+    let events = program.run(&["train", "c.toml", "--json"]).expect_code(0).events();
+    let last = events.last().unwrap();
+    assert_eq!(last["state"], "finished", "{last}");
+    let run = last["run"].as_str().unwrap();
+    let evaluated: Vec<&Value> = events.iter().filter(|event| event["event"] == "evaluated").collect();
+    for field in ["loss", "accuracy", "f1", "matthews"] {
+        assert!(evaluated.iter().all(|event| event[field].is_number()), "{field}");
+    }
+    let sample = events.iter().rfind(|event| event["event"] == "sample").unwrap();
+    assert!(sample["text"].as_str().unwrap().contains("\u{2192} "), "{sample}");
+    let shown = program.show(run);
+    let of = |series: &str| number(&shown["metrics"][series]["last"]);
+    assert!(of("validation/accuracy") > 0.95, "{}", shown["metrics"]);
+    assert!(of("data/padding_share") < 0.1, "{}", shown["metrics"]);
+    // From the checkpoint, on the run's rows and on a file; the metrics as a map, too.
+    let found = program.run(&["eval", run, "--json", "--which", "last"]).expect_code(0).json();
+    assert!((number(&found["metrics"]["accuracy"]) - of("validation/accuracy")).abs() < 1e-9, "{found}");
+    assert!((number(&found["loss"]) - of("validation/loss")).abs() < 1e-6, "{found}");
+    assert_eq!((&found["unit"], &found["tokens"]), (&"nats per example".into(), &60.into()));
+    let again = program.run(&["eval", run, "--data", "dev.tsv", "--json", "--which", "last"]).expect_code(0).json();
+    assert_eq!((&again["loss"], &again["metrics"]), (&found["loss"], &found["metrics"]));
+    let said = program.run(&["eval", run]).expect_code(0).stdout;
+    assert!(said.contains("nats per example, on 60 examples") && said.contains("of examples right"), "{said}");
+    // What `transformers` opens as a classifier.
+    let _ = program.run(&["export", run, "--to", "model", "--which", "last"]).expect_code(0);
+    let config = settings(&program, "model");
+    assert_eq!(config["architectures"][0], "BertForSequenceClassification");
+    assert_eq!(config["id2label"], serde_json::json!({ "0": "no", "1": "yes" }));
+    assert_eq!(config["label2id"], serde_json::json!({ "no": 0, "yes": 1 }));
+    assert_eq!(config["problem_type"], "single_label_classification");
+    let of_directory = program
+        .run(&[
+            "eval", "model", "--data", "dev.tsv", "--text", "first", "--text", "second", "--label", "label", "--json",
+        ])
+        .expect_code(0)
+        .json();
+    assert_eq!(of_directory["metrics"], found["metrics"]);
+    // Answers, from the run and from the directory, in the order of the lines.
+    program.write("in.txt", "the cat is very good\tthe dog\nthe horse is poor\tthe bird\n");
+    let answers =
+        |target: &str| program.run(&["predict", target, "--input", "in.txt", "--json"]).expect_code(0).events();
+    let (first, second) = (answers(run), answers("model"));
+    assert_eq!(first.iter().map(|answer| answer["label"].as_str().unwrap()).collect::<Vec<_>>(), ["yes", "no"]);
+    assert_eq!(second.iter().map(|answer| &answer["label"]).collect::<Vec<_>>(), ["yes", "no"]);
+    let sum = number(&first[0]["probabilities"]["yes"]) + number(&first[0]["probabilities"]["no"]);
+    assert!((sum - 1.0).abs() < 1e-9);
+    let plain = program.run_with_input(&["predict", run, "--input", "-"], "the cat is good\tthe dog\n").expect_code(0);
+    assert!(plain.stdout.starts_with("yes\tno "), "{}", plain.stdout);
+    for (input, words) in
+        [("only one\n", "Line 1 has 1 text"), ("a\tb\nc\t\n", "Line 2 has no text"), ("", "The input is empty")]
+    {
+        let _ = program.run_with_input(&["predict", run, "--input", "-"], input).expect_code(2).expect_words(&[words]);
+    }
+    // Other classes: the map before them goes on, the classes start fresh, and that is told.
+    program.write("train.tsv", table(400, 0, |row| format!("c{}", row % 2)));
+    program.write("dev.tsv", table(60, 1000, |row| format!("c{}", row % 2)));
+    let begun_with = |more: &[&str]| {
+        let arguments = [
+            &[
+                "train",
+                "c.toml",
+                "--json",
+                "--set",
+                "model.initial=model",
+                "--set",
+                "data.tokenizer.kind=initial",
+                "--set",
+                "train.steps=2",
+                "--set",
+                "probe.every=0",
+            ],
+            more,
+        ]
+        .concat();
+        let events = program.run(&arguments).expect_code(0).events();
+        events.into_iter().find(|event| event["event"] == "begun_with").unwrap()["fresh"].clone()
+    };
+    assert_eq!(begun_with(&[]), serde_json::json!(["classifier.weight", "classifier.bias"]));
+    program.write("train.tsv", table(400, 0, classes));
+    program.write("dev.tsv", table(60, 1000, classes));
+    assert_eq!(begun_with(&[]), serde_json::json!([]));
+}
+
+#[test]
+fn numbers_are_learnt_with_their_correlations() {
+    let program =
+        with_tables(|row| format!("{}", if row.is_multiple_of(2) { 4.5 } else { 0.5 } + (row % 4) as f64 / 10.0));
+    let run = program.train(CONFIG, &["--set", "task.kind=regression", "--steps", "300"]);
+    let found = program.run(&["eval", &run, "--json", "--which", "last"]).expect_code(0).json();
+    assert!(number(&found["metrics"]["pearson"]) > 0.9 && number(&found["metrics"]["spearman"]) > 0.7, "{found}");
+    assert_eq!(found["unit"], "squared error per example");
+    let _ = program.run(&["export", &run, "--to", "model"]).expect_code(0);
+    assert_eq!(settings(&program, "model")["problem_type"], "regression");
+    program.write("in.txt", "the cat is good\tthe dog\nthe cat is poor\tthe dog\n");
+    let answers = program.run(&["predict", "model", "--input", "in.txt", "--json"]).expect_code(0).events();
+    assert!(number(&answers[0]["value"]) > number(&answers[1]["value"]) + 1.0, "{answers:?}");
+}
+
+/// A stop and a continuation change no bit of a curve.
+#[test]
+fn a_stopped_run_goes_on_along_its_curve() {
+    let program = with_tables(classes);
+    let whole = program.train(CONFIG, &["--steps", "40", "--set", "train.evaluate_every=10"]);
+    let training = program.start(&[
+        "train",
+        "c.toml",
+        "--json",
+        "--steps",
+        "40",
+        "--set",
+        "train.evaluate_every=10",
+        "--set",
+        "train.checkpoint_every=5",
+    ]);
+    let run = training.wait_for("queued", |_| true).unwrap()["run"].as_str().unwrap().to_owned();
+    let _ = training.wait_for("checkpointed", |_| true).unwrap();
+    training.kill();
+    let _ = program.run(&["resume", &run, "--json"]).expect_code(0);
+    for series in ["train/loss", "validation/loss", "validation/accuracy"] {
+        assert_eq!(program.curve(&run, series), program.curve(&whole, series), "{series}");
+    }
+}
+
+/// One of each kind of answer about attention.
+#[test]
+fn variants_of_attention_learn_tasks_too() {
+    let program = with_tables(classes);
+    for answer in [
+        "attention.reuse={ kind = \"first\", layers = 1, heads = 1 }",
+        "attention.compatibility={ kind = \"shared_weight\" }",
+        "attention.coverage={ kind = \"partial\", k = 8, warmup_steps = 20 }",
+    ] {
+        let run = program.train(CONFIG, &["--set", answer, "--set", "probe.every=0"]);
+        let found = program.run(&["eval", &run, "--json"]).expect_code(0).json();
+        assert!(number(&found["metrics"]["accuracy"]) > 0.6, "{answer}: {found}");
+        program.write("in.txt", "the cat is good\tthe dog\n");
+        let _ = program.run(&["predict", &run, "--input", "in.txt"]).expect_code(0);
+        let name = answer.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+        let _ = program.run(&["export", &run, "--to", &name]).expect_code(0);
+        let _ = program.run(&["predict", &name, "--input", "in.txt"]).expect_code(0);
+    }
+}
+
+#[test]
+fn what_cannot_be_learnt_is_refused_with_file_line_and_field() {
+    let program = with_tables(classes);
+    let refused = |changes: &[&str], words: &[&str]| {
+        let sets = changes.iter().flat_map(|change| ["--set", change]);
+        let arguments: Vec<&str> = ["train", "c.toml"].into_iter().chain(sets).collect();
+        let _ = program.run(&arguments).expect_code(2).expect_words(words);
+    };
+    refused(&["data.text=sentence"], &["data.text", "no column sentence", "`first`", "train.tsv"]);
+    refused(&["data.label=gold"], &["data.label", "no column gold"]);
+    refused(&["data.label=4"], &["no column 4"]);
+    program.write("one.tsv", table(20, 0, |_| "yes".to_owned()));
+    refused(&["data.path=one.tsv"], &["data.label", "all rows have the label `yes`"]);
+    program.write("new.tsv", table(20, 0, |row| if row == 7 { "maybe".to_owned() } else { classes(row) }));
+    refused(
+        &["data.validation_path=new.tsv"],
+        &["data.validation_path", "line 9 has the label `maybe`", "`no`, `yes`"],
+    );
+    program.write("test.tsv", table(20, 0, |_| "-1".to_owned()));
+    refused(&["data.validation_path=test.tsv"], &["headroom predict"]);
+    program.write("short.tsv", "label\tfirst\tsecond\nyes\ta\tb\nno\ta\n");
+    refused(&["data.path=short.tsv"], &["line 3 has 2 cells", "column second (data.text)"]);
+    program.write("empty.tsv", "");
+    refused(&["data.path=empty.tsv"], &["no text in it"]);
+    refused(&["model.kind=decoder"], &["model.kind", "encoder"]);
+    refused(&["data.kind=grammar"], &["data.kind", "table"]);
+    refused(&["task.kind=spam"], &["task.kind", "classification, regression"]);
+    refused(&["task.kind=regression"], &["data.label", "which is no finite number"]);
+    let without_task = CONFIG.replace("[task]\nkind = \"classification\"\n", "");
+    program.write("no_task.toml", without_task);
+    let _ = program.run(&["train", "no_task.toml"]).expect_code(2).expect_words(&["task.kind", "classification"]);
+    // A model that answers takes no text, and one of language no table.
+    let run = program.train(CONFIG, &["--steps", "2", "--set", "probe.every=0"]);
+    program.write("plain.txt", "some words\n");
+    let _ = program.run(&["generate", &run, "--prompt", "x"]).expect_code(2);
+    let language = "format = 1\nname = \"language\"\nmodel = { kind = \"encoder\", layers = 1, heads = 1, width = 8, feed_forward = 8 }\n\
+                    data = { kind = \"grammar\", words = 1000, sequence_length = 16, tokenizer = { kind = \"bytes\" } }\n\
+                    train = { steps = 2, batch = 2 }\nprobe = { every = 0 }\n";
+    let other = program.train(language, &[]);
+    let _ = program
+        .run_with_input(&["predict", &other, "--input", "-"], "x\n")
+        .expect_code(2)
+        .expect_words(&["ends in tokens", "classification"]);
+    let _ = program
+        .run(&["eval", &other, "--data", "dev.tsv", "--text", "first", "--label", "label"])
+        .expect_code(2)
+        .expect_words(&["takes plain text"]);
+}
