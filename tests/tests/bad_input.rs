@@ -113,7 +113,7 @@ fn text_that_is_no_text() {
 fn text_that_is_too_short() {
     let program = program();
     program.write("short.txt", "hello\n");
-    refused(&program, &reading("short.txt"), &[], &["too short", "data.sequence_length"]);
+    refused(&program, &reading("short.txt"), &[], &["too short", "data.validation_fraction"]);
 }
 
 #[test]

@@ -197,7 +197,9 @@ fn every_small_preset_trains() {
         let size = match config.data.source {
             Source::Grammar(_) => "data.words=6000",
             Source::NumberWords(_) => "data.pairs=1000",
-            Source::File(_) | Source::Random(_) | Source::Pairs(_) | Source::Table(_) => panic!("{} trains on other text", preset.name),
+            Source::File(_) | Source::Random(_) | Source::Pairs(_) | Source::Table(_) => {
+                panic!("{} trains on other text", preset.name)
+            }
         };
         let mut set = vec![size, "data.tokenizer.vocabulary=400", "data.sequence_length=24"];
         set.extend(["model.width=16", "model.feed_forward=32", "train.batch=2", "train.steps=8", "probe.every=0"]);

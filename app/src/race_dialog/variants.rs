@@ -151,14 +151,15 @@ fn numbers_ui(ui: &mut Ui, answer: &mut Answer, base: &RunConfig, name: &str) ->
     // More would be no saving.
     let widest = if let Answer::Compatibility(_) = answer { base.model.width } else { usize::MAX };
     let mut changed = false;
-    for Number { symbol, most, value, .. } in answer.numbers(base) {
+    for Number { symbol, label, help, most, value, .. } in answer.numbers(base) {
         let value = match value {
             NumberValue::Always(value) | NumberValue::Optional(Some(value)) => value,
             NumberValue::Optional(None) => continue,
         };
         let most = most.min(widest);
-        ui.label(RichText::new(symbol).weak());
-        let field = number_ui(ui, value, 1.min(most)..=most, |drag| drag.speed(0.1));
+        let about = format!("{label}: {help}");
+        ui.label(RichText::new(symbol).weak()).on_hover_text(&about);
+        let field = number_ui(ui, value, 1.min(most)..=most, |drag| drag.speed(0.1)).on_hover_text(about);
         changed |= field.accessible_name(format!("{symbol} of {name}")).changed();
     }
     changed

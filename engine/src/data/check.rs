@@ -108,11 +108,8 @@ fn short_text_problem(config: &DataConfig, error: &DataError) -> Problem {
         DataError::TooShort { part: "validation", tokens, needed } => Problem::new(
             if has_own { "data.validation_path" } else { "data.validation_fraction" },
             format!(
-                "{} held out and one example needs {needed}; {}",
-                match tokens {
-                    1 => "1 token is".to_owned(),
-                    tokens => format!("{} are", counted(*tokens as u64, "token")),
-                },
+                "the held-out text is too short: it has {} and one example needs {needed}; {}",
+                counted(*tokens as u64, "token"),
                 if has_own {
                     "name a longer text"
                 } else {
@@ -137,7 +134,7 @@ fn short_text_problem(config: &DataConfig, error: &DataError) -> Problem {
         DataError::TooShort { part, tokens, needed } => Problem::new(
             "data.sequence_length",
             format!(
-                "the {part} text has {} and one example needs {needed}; give more text or lower it",
+                "the {part} text is too short: it has {} and one example needs {needed}; give more text or lower it",
                 counted(*tokens as u64, "token")
             ),
         ),
@@ -257,12 +254,15 @@ mod tests {
         let said = problems(40, &|config| config.tokenizer = Tokenizer::Bytes(ByteTokenizer {}), 1);
         assert!(said.is_empty(), "{said:?}");
         let said = problems(1, &|config| config.tokenizer = Tokenizer::Bytes(ByteTokenizer {}), 1);
-        assert!(said[0].starts_with("data.validation_fraction: 0 tokens are held out"), "{said:?}");
+        assert!(
+            said[0].starts_with("data.validation_fraction: the held-out text is too short: it has 0 tokens"),
+            "{said:?}"
+        );
         let long = |config: &mut DataConfig| {
             (config.tokenizer, config.sequence_length) = (Tokenizer::Bytes(ByteTokenizer {}), 4096);
         };
         let said = problems(40, &long, 1);
-        assert!(said[0].starts_with("data.sequence_length: the training text has"), "{said:?}");
+        assert!(said[0].starts_with("data.sequence_length: the training text is too short: it has"), "{said:?}");
         assert_eq!(problems(40_000, &large, 8), [""; 0], "left to the run");
     }
 

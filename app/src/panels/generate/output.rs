@@ -26,7 +26,14 @@ pub fn words(side: &Generation) -> String {
         }
         words.push(format!("{} of it for reading", format::duration(side.reading_seconds)));
     }
-    words.push(format!("{} kept", format::bytes(side.cache_bytes)));
+    // Room is set aside for all tokens that were asked for; a text may end before.
+    let filled = side.text.costs.iter().map(|cost| cost.bytes).max().unwrap_or(0);
+    let room = format::bytes(side.cache_bytes);
+    words.push(if filled > 0 && filled < side.cache_bytes {
+        format!("{} kept in room for {room}", format::bytes(filled))
+    } else {
+        format!("{room} kept")
+    });
     words.join(", ")
 }
 
