@@ -67,22 +67,23 @@ pub fn list(store: Option<&Path>, args: &QueueArgs) -> CliResult {
     if held.iter().all(|held| held.jobs().next().is_none()) {
         return print::line("Nothing runs, and nothing waits.");
     }
-    let mut table = Table::new(["", "#", "id", "job", "steps"]);
+    let mut table = Table::new(["", "#", "id", "job", "seed", "steps"]);
     for (place, held, job) in held.iter().flat_map(|held| held.jobs().map(move |(place, job)| (place, held, job))) {
         let state = match place {
             0 if held.is_paused => "paused".to_owned(),
             0 => "running".to_owned(),
             place => place.to_string(),
         };
-        let (number, steps) = summary(job).map_or_else(Default::default, |run| {
+        let (number, seed, steps) = summary(job).map_or_else(Default::default, |run| {
             let all = run.steps_total.map(|all| format!(" of {}", plain::count(all))).unwrap_or_default();
-            (run.number.to_string(), format!("{}{all}", plain::count(run.steps_done)))
+            (run.number.to_string(), run.seed.to_string(), format!("{}{all}", plain::count(run.steps_done)))
         });
         table.row([
             state,
             number,
             id(job).map(ToString::to_string).unwrap_or_default(),
             format::brief(&words(job)),
+            seed,
             steps,
         ]);
     }

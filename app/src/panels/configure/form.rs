@@ -234,7 +234,8 @@ impl Form<'_> {
             field.custom(ui, |ui| {
                 let buttons = picks.len() as f32 * 76.0;
                 let room = ui.available_width();
-                let is_narrow = room < buttons + 130.0;
+                // A path is the longest text of the form.
+                let is_narrow = room < buttons + 240.0;
                 let width = if is_narrow { room - 16.0 } else { (room - buttons - 16.0).min(420.0) };
                 let mut buttons_ui = |ui: &mut Ui| {
                     for &pick in picks {

@@ -92,7 +92,7 @@ pub(super) fn columns_menu_ui(
         let titled = |column: &Column| (column.clone(), column.to_string());
         let fits = |(_, title): &(Column, String)| wanted.is_empty() || title.to_lowercase().contains(&wanted);
         let found = chooser.lines.each_ref().map(|lines| lines.iter().map(titled).filter(fits).collect::<Vec<_>>());
-        ScrollArea::vertical().max_height(HEIGHT).show(ui, |ui| {
+        ScrollArea::vertical().max_height(HEIGHT).min_scrolled_height(HEIGHT).show(ui, |ui| {
             let [of_table, keys] = &found;
             for (column, title) in of_table {
                 line_ui(ui, (column, title), std::mem::take(&mut is_entered), || title.clone(), memory);
@@ -183,7 +183,7 @@ pub(super) fn groups_menu_ui(
         let mut is_entered =
             search_ui(ui, &mut chooser.search, "Search config keys", "By a key of the config: layers…");
         let wanted = chooser.search.trim().to_lowercase();
-        ScrollArea::vertical().max_height(HEIGHT).show(ui, |ui| {
+        ScrollArea::vertical().max_height(HEIGHT).min_scrolled_height(HEIGHT).show(ui, |ui| {
             let keys = columns.config_keys().iter().filter(|key| key.to_lowercase().contains(&wanted));
             for key in keys {
                 let group = GroupBy::Config(key.clone());
