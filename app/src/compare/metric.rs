@@ -43,6 +43,20 @@ pub fn series_axis(series: &str) -> Axis {
     Axis::new(series_title(series)).unit(series_unit(series)).quantity(quantity)
 }
 
+/// What a run's losses are counted in, by its config.
+pub fn loss_unit(config: &serde_json::Value) -> &'static str {
+    match task_of(config) {
+        Some("classification") => "nats/example",
+        Some("regression") => "squared error/example",
+        _ => "nats/token",
+    }
+}
+
+/// The kind of a run's task; none where it learns language, or to translate.
+pub fn task_of(config: &serde_json::Value) -> Option<&str> {
+    config.get("task")?.get("kind")?.as_str()
+}
+
 /// A title with the longest words cut, for the head of a narrow column.
 pub fn short_title(title: &str) -> String {
     title.replace("Validation", "Val.").replace("Training", "Train")
@@ -53,6 +67,20 @@ mod tests {
     use headroom_engine::store::series_names;
 
     use super::*;
+
+    #[test]
+    fn losses_are_counted_in_what_the_task_says() {
+        use headroom_engine::config::{RunConfig, TaskConfig};
+
+        let unit = |task: Option<TaskConfig>| {
+            let config = RunConfig { task: task.clone(), ..RunConfig::default() };
+            let own = loss_unit(&serde_json::to_value(&config).unwrap());
+            assert_eq!(own.replace('/', " per "), config.objective().task().loss_unit(), "{task:?}");
+            own
+        };
+        let units: Vec<&str> = [None].into_iter().chain(TaskConfig::examples().map(Some)).map(unit).collect();
+        assert_eq!(units, ["nats/token", "nats/example", "squared error/example"]);
+    }
 
     #[test]
     fn values_carry_the_unit_that_fits_the_series() {

@@ -214,7 +214,7 @@ fn notes(current: &CurrentRun, palette: &theme::Palette) -> Vec<Note> {
     }
     if let Some(loss) = current.loss {
         let text = format!("loss {}", format::number(loss));
-        notes.push(note(&text, palette.weak, "Training loss of the last step, nats per token"));
+        notes.push(note(&text, palette.weak, "Training loss of the last step, in the unit of its chart in Live"));
     }
     notes
 }

@@ -200,7 +200,9 @@ impl ConfigurePanel {
             let had_labels = config.data.source.has_labels();
             section(ui, "Data", problems, &["data", "task"], |ui| data_ui(ui, form, &mut config.data, begins, memory));
             let had_pairs = config.model.kind == Architecture::EncoderDecoder;
-            section(ui, "Model", problems, &["model"], |ui| model_ui(ui, form, &mut config.model));
+            section(ui, "Model", problems, &["model"], |ui| {
+                model_ui(ui, form, &mut config.model, config.task.is_some());
+            });
             let has_pairs = config.model.kind == Architecture::EncoderDecoder;
             if had_pairs != has_pairs {
                 follow_architecture(&mut config.data.source, &mut config.model.encoder_layers, has_pairs, memory);

@@ -10,7 +10,7 @@ use headroom_engine::{
 
 use super::panel::View;
 use crate::{
-    compare::{series_axis, series_title},
+    compare::{loss_unit, series_axis, series_title},
     export::Figure,
     plot::{Axis, CurveX, Scale, Series, XAxis},
     state::State,
@@ -124,6 +124,8 @@ pub struct Curves {
     number: u64,
     style: LineStyle,
     loading: bool,
+    /// What losses are counted in.
+    unit: Option<&'static str>,
 }
 
 impl Curves {
@@ -131,7 +133,10 @@ impl Curves {
     pub fn of(plot: &Plot, run: &RunSummary, x: CurveX, state: &mut State) -> Self {
         let style = state.selection.style_of(&run.id);
         let style = LineStyle { width: LineStyle::WIDTH, ..style };
-        let mut curves = Self { lines: Vec::new(), number: run.number, style, loading: false };
+        let is_loss = plot.series.contains(&series_names::TRAIN_LOSS);
+        let record = state.records.get(&run.id).filter(|_| is_loss);
+        let unit = record.map(|record| loss_unit(&record.config));
+        let mut curves = Self { lines: Vec::new(), number: run.number, style, loading: false, unit };
         for (index, series) in plot.series.iter().enumerate() {
             let Some(points) = state.series.curve(&run.id, series, x).cloned() else {
                 curves.loading |= run.metrics.contains_key(*series);
@@ -171,7 +176,7 @@ impl Curves {
     ) {
         let lines = self.chart_lines();
         let legend = lines.len() > 1;
-        let chart = chart(plot, &lines, view, self.loading).height(height).legend(legend);
+        let chart = chart(plot, &lines, view, self.loading, self.unit).height(height).legend(legend);
         let chart = if is_headed { chart } else { chart.without_title() };
         let _ = chart.show(ui, state, shared);
     }
@@ -187,15 +192,22 @@ impl Curves {
         metadata: BTreeMap<String, String>,
     ) -> Figure {
         let lines = self.chart_lines();
-        let mut figure = chart(plot, &lines, view, false).figure(state, shared, metadata);
+        let mut figure = chart(plot, &lines, view, false, self.unit).figure(state, shared, metadata);
         figure.title = format!("{}: {}", run.name, plot.title);
         figure
     }
 }
 
-fn chart<'a>(plot: &Plot, lines: &'a [ChartLine<'a>], view: &View, loading: bool) -> Chart<'a> {
+fn chart<'a>(
+    plot: &Plot,
+    lines: &'a [ChartLine<'a>],
+    view: &View,
+    loading: bool,
+    unit: Option<&'static str>,
+) -> Chart<'a> {
     let axis: Axis = plot.series.first().map(|series| series_axis(series)).unwrap_or_default();
     let axis = Axis { label: plot.title.to_owned(), scale: Scale::log_if(view.log_y), ..axis };
+    let axis = if let Some(unit) = unit { axis.unit(unit) } else { axis };
     Chart::new(plot.id, plot.title, lines)
         .x(view.x)
         .y_axis(axis)

@@ -4,6 +4,7 @@ use egui::{Color32, RichText, ScrollArea, Slider, TextFormat, TextStyle, Ui, tex
 use headroom_engine::store::{RunId, RunSummary};
 
 use crate::{
+    compare::task_of,
     context::{Action, PanelContext},
     format, theme,
 };
@@ -27,7 +28,9 @@ pub fn samples_ui(ui: &mut Ui, view: &mut SampleView, run: &RunSummary, cx: &mut
     cx.state.want_samples(&run.id);
     let palette = theme::palette(ui.visuals());
     ui.horizontal_wrapped(|ui| {
-        ui.label(RichText::new("What the model writes").color(palette.strong));
+        let has_task = cx.state.records.get(&run.id).is_some_and(|record| task_of(&record.config).is_some());
+        let title = if has_task { "What the model answers" } else { "What the model writes" };
+        ui.label(RichText::new(title).color(palette.strong));
         if let Some(samples) = cx.state.samples.get(&run.id) {
             let note = caption(samples.last().map_or("", |sample| sample.text.as_str()));
             ui.label(RichText::new(note).small().color(palette.weak));

@@ -86,8 +86,12 @@ impl Numbers {
         let speed = self.tokens_per_sec.map_or_else(none, |speed| format::rate(speed, "tokens"));
         let mut shown = vec![
             ("Step", steps, "Optimiser steps done, of all"),
-            ("Loss", self.loss.map_or_else(none, format::number), "Training loss of the last step, nats per token"),
-            ("Best validation", best, "Lowest loss on held-out text, nats per token, and its step"),
+            (
+                "Loss",
+                self.loss.map_or_else(none, format::number),
+                "Training loss of the last step, in the unit of its chart",
+            ),
+            ("Best validation", best, "Lowest loss on held-out text, in the unit of its chart, and its step"),
             ("Speed", speed, "Tokens trained per second; the mean for a run that has ended"),
         ];
         if state.is_active() {

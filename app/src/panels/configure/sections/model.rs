@@ -50,7 +50,7 @@ const POSITIONS: Words = Words::new(
 .empty("sequence length");
 
 /// The transformer around the attention layers.
-pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig) {
+pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig, has_task: bool) {
     form.optional_text(ui, INITIAL, &mut model.initial);
     let kinds = Architecture::ALL.map(|kind| {
         let words = match kind {
@@ -64,6 +64,7 @@ pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig) {
     note_ui(
         ui,
         match model.kind {
+            Architecture::Encoder if has_task => "Learns to answer about a text as a whole; sees both sides.",
             Architecture::Encoder => "Learns to predict masked tokens; sees both sides.",
             Architecture::Decoder => "Learns to predict the next token; sees the ones before it.",
             Architecture::EncoderDecoder => {
