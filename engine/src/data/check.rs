@@ -5,7 +5,7 @@ use super::file::{PairFiles, probe_files, probe_pair_file, probe_pairs, text_byt
 use super::progress::Silent;
 use super::tokenizer::given;
 use super::{Batcher, Corpus, DataError};
-use crate::config::{DataConfig, Problem, Source, Tokenizer, TrainedTokenizer, counted};
+use crate::config::{DataConfig, FileSource, Problem, Source, TableSource, Tokenizer, TrainedTokenizer, counted};
 use crate::objective::Objective;
 
 /// What is wrong with the text and the tokenizer that a config names, as far as the beginnings of the files tell; each at its field. Paths are absolute. Quick, but reads disks: not for a thread that must not wait.
@@ -63,18 +63,13 @@ pub fn data_problems(config: &DataConfig, objective: &Objective) -> Vec<Problem>
 const READ_WHOLE: u64 = 1 << 20;
 
 /// What is wrong with a text that is short enough to be made into batches of `batch` examples at once, as the run would:
-/// too little for the vocabulary, an example, or a batch. Nothing for longer ones, and for those that [`data_problems`]
-/// finds something in. Paths are absolute.
+/// too little for the vocabulary, an example, or a batch. Nothing for longer ones. To be asked where [`data_problems`] finds
+/// nothing: what both would find is told here once more. Paths are absolute.
 pub fn short_text_problems(config: &DataConfig, objective: &Objective, batch: usize) -> Vec<Problem> {
     let sizes: Vec<Option<u64>> = match &config.source {
-        Source::File(file) => [Some(&file.path), file.validation_path.as_ref()]
-            .into_iter()
-            .flatten()
-            .map(|path| text_bytes_at(path))
-            .collect(),
-        Source::Table(table) => {
-            let files = [Some(&table.path), table.validation_path.as_ref()];
-            files.into_iter().flatten().map(|path| text_bytes_at(path)).collect()
+        Source::File(FileSource { path, validation_path, .. })
+        | Source::Table(TableSource { path, validation_path, .. }) => {
+            [Some(path), validation_path.as_ref()].into_iter().flatten().map(|path| text_bytes_at(path)).collect()
         }
         Source::Pairs(pairs) => {
             let (train, held_out) = PairFiles::of(pairs, Path::new(""));
@@ -99,9 +94,10 @@ pub fn short_text_problems(config: &DataConfig, objective: &Objective, batch: us
 
 fn short_text_problem(config: &DataConfig, error: &DataError) -> Problem {
     let has_own = match &config.source {
-        Source::File(file) => file.validation_path.is_some(),
+        Source::File(FileSource { validation_path, .. }) | Source::Table(TableSource { validation_path, .. }) => {
+            validation_path.is_some()
+        }
         Source::Pairs(pairs) => pairs.validation_path.is_some() || pairs.validation_source.is_some(),
-        Source::Table(table) => table.validation_path.is_some(),
         Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) => false,
     };
     match error {
@@ -165,7 +161,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::config::{ByteTokenizer, FileSource, FileTokenizer};
+    use crate::config::{ByteTokenizer, FileTokenizer};
 
     /// Field and message of the problems of a file with these contents.
     fn problems(name: &str, contents: impl AsRef<[u8]>, column: Option<&str>) -> Vec<Problem> {

@@ -1,4 +1,4 @@
-use candle_core::{DType, Device};
+use candle_core::{DType, Device, Tensor};
 
 use super::{Event, job::PredictJob, job_context::JobContext, job_control::JobControl, job_error::JobError, subject};
 use crate::{
@@ -8,6 +8,7 @@ use crate::{
     data::{Documents, TextTokenizer, unanswered_batches},
     model::{ForwardOptions, Model},
     objective::Labels,
+    ops::softmax,
 };
 
 /// Texts that are answered about at the same time.
@@ -49,19 +50,15 @@ fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: 
         }
         let input = batch.input(&model).map_err(|error| told(&error))?;
         let found = model.forward(&input, &ForwardOptions::default()).map_err(|error| told(&error))?;
-        let logits = found.logits.detach().to_dtype(DType::F64).and_then(|logits| logits.to_vec2::<f64>());
-        let logits = logits.map_err(|error| JobError::failure(error.to_string()))?;
-        for (row, logits) in rows.into_iter().zip(logits) {
-            if logits.iter().any(|logit| !logit.is_finite()) {
+        let answers = answers(&found.logits, &labels).map_err(|error| JobError::failure(error.to_string()))?;
+        for (row, answer) in rows.into_iter().zip(answers) {
+            if answer.iter().any(|number| !number.is_finite()) {
                 return Err(JobError::failure(
                     "Its outputs are no finite numbers: the model was damaged or its run diverged. Take an earlier checkpoint.",
                 ));
             }
             if let Some(output) = outputs.get_mut(row) {
-                *output = match labels {
-                    Labels::Classes(_) => probabilities(&logits),
-                    Labels::Number => logits,
-                };
+                *output = answer;
             }
         }
     }
@@ -122,12 +119,15 @@ fn texts_of_a_row(rows: &[Vec<String>], trained_on: Option<&Source>) -> Result<u
     Ok(texts)
 }
 
-/// Softmax.
-fn probabilities(logits: &[f64]) -> Vec<f64> {
-    let most = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let all: Vec<f64> = logits.iter().map(|logit| (logit - most).exp()).collect();
-    let sum: f64 = all.iter().sum();
-    all.into_iter().map(|one| one / sum).collect()
+/// Of each example the probabilities of its classes, or its number; not finite where an output is not.
+fn answers(outputs: &Tensor, labels: &Labels) -> Result<Vec<Vec<f64>>, candle_core::Error> {
+    let outputs = outputs.detach().to_dtype(DType::F64)?;
+    let told = outputs.to_vec2::<f64>()?;
+    let is_finite = told.iter().flatten().all(|output| output.is_finite());
+    match labels {
+        Labels::Classes(_) if is_finite => softmax(&outputs)?.to_vec2(),
+        Labels::Classes(_) | Labels::Number => Ok(told),
+    }
 }
 
 #[cfg(test)]
@@ -153,10 +153,16 @@ mod tests {
     }
 
     #[test]
-    fn probabilities_add_up() {
-        let found = probabilities(&[1000.0, 1000.0, 990.0]);
+    fn probabilities_add_up_and_what_is_not_finite_stays_so() {
+        let of = |outputs: &[f64; 3], labels: &Labels| {
+            answers(&Tensor::new(&[*outputs], &Device::Cpu).unwrap(), labels).unwrap().swap_remove(0)
+        };
+        let classes = Labels::Classes(["a", "b", "c"].map(str::to_owned).to_vec());
+        let found = of(&[1000.0, 1000.0, 990.0], &classes);
         assert!(
             (found.iter().sum::<f64>() - 1.0).abs() < 1e-12 && (found[0] - found[1]).abs() < 1e-15 && found[2] < 1e-4
         );
+        assert_eq!(of(&[1.0, f64::NEG_INFINITY, 0.0], &classes)[1], f64::NEG_INFINITY);
+        assert_eq!(of(&[1000.0, -2.0, 990.0], &Labels::Number), [1000.0, -2.0, 990.0]);
     }
 }

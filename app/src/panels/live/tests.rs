@@ -1,6 +1,6 @@
 //! The panel in its four states, driven by the names of its controls.
 
-use egui::Key;
+use egui::{Key, PointerButton};
 use headroom_engine::{
     store::{Failure, RunState, SeriesData, TextSample, series_names},
     worker::Command,
@@ -101,6 +101,10 @@ fn full_it_shows_the_numbers_and_governs_the_run() {
     assert!(matches!(driver.actions.pop(), Some(Action::Send(Command::Checkpoint))));
     driver.click(&mut panel, "Stop");
     assert!(matches!(driver.actions.pop(), Some(Action::Send(Command::Stop))));
+    // The second click of a double click was meant for the button that stood there before.
+    driver.actions.clear();
+    driver.click_with(&mut panel, "Stop", PointerButton::Primary, 2);
+    assert!(!driver.actions.iter().any(|action| matches!(action, Action::Send(Command::Stop))));
 }
 
 #[test]
