@@ -95,7 +95,7 @@ pub fn pause(store: Option<&Path>, args: &JobArgs) -> CliResult {
     let (held, job) = current(store, args)?;
     ask(&held.session, Command::Pause)?;
     let text = if held.is_paused { "It was paused already" } else { "Pausing after this step" };
-    tell(args.json, "pausing", &job, text)
+    tell(store, args.json, "pausing", &job, text)
 }
 
 /// Lets what was paused go on.
@@ -105,7 +105,7 @@ pub fn resume(store: Option<&Path>, args: &JobArgs) -> CliResult {
         return Err(CliError::Failed(format!("It is not paused: {}.", words(&job))));
     }
     ask(&held.session, Command::Resume)?;
-    tell(args.json, "resuming", &job, "Going on")
+    tell(store, args.json, "resuming", &job, "Going on")
 }
 
 /// Stops what runs, or takes what waits out of the queue.
@@ -113,12 +113,12 @@ pub fn stop(store: Option<&Path>, args: &JobArgs) -> CliResult {
     let Some(query) = &args.job else {
         let (held, job) = current(store, args)?;
         ask(&held.session, Command::Stop)?;
-        return tell(args.json, "stopping", &job, stopping(&job));
+        return tell(store, args.json, "stopping", &job, stopping(&job));
     };
     let (held, place, job) = named(store, query)?;
     if place == 0 {
         ask(&held.session, Command::Stop)?;
-        return tell(args.json, "stopping", &job, stopping(&job));
+        return tell(store, args.json, "stopping", &job, stopping(&job));
     }
     ask(
         &held.session,
@@ -131,7 +131,7 @@ pub fn stop(store: Option<&Path>, args: &JobArgs) -> CliResult {
             }
         },
     )?;
-    tell(args.json, "removed", &job, "Taken out of the queue")
+    tell(store, args.json, "removed", &job, "Taken out of the queue")
 }
 
 /// Moves a run that waits.
@@ -144,7 +144,7 @@ pub fn move_to(store: Option<&Path>, args: &MoveArgs) -> CliResult {
     let most = held.waiting.len();
     let to = (args.place as usize).min(most);
     ask(&held.session, Command::Move { run, position: to - 1 })?;
-    tell(args.json, "moved", &job, &format!("Now number {to} of {most} that wait"))
+    tell(store, args.json, "moved", &job, &format!("Now number {to} of {most} that wait"))
 }
 
 /// The engines that hold the store in other processes; at least one.
@@ -240,11 +240,14 @@ fn ask(session: &Session, command: Command) -> CliResult<Event> {
     })
 }
 
-fn tell(json: bool, event: &str, job: &JobLabel, text: &str) -> CliResult {
+/// What was done to a job; of runs of one name the seed says which it is.
+fn tell(store: Option<&Path>, json: bool, event: &str, job: &JobLabel, text: &str) -> CliResult {
     if json {
         return print::json_line(&json!({ "event": event, "job": job }));
     }
-    print::line(format!("{text}: {}.", words(job)))
+    let seed = job.run().and_then(|run| Some(open::reading(store).ok()??.run(run.as_str()).ok()?.summary.seed));
+    let seed = seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
+    print::line(format!("{text}: {}{seed}.", words(job)))
 }
 
 fn stopping(job: &JobLabel) -> &'static str {

@@ -151,6 +151,8 @@ counterparts!(palette, PaletteAction, {
     PaletteAction::Stop => Typed("stop"),
     PaletteAction::Checkpoint => ELSEWHERE,
     PaletteAction::Operate(..) => ELSEWHERE,
+    PaletteAction::ExportCheckpoint(_) => Typed("export"),
+    PaletteAction::ExportRun(_) => Typed("show --json --points"),
     PaletteAction::Theme(_) => VIEW,
     PaletteAction::Log => VIEW,
     PaletteAction::Zoom(_) => VIEW,

@@ -200,6 +200,10 @@ impl ExportDialog {
             let last = Path::new(of).file_name().map_or(of.into(), |last| last.to_string_lossy());
             name.extend(["-", &slug(&last)]);
         }
+        // So does one of a race or sweep.
+        if let Some(tags) = metadata.get("tags") {
+            name.extend(["-", &slug(tags)]);
+        }
         if let Some(step) = metadata.get("step") {
             name.extend(["-step-", step]);
         }

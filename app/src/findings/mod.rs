@@ -7,6 +7,7 @@ mod left_out;
 mod maps;
 mod npy;
 mod reconstruction;
+mod samples;
 mod words;
 
 pub use advice::{
@@ -22,4 +23,5 @@ pub use reconstruction::{
     ErrorLine, FLOPS_CONVENTION, METHODS, PLACE, UNRELIABLE, computed_pairs, error_lines, reconstruction_csv,
     reconstruction_table, reliable_words, rising, scope_name,
 };
+pub use samples::probe_samples;
 pub use words::{about, layer_name, layer_table, left_out_words, summary};

@@ -123,8 +123,9 @@ impl Line<'_> {
         let letters: Vec<usize> = (0..=self.letters.len()).collect();
         let is_short = words.len() <= MOST_WORDS;
         let mut best: Option<Way> = None;
-        // Whole words first, then letters.
-        let tried: [&dyn Fn() -> Vec<Way>; 4] = [
+        // What a race calls all its runs first, so that their names are cut in one manner; then whole words, then letters.
+        let tried: [&dyn Fn() -> Vec<Way>; 5] = [
+            &|| self.family(others).and_then(|family| self.way(vec![family])).into_iter().collect(),
             &|| if is_short { self.one_cut(&words) } else { Vec::new() },
             &|| if is_short { self.two_cuts(&words) } else { Vec::new() },
             &|| self.one_cut(&letters),
@@ -149,6 +150,13 @@ impl Line<'_> {
             }
         }
         best.map_or_else(|| CUT.to_string(), |way| self.text(&way.cuts))
+    }
+
+    /// What stands before the colon, where another name has the same there.
+    fn family(&self, others: &[&str]) -> Option<Range<usize>> {
+        let colon = self.letters.windows(2).position(|pair| pair == [':', ' '])?;
+        let is_same = |other: &&str| other.chars().take(colon + 2).eq(self.letters.iter().take(colon + 2).copied());
+        (colon > 0 && others.iter().any(is_same)).then_some(0..colon)
     }
 
     fn width(&self, part: Range<usize>) -> f32 {
@@ -286,13 +294,19 @@ mod tests {
         assert_eq!(
             elided(&race, 32),
             [
-                "grammar…wide: standard, seed 1",
-                "grammar…: collaborative, seed 1",
-                "grammar…: collaborative, seed 2",
-                "grammar…: first 2 reused, seed 2",
-            ]
+                "…: standard, seed 1",
+                "…: collaborative, seed 1",
+                "…: collaborative, seed 2",
+                "…: first 2 reused, seed 2",
+            ],
+            "in one manner"
         );
-        assert_eq!(elided(&race, 25)[2], "…: collaborative, seed 2");
+        let two = ["decoder: standard, seed 1", "encoder: standard, seed 1", "decoder: standard, seed 2"];
+        assert_eq!(
+            elided(&two, 22),
+            ["decoder…seed 1", "encoder…seed 1", "…: standard, seed 2"],
+            "never what tells them apart"
+        );
         assert_eq!(
             elided(&race, 19)[1..3],
             ["…: collaborative…1", "…: collaborative…2"],

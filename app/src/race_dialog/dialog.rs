@@ -61,7 +61,7 @@ impl RaceDialog {
         let area = Modal::default_area(id).anchor(Align2::CENTER_TOP, vec2(0.0, 56.0));
         let modal = Modal::new(id).area(area).frame(frame).show(ctx, |ui| {
             ui.set_width(WIDTH.min(ctx.content_rect().width() - 40.0));
-            let most = (ctx.content_rect().height() - 260.0).clamp(160.0, 620.0);
+            let most = (ctx.content_rect().height() - 280.0).clamp(160.0, 620.0);
             self.head_ui(ui);
             ui.add_space(4.0);
             match self.kind {

@@ -36,6 +36,10 @@ pub enum PaletteAction {
     Checkpoint,
     /// Does something with a run.
     Operate(RunOperation, RunId),
+    /// Exports a checkpoint of a run.
+    ExportCheckpoint(RunId),
+    /// Exports a run as JSON.
+    ExportRun(RunId),
     /// Light or dark.
     Theme(ThemeChoice),
     /// Opens or closes the log of messages.
@@ -63,6 +67,8 @@ impl Entry {
     }
 }
 
+const IN_INSPECTOR: &str = "The run in the inspector";
+
 /// Every entry that makes sense now.
 pub fn entries(state: &State, panels: &[PanelInfo]) -> Vec<Entry> {
     let mut all: Vec<Entry> = Vec::new();
@@ -81,8 +87,14 @@ pub fn entries(state: &State, panels: &[PanelInfo]) -> Vec<Entry> {
         for operation in offered(run) {
             let label = format!("{}: {name}", operation.label(run, is_baseline).trim_end_matches('…'));
             let does = PaletteAction::Operate(operation, run.id.clone());
-            all.push(Entry::new(label, "The run in the inspector", does));
+            all.push(Entry::new(label, IN_INSPECTOR, does));
         }
+        if state.checkpoints.get(&run.id).is_some_and(|kept| !kept.is_empty()) {
+            let does = PaletteAction::ExportCheckpoint(run.id.clone());
+            all.push(Entry::new(format!("Export a checkpoint: {name}"), IN_INSPECTOR, does));
+        }
+        let does = PaletteAction::ExportRun(run.id.clone());
+        all.push(Entry::new(format!("Export as JSON: {name}"), IN_INSPECTOR, does));
     }
     all.push(Entry::new("Start the configured run", "Ctrl+Enter", PaletteAction::Press(Pressed::Start)));
     all.push(Entry::new("Race or sweep the current config", "Baseline and variants", PaletteAction::SetUpRace));
@@ -246,6 +258,7 @@ mod tests {
             state.selection.focused = Some(run.clone());
             let all = entries(&state, &[]);
             assert_eq!(matching(&all, query)[0].does, PaletteAction::Operate(operation, run.clone()), "{query}");
+            assert_eq!(matching(&all, "export json")[0].does, PaletteAction::ExportRun(run.clone()));
             let resumes = |entry: &&Entry| matches!(entry.does, PaletteAction::Operate(RunOperation::Resume, _));
             assert_eq!(all.iter().filter(resumes).count(), 1, "told once");
         }

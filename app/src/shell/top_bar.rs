@@ -27,7 +27,7 @@ const STORE_SHARE: f32 = 0.16;
 /// Below this width of the window the machine's load is left out.
 const LOAD_FROM: f32 = 1000.0;
 
-/// What is computed besides runs and measurements: analyses and conversions.
+/// What is computed besides runs and measurements: analyses, conversions and texts.
 fn other_work(state: &State) -> Option<String> {
     let analysis = state.analysis.pending.iter().find_map(|pending| {
         let (_, fraction) = pending.at.as_ref()?;
@@ -37,7 +37,15 @@ fn other_work(state: &State) -> Option<String> {
         let going = state.models.conversions.iter().find(|run| run.phase == GenerationPhase::Going)?;
         Some(format!("Converting {}: {}.", going.asked.name, format::percent(going.at.1)))
     };
-    analysis.or_else(conversion)
+    let text = || {
+        let going = state.generate.sides.iter().flatten().find(|side| side.phase == GenerationPhase::Going)?;
+        Some(format!("Generating text with {}.", going.name))
+    };
+    let proof = || {
+        let going = state.generate.proving.as_ref().filter(|proving| proving.phase == GenerationPhase::Going)?;
+        Some(format!("Proving the caches of {}: {}.", going.name, format::percent(going.at.1)))
+    };
+    analysis.or_else(conversion).or_else(text).or_else(proof)
 }
 
 /// The bar that always says what computes now. `right` draws what stands at its right end.

@@ -1,5 +1,5 @@
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -28,6 +28,12 @@ pub struct Selection {
     pub hovered_before: Option<RunId>,
     /// Colours and dashes of the runs that are shown.
     pub styles: Styles<RunId>,
+    /// Styles of groups, by the number of their first run.
+    groups: Styles<u64>,
+    /// The group that a run is drawn in, as long as runs are drawn together.
+    grouped: BTreeMap<RunId, u64>,
+    /// The baseline when styles were last given to groups.
+    grouped_beside: Option<RunId>,
     /// The runs that the styles were last given out among, and the baseline then.
     styled: (BTreeSet<RunId>, Option<RunId>),
 }
@@ -62,9 +68,36 @@ impl Selection {
         self.visible.contains(run)
     }
 
-    /// How the run is drawn wherever it is shown. The baseline always looks the same.
+    /// How the run is drawn wherever it is shown: as its group, where Compare draws it in one. The baseline and its group
+    /// always look the same.
     pub fn style_of(&self, run: &RunId) -> LineStyle {
+        match self.grouped.get(run) {
+            Some(group) if self.group_of_baseline() == Some(*group) => LineStyle::BASELINE,
+            Some(group) => self.groups.style_of(group),
+            None => self.style_alone(run),
+        }
+    }
+
+    /// How the run is drawn beside others of its group. The baseline always looks the same.
+    pub fn style_alone(&self, run: &RunId) -> LineStyle {
         if self.baseline.as_ref() == Some(run) { LineStyle::BASELINE } else { self.styles.style_of(run) }
+    }
+
+    /// These runs are drawn together from now on, each group under the number of its first run; nothing where every run is
+    /// drawn by itself. Whatever holds the baseline takes no style from the others.
+    pub fn draw_together(&mut self, groups: BTreeMap<RunId, u64>) {
+        if self.grouped == groups && (groups.is_empty() || self.baseline == self.grouped_beside) {
+            return;
+        }
+        self.grouped = groups;
+        self.grouped_beside.clone_from(&self.baseline);
+        let of_baseline = self.group_of_baseline();
+        let shown: BTreeSet<u64> = self.grouped.values().copied().filter(|group| Some(*group) != of_baseline).collect();
+        self.groups.assign(&shown);
+    }
+
+    fn group_of_baseline(&self) -> Option<u64> {
+        self.grouped.get(self.baseline.as_ref()?).copied()
     }
 
     /// Only these runs are shown from now on.
@@ -147,6 +180,33 @@ mod tests {
         selection.baseline = None;
         selection.give_styles(&runs);
         assert_eq!(places(&selection, &[100, 200]), [Some(5), Some(1)]);
+    }
+
+    #[test]
+    fn runs_that_are_drawn_together_look_alike_everywhere() {
+        let runs: Vec<RunSummary> = (0..6).map(|number| examples::summary(number, "run")).collect();
+        let ids: Vec<RunId> = runs.iter().map(|run| run.id.clone()).collect();
+        let mut selection = Selection::default();
+        selection.show_only(ids.clone());
+        selection.give_styles(&runs);
+        let alone: Vec<LineStyle> = ids.iter().map(|run| selection.style_of(run)).collect();
+        let pairs = |runs: &[RunId]| runs.iter().cloned().zip([0, 0, 2, 2, 4, 4]).collect();
+        selection.draw_together(pairs(&ids));
+        let place = LineStyle::of_place;
+        let styles =
+            |selection: &Selection| -> Vec<LineStyle> { ids.iter().map(|run| selection.style_of(run)).collect() };
+        assert_eq!(styles(&selection), [0, 0, 1, 1, 2, 2].map(place), "no colour is left out");
+        selection.baseline = Some(ids[3].clone());
+        selection.draw_together(pairs(&ids));
+        let slate = LineStyle::BASELINE;
+        assert_eq!(
+            styles(&selection),
+            [place(0), place(0), slate, slate, place(2), place(2)],
+            "the others keep theirs"
+        );
+        selection.baseline = None;
+        selection.draw_together(BTreeMap::new());
+        assert_eq!(styles(&selection), alone);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use headroom_engine::{
 
 use super::headroom_window::{HeadroomWindow, Overlay, has_room_for_inspector};
 use crate::{
-    common::{RunOperation, perform},
+    common::{ExportDialog, Exportable, RunOperation, perform},
     context::{Action, PanelContext, PanelId},
     file_dialogs::current_folder,
     keys::Pressed,
@@ -101,6 +101,14 @@ impl HeadroomWindow {
             PaletteAction::Stop => self.actions.push(Action::Send(Command::Stop)),
             PaletteAction::Checkpoint => self.actions.push(Action::Send(Command::Checkpoint)),
             PaletteAction::Operate(operation, run) => self.operate(operation, &run),
+            PaletteAction::ExportCheckpoint(run) => {
+                let name = self.state.run(&run).map(|run| run.name.clone()).unwrap_or_default();
+                self.export(Exportable::Checkpoint { run, name, step: None });
+            }
+            PaletteAction::ExportRun(run) => {
+                let name = self.state.run(&run).map(|run| run.name.clone()).unwrap_or_default();
+                self.export(Exportable::Run { run, name });
+            }
             PaletteAction::Theme(theme) => self.settings.theme = theme,
             PaletteAction::Log => self.log_open = !self.log_open,
             PaletteAction::Purge => self.actions.push(Action::Purge),
@@ -109,6 +117,16 @@ impl HeadroomWindow {
                 ctx.set_zoom_factor(zoom.clamp(0.5, 3.0));
             }
         }
+    }
+
+    fn export(&mut self, what: Exportable) {
+        let mut cx = PanelContext {
+            state: &mut self.state,
+            settings: &mut self.settings,
+            dialogs: &mut self.dialogs,
+            actions: &mut self.actions,
+        };
+        self.over = Overlay::Export(Box::new(ExportDialog::new("window", what, &mut cx)));
     }
 
     fn operate(&mut self, operation: RunOperation, run: &RunId) {

@@ -7,6 +7,7 @@ use headroom_engine::worker::Command;
 
 use super::{closing::Closing, dropped::dropping_ui};
 use crate::{
+    common::ExportDialog,
     context::{Action, Panel as _, PanelContext, PanelId},
     file_dialogs::FileDialogs,
     keys::{self, Pressed},
@@ -32,6 +33,7 @@ pub(super) enum Overlay {
     Palette(PaletteDialog),
     Race(Box<RaceDialog>),
     Purge(PurgeDialog),
+    Export(Box<ExportDialog>),
 }
 
 /// The whole window, apart from the platform's part of it: tests draw it without one.
@@ -130,7 +132,7 @@ impl HeadroomWindow {
         let ctx = ui.ctx().clone();
         self.state.begin_frame();
         self.show_theme(&ctx);
-        if matches!(self.over, Overlay::Palette(_) | Overlay::Race(_) | Overlay::Purge(_)) {
+        if matches!(self.over, Overlay::Palette(_) | Overlay::Race(_) | Overlay::Purge(_) | Overlay::Export(_)) {
             // Their keys are their own.
         } else {
             // So are those of every other dialog; only what closes the help, and the size of the window, are the window's.
@@ -154,7 +156,7 @@ impl HeadroomWindow {
             keys::give_tab(&ctx);
         }
         self.panel_ui(ui);
-        self.over_ui(&ctx);
+        self.over_ui(ui);
         self.closing_ui(&ctx);
         dropping_ui(&ctx);
         if keys::back(&ctx) {
@@ -283,7 +285,8 @@ impl HeadroomWindow {
         });
     }
 
-    fn over_ui(&mut self, ctx: &Context) {
+    fn over_ui(&mut self, ui: &mut Ui) {
+        let ctx = &ui.ctx().clone();
         match &mut self.over {
             Overlay::Nothing => {}
             Overlay::Help(help) => {
@@ -298,6 +301,17 @@ impl HeadroomWindow {
             }
             Overlay::Purge(purge) => {
                 if !purge.ui(ctx, &mut self.state, &mut self.actions) {
+                    self.over = Overlay::Nothing;
+                }
+            }
+            Overlay::Export(export) => {
+                let mut cx = PanelContext {
+                    state: &mut self.state,
+                    settings: &mut self.settings,
+                    dialogs: &mut self.dialogs,
+                    actions: &mut self.actions,
+                };
+                if !export.ui(ui, &mut cx) {
                     self.over = Overlay::Nothing;
                 }
             }

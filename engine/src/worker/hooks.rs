@@ -205,12 +205,16 @@ impl<'a> RunHooks<'a> {
         self.context.position.set(&self.job.run, device, progress.step, wall_ms, progress.tokens);
     }
 
-    /// The most memory that the program held while the run trained; nothing for a run that did not begin.
+    /// The most memory that the program held while the run trained, in this attempt or one before; nothing for a run that did not
+    /// begin.
     pub(super) fn note_peak(&self, bytes: Option<u64>) {
         if let (Some(at), Some(bytes)) = (self.progress, bytes) {
             let wall_ms = (at.train_secs * 1e3) as u64;
             let series = series_names::SYSTEM_PEAK_MEMORY_BYTES;
-            self.writer.log(&self.job.run, series, at.steps_done, bytes as f64, wall_ms, at.tokens);
+            let record = self.context.store.record(&self.job.run).ok();
+            let before = record.and_then(|record| Some(record.summary.metrics.get(series)?.last));
+            let most = before.map_or(bytes as f64, |before| before.max(bytes as f64));
+            self.writer.log(&self.job.run, series, at.steps_done, most, wall_ms, at.tokens);
         }
     }
 

@@ -83,6 +83,30 @@ fn the_keyboard_reaches_everything() {
     assert_eq!(screen.window().open_panel(), PanelId::LIVE);
 }
 
+#[test]
+fn the_palette_exports_the_run_in_the_inspector_from_any_panel() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.window().open(PanelId::SPEED);
+    let run = example_runs().into_iter().find(|run| run.number == 4).unwrap();
+    screen.state().selection.focused = Some(run.id);
+    screen.settle();
+    screen.press(Modifiers::COMMAND, Key::K);
+    screen.type_text("export json");
+    screen.settle();
+    screen.press(Modifiers::NONE, Key::Enter);
+    screen.settle();
+    assert!(screen.says("Export the run \"grammar decoder, 8 heads\" as JSON"), "{:#?}", screen.words());
+    // A digit is no key of the window's while it is open.
+    screen.focus("Cancel");
+    screen.press(Modifiers::NONE, Key::Num2);
+    assert_eq!(screen.window().open_panel(), PanelId::SPEED);
+    screen.click("Cancel");
+    assert!(!screen.says("Export the run"));
+    screen.press(Modifiers::NONE, Key::Num2);
+    assert_eq!(screen.window().open_panel(), PanelId::LIVE);
+}
+
 /// A panel that says its name.
 struct Named(&'static str);
 

@@ -15,7 +15,7 @@ use crate::{
     export::Figure,
     panels::runs::FlatConfigs,
     plot::{Axis, Scale},
-    state::{State, Styles},
+    state::State,
     widgets::{Chart, ChartLine, ChartState, SharedX},
 };
 
@@ -95,6 +95,14 @@ pub(super) fn metadata(bundles: &[Bundle], records: &BTreeMap<RunId, RunRecord>)
         ("program".to_owned(), format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
         ("runs".to_owned(), lines.join("\n")),
     ]);
+    // Of a race or sweep all runs have its tag.
+    if let Some((first, others)) = runs.split_first() {
+        let shared = first.tags.iter().filter(|tag| others.iter().all(|run| run.tags.contains(*tag)));
+        let shared: Vec<&str> = shared.map(String::as_str).collect();
+        if !shared.is_empty() {
+            metadata.insert("tags".to_owned(), shared.join(", "));
+        }
+    }
     for run in runs {
         if let Some(record) = records.get(&run.id) {
             metadata.insert(format!("config {}", run.id), record.config_toml.clone());
@@ -118,7 +126,7 @@ pub fn stored_scatter(records: &[RunRecord], metric: &str, view: &View) -> Resul
     let view = View { group: view.group.clone().or_else(|| Some("seed".to_owned())), ..view.clone() };
     let mut bundles = bundles(&runs, &names_apart(&runs), view.group.as_deref(), &configs);
     state.selection.baseline = runs.first().map(|run| run.id.clone());
-    style_bundles(&mut bundles, Some(&mut Styles::default()), &state.selection);
+    style_bundles(&mut bundles, true, &mut state.selection);
     let given = Given { bundles: &bundles, metric, configs: &configs, baseline: None };
     let known = cost_keys(&given, &view);
     if !known.contains(&view.cost) {
@@ -146,7 +154,7 @@ pub fn stored_figures(
     let mut configs = FlatConfigs::default();
     configs.want(&mut state, runs.iter().map(|run| run.id.clone()));
     let mut bundles = bundles(&runs, &names_apart(&runs), view.group.as_deref(), &configs);
-    style_bundles(&mut bundles, Some(&mut Styles::default()), &state.selection);
+    style_bundles(&mut bundles, true, &mut state.selection);
     let made = LineMaker::default().make(&bundles, metric, view, &mut state);
     let missing = made.without_x + made.without_metric + made.loading;
     let about = metadata(&bundles, &state.records);

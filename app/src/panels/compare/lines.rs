@@ -14,7 +14,7 @@ use crate::{
     compare::{Aligned, Alignment, Band, Group, align, curve_x, group_all_but, group_by},
     panels::runs::FlatConfigs,
     plot::{Series, Version, XAxis},
-    state::{Selection, State, Styles},
+    state::{Selection, State},
     theme::LineStyle,
     widgets::{self, ChartLine},
 };
@@ -41,7 +41,12 @@ pub struct Bundle {
 impl Bundle {
     /// Whether the run is one of them.
     pub fn has(&self, run: &RunId) -> bool {
-        self.runs.iter().any(|own| own.id == *run) || self.repeats.contains(run)
+        self.ids().any(|own| own == run)
+    }
+
+    /// Every run of it, repeats too.
+    fn ids(&self) -> impl Iterator<Item = &RunId> {
+        self.runs.iter().map(|run| &run.id).chain(&self.repeats)
     }
 }
 
@@ -72,12 +77,11 @@ pub fn bundles(runs: &[RunSummary], names: &[String], group: Option<&str>, confi
             runs.sort_by_key(|run| run.number);
             let repeats = take_repeats(&mut runs);
             let first = runs.first()?;
-            let same = runs.iter().all(|run| run.name == first.name);
             let name = if runs.len() == 1 && (group.label.is_empty() || key == "seed") {
                 let own = group.members.first().and_then(|&index| names.get(index));
                 own.unwrap_or(&first.name).clone()
-            } else if group.label.is_empty() || (key == "seed" && same) {
-                first.name.clone()
+            } else if group.label.is_empty() || key == "seed" {
+                commonest_name(&runs, first).to_owned()
             } else {
                 group.label.clone()
             };
@@ -93,6 +97,13 @@ pub fn bundles(runs: &[RunSummary], names: &[String], group: Option<&str>, confi
         }
     }
     made
+}
+
+/// What most of the runs are called; of names of as many, the one of the oldest run.
+fn commonest_name<'a>(runs: &'a [RunSummary], first: &'a RunSummary) -> &'a str {
+    let count = |name: &str| runs.iter().filter(|run| run.name == name).count();
+    // Of equal ones the last is found.
+    runs.iter().rev().max_by_key(|run| count(&run.name)).map_or(&first.name, |run| &run.name)
 }
 
 /// Takes out runs that repeat an earlier one: the same seed, as many steps, and the same losses to the last bit.
@@ -116,21 +127,15 @@ fn take_repeats(runs: &mut Vec<RunSummary>) -> Vec<RunId> {
     repeats
 }
 
-/// Gives bundles the styles that they are drawn in: a run's is the same everywhere, groups have theirs among themselves, and
-/// whatever holds the baseline looks as the baseline does.
-pub fn style_bundles(bundles: &mut [Bundle], groups: Option<&mut Styles<u64>>, selection: &Selection) {
-    let is_baseline = |bundle: &Bundle| selection.baseline.as_ref().is_some_and(|run| bundle.has(run));
-    let mut groups = groups;
-    if let Some(groups) = &mut groups {
-        let shown: Vec<u64> = bundles.iter().filter(|one| !is_baseline(one)).map(|one| one.number).collect();
-        groups.assign(&shown);
-    }
+/// Gives bundles the styles that they are drawn in. The runs of a group look as it does in every panel, and whatever holds the
+/// baseline looks as the baseline does.
+pub fn style_bundles(bundles: &mut [Bundle], is_grouped: bool, selection: &mut Selection) {
+    let grouped = bundles.iter().filter(|_| is_grouped);
+    let groups = grouped.flat_map(|bundle| bundle.ids().map(|run| (run.clone(), bundle.number))).collect();
+    selection.draw_together(groups);
     for bundle in bundles {
-        bundle.style = match (is_baseline(bundle), &groups, bundle.runs.first()) {
-            (false, Some(groups), _) => groups.style_of(&bundle.number),
-            (false, None, Some(run)) => selection.style_of(&run.id),
-            _ => LineStyle::BASELINE,
-        };
+        let style = bundle.ids().next().map(|run| selection.style_of(run));
+        bundle.style = style.unwrap_or(LineStyle::BASELINE);
     }
 }
 

@@ -12,6 +12,7 @@ mod notes;
 mod panel;
 mod parallel;
 mod rows;
+mod samples;
 mod scatter;
 mod table;
 mod view;

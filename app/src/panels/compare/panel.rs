@@ -13,6 +13,7 @@ use super::{
     lines::{Bundle, LineMaker, Made, RENEW_EVERY, bundles, style_bundles},
     notes::{notes_ui, other_text_ui},
     parallel::ParallelView,
+    samples::Samples,
     scatter::{Given, ScatterView},
     table::ComparedTable,
     view::{Shape, View},
@@ -24,7 +25,6 @@ use crate::{
     context::{Action, Panel, PanelContext, PanelId},
     export::ParallelFigure,
     panels::runs::FlatConfigs,
-    state::Styles,
     widgets::{ChartLine, ChartState, HeightHandle, SharedX},
 };
 
@@ -67,12 +67,11 @@ pub struct ComparePanel {
     configs: FlatConfigs,
     repeats: Repeats,
     maker: LineMaker,
-    /// Styles of groups, by the number of their first run.
-    groups: Styles<u64>,
     differences: DifferenceMaker,
     parallel: ParallelView,
     scatter: ScatterView,
     workspace: Workspace,
+    samples: Samples,
     section: ConfigSection,
     table: ComparedTable,
     export: Option<ExportDialog>,
@@ -198,8 +197,9 @@ impl ComparePanel {
         }
         let names: Vec<String> = runs.iter().map(|run| cx.state.run_name(&run.id)).collect();
         let mut bundles = bundles(runs, &names, view.group.as_deref(), &self.configs);
-        let groups = view.group.is_some().then_some(&mut self.groups);
-        style_bundles(&mut bundles, groups, &cx.state.selection);
+        style_bundles(&mut bundles, view.group.is_some(), &mut cx.state.selection);
+        // What the others are held against stands first.
+        bundles.sort_by_key(|bundle| !baseline.as_ref().is_some_and(|run| bundle.has(run)));
         let metrics: Vec<String> = std::iter::once(view.metric.clone()).chain(view.second.clone()).collect();
         self.maker.begin();
         let made: Vec<Made> = metrics.iter().map(|metric| self.maker.make(&bundles, metric, view, cx.state)).collect();
@@ -214,6 +214,8 @@ impl ComparePanel {
             notes_ui(ui, view, &made, missing);
         }
         other_text_ui(ui, runs, cx);
+        let charts = if view.shape == Shape::Workspace { view.charts.shown(&series) } else { metrics.clone() };
+        self.samples.ui(ui, &charts, &bundles, cx.state);
 
         let hovered = cx.state.selection.hovered_before.clone();
         let highlight =

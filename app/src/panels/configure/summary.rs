@@ -1,5 +1,7 @@
 //! What the draft costs, part by part on hover.
 
+use std::cell::Cell;
+
 use egui::{Grid, RichText, Ui};
 use headroom_engine::{
     attention::{Part, PartCost},
@@ -12,6 +14,9 @@ use super::{
     estimate::{Estimate, Expected},
 };
 use crate::{context::PanelContext, format, state::State, theme};
+
+/// Room for a name and its number, in points.
+const PAIR: f32 = 236.0;
 
 /// What takes the place of a number that is not known.
 const UNKNOWN: &str = "—";
@@ -35,7 +40,11 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
         if is_old {
             ui.multiply_opacity(theme::OUTDATED_OPACITY);
         }
-        Grid::new("summary").num_columns(2).spacing([12.0, 5.0]).min_col_width(96.0).show(ui, |ui| {
+        // Where it stands above the form there is more width than height.
+        let across = ((ui.available_width() / PAIR) as usize).clamp(1, 4);
+        let shown = Cell::new(0);
+        let grid = Grid::new(("summary", across)).num_columns(2 * across);
+        grid.spacing([12.0, 5.0]).min_col_width(if across > 1 { 0.0 } else { 96.0 }).show(ui, |ui| {
             let line_beside = |ui: &mut Ui, name: &str, value: String, beside: Beside, hover: &dyn Fn(&mut Ui)| {
                 ui.colored_label(palette.weak, name);
                 let value = if value == UNKNOWN {
@@ -52,8 +61,14 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
                             format!("{} against standard attention in which every head computes", change.amount(show));
                         ui.label(RichText::new(change.percent()).color(colour)).on_hover_text(about);
                     }
+                    if across > 1 {
+                        ui.add_space(12.0);
+                    }
                 });
-                ui.end_row();
+                shown.set(shown.get() + 1);
+                if shown.get() % across == 0 {
+                    ui.end_row();
+                }
             };
             let line = |ui: &mut Ui, name: &str, value: String, hover: &dyn Fn(&mut Ui)| {
                 line_beside(ui, name, value, None, hover);

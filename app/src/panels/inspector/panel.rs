@@ -16,13 +16,14 @@ use crate::common::{ExportDialog, Exportable, RunOperation, offered, perform, st
 use crate::{
     compare::{metric_value, series_hint, series_title},
     context::{Action, Panel, PanelContext, PanelId},
+    findings::probe_samples,
     format,
     panels::{
         configure::head_grid,
         live::{live_run, shown_run},
     },
     theme,
-    widgets::{HeadCell, HeadGrid, HeadMap, swatch_ui},
+    widgets::{HeadGrid, HeadMap, swatch_ui},
 };
 
 /// Height of the head map, beyond which it shrinks.
@@ -173,9 +174,13 @@ impl Inspector {
         let Some(draft) = &mut self.draft else { return };
         ui.horizontal(|ui| {
             swatch_ui(ui, cx.state.selection.style_of(&run.id));
-            let edit =
-                TextEdit::singleline(&mut draft.name).desired_width(ui.available_width()).font(egui::TextStyle::Body);
-            let typed = ui.add(edit).accessible_name("Name of the run");
+            let row = ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                let weak = theme::palette(ui.visuals()).weak;
+                ui.label(RichText::new(format!("seed {}", run.seed)).small().color(weak));
+                let edit = TextEdit::singleline(&mut draft.name).desired_width(ui.available_width());
+                ui.add(edit.font(egui::TextStyle::Body))
+            });
+            let typed = row.inner.accessible_name("Name of the run");
             let label = cx.state.run_name(&run.id);
             let typed = if label == run.name {
                 typed
@@ -351,11 +356,8 @@ impl FromConfig {
         // The vocabulary has no say in which heads score.
         let plan = config.as_ref().and_then(|config| ModelPlan::resolve(config, 1).ok());
         let grid = plan.map(|plan| head_grid(&plan.stack.head_plan));
-        let is_computed = |(_, cell): &(_, HeadCell)| *cell == HeadCell::Computes;
-        let computed = grid.as_ref().map_or(0, |grid| grid.iter().filter(is_computed).count());
-        let examples = config.map_or(0, |config| config.probe.examples);
         let heads = grid.filter(|grid| !grid.is_plain());
-        Self { of: record.config.clone(), heads, probe_samples: (computed * examples) as u64 }
+        Self { of: record.config.clone(), heads, probe_samples: config.as_ref().map_or(0, probe_samples) }
     }
 }
 

@@ -3,7 +3,6 @@
 use egui::Ui;
 use headroom_engine::store::{RunId, RunSummary};
 
-use super::panel::shown_run;
 use crate::{context::PanelContext, panels::run_picker::run_list_ui};
 
 /// The run that Live was pinned to, else the one that trains, else the focused one, else the newest; under the name that it is
@@ -12,7 +11,8 @@ pub fn live_run(cx: &PanelContext<'_>) -> Option<RunSummary> {
     let known = |id: &RunId| cx.state.run(id).cloned();
     let pinned = cx.state.selection.live.as_ref().and_then(known);
     let current = || cx.state.current.as_ref().and_then(|current| known(&current.run));
-    let Some(mut run) = pinned.or_else(current) else { return shown_run(cx) };
+    let focused = || cx.state.selection.focused.as_ref().and_then(known);
+    let mut run = pinned.or_else(current).or_else(focused).or_else(|| cx.state.runs.first().cloned())?;
     run.name = cx.state.run_name(&run.id);
     Some(run)
 }

@@ -129,12 +129,14 @@ impl Panel for LivePanel {
     }
 }
 
-/// The focused run, else the one that computes, else the newest; under the name that it is shown by.
+/// The focused run, else the one that computes, else the newest that took a step; under the name that it is shown by.
 pub fn shown_run(cx: &PanelContext<'_>) -> Option<RunSummary> {
     let known = |id: &RunId| cx.state.run(id).cloned();
     let focused = cx.state.selection.focused.as_ref().and_then(known);
     let current = || cx.state.current.as_ref().and_then(|current| known(&current.run));
-    let mut run = focused.or_else(current).or_else(|| cx.state.runs.first().cloned())?;
+    // One that failed before its first step has nothing to show.
+    let trained = || cx.state.runs.iter().find(|run| run.steps_done > 0).cloned();
+    let mut run = focused.or_else(current).or_else(trained).or_else(|| cx.state.runs.first().cloned())?;
     run.name = cx.state.run_name(&run.id);
     Some(run)
 }

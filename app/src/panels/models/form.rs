@@ -196,8 +196,8 @@ impl ConversionForm {
         if !self.to.trim().is_empty() {
             return typed_path(&self.to, &current_folder());
         }
-        let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-        let name: String = name.chars().map(plain).collect();
+        let words = name.split(|c: char| !c.is_alphanumeric() && !"_.".contains(c)).filter(|word| !word.is_empty());
+        let name = words.collect::<Vec<&str>>().join("-");
         let stem = format!("{}-{}", name.trim_matches(['.', '-']), self.kind.word());
         saved_last.map_or_else(current_folder, Path::to_owned).join(stem)
     }

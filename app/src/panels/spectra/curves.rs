@@ -143,7 +143,7 @@ fn other_runs(subject: &Subject, cx: &mut PanelContext<'_>) -> Vec<Other> {
         .collect();
     let found = others.into_iter().filter_map(|other| {
         let newest = cx.state.analysis.steps(&other)?.last().copied()?;
-        let LineStyle { colour, dash, .. } = cx.state.selection.style_of(&other);
+        let LineStyle { colour, dash, .. } = cx.state.selection.style_alone(&other);
         let analysis = cx.state.analysis.at(&other, newest)?;
         Some(Other { analysis, name: cx.state.run_name(&other), colour, dash })
     });

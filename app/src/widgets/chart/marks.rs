@@ -1,5 +1,6 @@
 //! The ticks of a chart's axis.
 
+use egui::{Color32, FontId, Painter};
 use egui_plot::GridMark;
 
 use crate::plot::{Axis, Tick};
@@ -25,6 +26,13 @@ impl Marks {
             .filter(|(_, tick)| tick.major)
             .map(|&(value, _)| GridMark { value, step_size: self.span })
             .collect()
+    }
+
+    /// Width of the widest label in points.
+    pub fn widest(&self, painter: &Painter, font: &FontId) -> f32 {
+        let labels = self.ticks.iter().filter(|(_, tick)| tick.major).map(|(_, tick)| &tick.label);
+        let width = |label: &String| painter.layout_no_wrap(label.clone(), font.clone(), Color32::PLACEHOLDER).size().x;
+        labels.map(width).fold(0.0, f32::max)
     }
 
     /// The text of the mark at exactly this axis position.

@@ -26,6 +26,11 @@ const OUTLIER_SAMPLE: usize = 4_096;
 
 /// Room for the half of the last tick label that stands out to the right, in points.
 const RIGHT_MARGIN: f32 = 16.0;
+/// The least room left of a plot, in points.
+const LEAST_GUTTER: f32 = 48.0;
+/// What a plot leaves beside the labels of its ticks, in points, and what the label of an axis takes, in rows of text.
+const TICK_MARGINS: f32 = 8.0;
+const AXIS_LABEL: f32 = 1.25;
 /// Plots of less width have no room for words over their curves.
 const SMALL_PLOT: f32 = 260.0;
 
@@ -296,7 +301,7 @@ impl<'a> Chart<'a> {
             let fresh = Some(kind) == self.link && from != id && at + 1 >= pass;
             fresh.then(|| (self.x.scale.forward(value), theme::palette(ui.visuals()).weak.gamma_multiply(0.6)))
         });
-        let (response, transform) = self.plot_ui(ui, state, id, (x, y), pointer_x);
+        let (response, transform) = self.plot_ui(ui, state, shared, id, (x, y), pointer_x);
 
         let dropped = self.caches(state).map(|cache| cache.main.dropped()).sum();
         let is_empty = !self.caches(state).any(|cache| !cache.main.pyramid.is_empty());
@@ -347,6 +352,7 @@ impl<'a> Chart<'a> {
         &self,
         ui: &mut Ui,
         state: &mut ChartState,
+        shared: &mut SharedX,
         id: egui::Id,
         (x, y): ((f64, f64), (f64, f64)),
         pointer_x: Option<(f64, Color32)>,
@@ -374,7 +380,11 @@ impl<'a> Chart<'a> {
         let x_hints = hints(AxisHints::new_x(), &self.x, &x_marks);
         // The title above already says what y is; beside the axis goes the unit only.
         let y_label = if self.y.label == self.title { Axis::new(self.y.unit.clone()) } else { self.y.clone() };
-        let y_hints = hints(AxisHints::new_y(), &y_label, &y_marks).min_thickness(48.0);
+        let label =
+            if y_label.title().is_empty() { 0.0 } else { AXIS_LABEL * ui.fonts_mut(|fonts| fonts.row_height(&small)) };
+        let needed = (y_marks.widest(ui.painter(), &small) + TICK_MARGINS + label).max(LEAST_GUTTER).ceil();
+        let gutter = shared.gutter(needed, ui.ctx().cumulative_pass_nr());
+        let y_hints = hints(AxisHints::new_y(), &y_label, &y_marks).min_thickness(gutter);
         let lines = Lines {
             base: PlotItemBase::new(self.title.to_owned()),
             given: self.lines,

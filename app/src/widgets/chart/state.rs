@@ -16,6 +16,17 @@ pub struct SharedX {
     pub(super) resets: BTreeMap<XAxis, u64>,
     /// Where the pointer is: kind, x value, pass of the frame that said so, chart that said so.
     pub(super) pointer: Option<(XAxis, f64, u64, egui::Id)>,
+    gutter: Gutter,
+}
+
+/// The room left of the plots, which is equal where x is shared: the same x stands at the same place.
+#[derive(Clone, Copy, Debug, Default)]
+struct Gutter {
+    /// The pass that is drawn.
+    pass: u64,
+    /// The most that a chart of it needed so far, and one of the pass before.
+    most: f32,
+    before: f32,
 }
 
 impl SharedX {
@@ -31,6 +42,16 @@ impl SharedX {
         } else if self.ranges.remove(&x).is_some() {
             *self.resets.entry(x).or_default() += 1;
         }
+    }
+
+    /// The room left of all plots, of which one needs so much.
+    pub(super) fn gutter(&mut self, needed: f32, pass: u64) -> f32 {
+        let Gutter { pass: known, most, before } = &mut self.gutter;
+        if *known != pass {
+            (*known, *before, *most) = (pass, std::mem::take(most), 0.0);
+        }
+        *most = most.max(needed);
+        most.max(*before)
     }
 
     pub(super) fn resets(&self, x: Option<XAxis>) -> u64 {

@@ -104,8 +104,9 @@ pub(super) fn paint_arrow(painter: &Painter, palette: &Palette, arrow: &Arrow, l
     }
 }
 
-/// What colours and shapes mean, each with how many heads it holds for. Kinds that no head is of are left out.
-pub(super) fn legend_ui(ui: &mut Ui, counts: [usize; 5]) {
+/// What colours and shapes mean, each with how many heads it holds for. Kinds that no head is of are left out. `has_families`:
+/// whether lenders are told apart by their colours.
+pub(super) fn legend_ui(ui: &mut Ui, counts: [usize; 5], has_families: bool) {
     let palette = theme::palette(ui.visuals());
     let at = super::HeadSpot::new(0, 0);
     let kinds = [
@@ -130,8 +131,14 @@ pub(super) fn legend_ui(ui: &mut Ui, counts: [usize; 5]) {
         ui.spacing_mut().interact_size.y = 16.0;
         for ((cell, one, many, about), count) in kinds.into_iter().zip(counts) {
             if count > 0 {
-                sample_ui(ui, cell);
-                let words = if count == 1 { format!("1 {one}") } else { format!("{count} {many}") };
+                let borrows = has_families && matches!(cell, HeadCell::Borrows { .. });
+                sample_ui(ui, cell, borrows.then_some(0));
+                let mut words = if count == 1 { format!("1 {one}") } else { format!("{count} {many}") };
+                if borrows {
+                    words += ", in the colour of the lender";
+                } else if has_families && cell == HeadCell::Computes {
+                    words += ", each lender in its colour";
+                }
                 ui.label(egui::RichText::new(words).small().color(palette.weak)).on_hover_text(about);
                 ui.add_space(8.0);
             }
@@ -139,8 +146,8 @@ pub(super) fn legend_ui(ui: &mut Ui, counts: [usize; 5]) {
     });
 }
 
-fn sample_ui(ui: &mut Ui, cell: HeadCell) -> Response {
+fn sample_ui(ui: &mut Ui, cell: HeadCell, family: Option<usize>) -> Response {
     let (rect, response) = ui.allocate_exact_size(Vec2::new(15.0, 13.0), Sense::HOVER);
-    paint_cell(ui.painter(), theme::palette(ui.visuals()), rect, cell, None, false);
+    paint_cell(ui.painter(), theme::palette(ui.visuals()), rect, cell, family, false);
     response
 }

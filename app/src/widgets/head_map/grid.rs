@@ -88,6 +88,11 @@ impl HeadGrid {
         self
     }
 
+    /// Whether lenders are told apart.
+    pub(super) fn has_families(&self) -> bool {
+        self.families.iter().any(Option::is_some)
+    }
+
     /// The number of the lender whose map a head uses, where lenders are told apart.
     pub(super) fn family(&self, at: HeadSpot) -> Option<usize> {
         self.families.get(self.index(at)?).copied().flatten()

@@ -1,0 +1,28 @@
+use headroom_engine::{attention::ModelPlan, config::RunConfig};
+
+/// From how many maps of scores an analysis during training tells the energy in the largest eigenvalues: one of each probe
+/// example and head that scores. 0 where nothing can be said.
+pub fn probe_samples(config: &RunConfig) -> u64 {
+    // The vocabulary has no say in which heads score.
+    let Ok(plan) = ModelPlan::resolve(config, 1) else { return 0 };
+    let heads = &plan.stack.head_plan;
+    let scoring: usize = (0..heads.layers()).map(|layer| heads.computed(layer)).sum();
+    (scoring * config.probe.examples) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use headroom_engine::config::from_toml;
+
+    use super::*;
+
+    #[test]
+    fn heads_that_borrow_their_maps_give_no_sample() {
+        let of = |reuse: &str| {
+            let config = "format = 1\n[model]\nlayers = 4\nheads = 2\n[probe]\nexamples = 5\n";
+            probe_samples(&from_toml(&[config, reuse].concat()).unwrap())
+        };
+        assert_eq!(of(""), 4 * 2 * 5);
+        assert_eq!(of("[attention.reuse]\nkind = \"full\"\nlayers = 1\n"), 3 * 2 * 5);
+    }
+}
