@@ -273,3 +273,21 @@ fn what_cannot_be_learnt_is_refused_with_file_line_and_field() {
         .expect_code(2)
         .expect_words(&["takes plain text"]);
 }
+
+#[test]
+fn a_table_is_seen_before_anything_is_trained_on_it() {
+    let program = with_tables(classes);
+    let found = program.run(&["preview", "c.toml", "--json"]).expect_code(0).json();
+    let columns: Vec<&str> =
+        found["columns"].as_array().unwrap().iter().map(|pair| pair[0].as_str().unwrap()).collect();
+    assert_eq!(columns, ["id", "label", "first", "second"]);
+    assert_eq!((found["rows"].as_u64(), found["is_whole"].as_bool()), (Some(400), Some(true)));
+    assert_eq!(found["answers"]["classes"], serde_json::json!([["no", 200], ["yes", 200]]));
+    let tokens = found["examples"][0]["tokens"].as_array().unwrap();
+    assert_eq!((tokens[0].as_str(), tokens.last().unwrap().as_str()), (Some("[CLS]"), Some("[SEP]")));
+    let text = program.run(&["preview", "c.toml", "--set", "data.text=[\"frist\"]"]).expect_code(0).stdout;
+    assert!(text.contains("No row can be read") && text.contains("first"), "{text}");
+    let _ = program.run(&["preview", "grammar-decoder"]).expect_code(2).expect_words(&["data.kind"]);
+    let _ =
+        program.run(&["preview", "c.toml", "--set", "data.path=none.tsv"]).expect_code(2).expect_words(&["none.tsv"]);
+}

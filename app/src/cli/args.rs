@@ -90,6 +90,8 @@ pub enum Task {
     Predict(PredictArgs),
     /// List the presets, or print one as TOML.
     Presets(PresetsArgs),
+    /// Show the columns, the labels and some rows of a config's table, as a model will see them.
+    Preview(EstimateArgs),
     /// Remove for good what was deleted: runs with their files, benchmarks, analyses. Nothing else ever does.
     Purge(PurgeArgs),
     /// Upload a run or a model directory to a hub; private unless --public says otherwise.
@@ -211,7 +213,7 @@ pub struct SweepArgs {
     pub json: bool,
 }
 
-/// Arguments of `estimate`.
+/// Arguments of `estimate` and `preview`.
 #[derive(Args, Debug)]
 pub struct EstimateArgs {
     #[command(flatten)]

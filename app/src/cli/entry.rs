@@ -10,8 +10,8 @@ use super::{
     bench_batch, bench_forward, bench_generate, bench_memory, bench_show, bench_step, bench_sweep, chart, compare,
     completions, convert, devices, domains, edit,
     error::CliResult,
-    estimate, eval, export, fetch, generate, maps, mixing, open, panics, predict, presets, print, purge, push, queue,
-    race, refused, resume, runs, show, sweep, train, translate_eval,
+    estimate, eval, export, fetch, generate, maps, mixing, open, panics, predict, presets, preview, print, purge, push,
+    queue, race, refused, resume, runs, show, sweep, train, translate_eval,
 };
 
 /// The program: reads the arguments, does what they say, answers with the exit code. With `--json` every end of it is told
@@ -89,6 +89,7 @@ fn dispatch(cli: Cli) -> CliResult {
         Some(Task::Pause(args)) => queue::pause(store, &args),
         Some(Task::Predict(args)) => predict::run(store, &args),
         Some(Task::Presets(args)) => presets::run(&args),
+        Some(Task::Preview(args)) => preview::run(&args),
         Some(Task::Purge(args)) => purge::run(store, &args),
         Some(Task::Push(args)) => push::run(store, &args),
         Some(Task::Queue(args)) => queue::list(store, &args),

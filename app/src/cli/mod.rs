@@ -46,6 +46,7 @@ mod panics;
 mod plain;
 mod predict;
 mod presets;
+mod preview;
 mod print;
 mod progress;
 mod purge;

@@ -235,10 +235,11 @@ impl State {
             Event::SnapshotData { snapshot } if snapshot.record.kind == snapshot_kinds::MIXING => {
                 self.take_mixing(*snapshot);
             }
-            Event::Checked { revision, problems, free_bytes } => {
+            Event::Checked { revision, problems, free_bytes, table } => {
                 // An answer to an older question that comes late is worth nothing.
                 if self.check.as_ref().is_none_or(|known| known.revision <= revision) {
-                    self.check = Some(CheckAnswer { revision, problems, free_bytes });
+                    let table = table.map(|table| *table);
+                    self.check = Some(CheckAnswer { revision, problems, free_bytes, table });
                 }
             }
             Event::Evaluation { target, loss, metrics, tokens, unit, .. } => {

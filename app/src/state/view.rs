@@ -2,6 +2,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Instant};
 
 use headroom_engine::{
     config::{Problem, counted},
+    data::TablePreview,
     store::{
         CheckpointRecord, DamagedRun, RunId, RunRecord, RunState, RunSummary, SnapshotData, TextSample, snapshot_kinds,
     },
@@ -127,6 +128,8 @@ pub struct CheckAnswer {
     pub problems: Vec<Problem>,
     /// Free memory on the chosen device, when known.
     pub free_bytes: Option<u64>,
+    /// The beginning of the table that the config names, if it can be read.
+    pub table: Option<TablePreview>,
 }
 
 /// A run that was deleted, and how it was shown.

@@ -7,7 +7,8 @@
 //! Sources are one file each: `file` (on disk), `grammar` (built-in English-like text), `random` (its control) and
 //! `number_words` (pairs of texts to translate). A corpus of pairs has the documents of plain text, a source and then its
 //! translation; a table has the texts of each row as documents, and beside them the answers that stand there (`answers`).
-//! What a batch is, the `objective` says. Uses `config`, `ops` and `objective`; everything that crosses this door is plain data.
+//! `preview` looks at the beginning of one before anything is trained. What a batch is, the `objective` says. Uses `config`,
+//! `ops` and `objective`; everything that crosses this door is plain data.
 
 mod answered;
 mod answers;
@@ -26,6 +27,7 @@ pub mod memory;
 mod number_words;
 mod open;
 mod pairs;
+mod preview;
 mod progress;
 mod random;
 mod rng;
@@ -46,6 +48,7 @@ pub use file::{Loaded, load_files};
 pub use grammar::{Agreement, Checked, Checker, Grammar, Passage, generate_grammar};
 pub(crate) use hash::hex;
 pub use open::{open_file, read_file, read_stream, read_text_file, wrong_kind};
+pub use preview::{PreviewAnswers, PreviewExample, TablePreview, preview_table};
 pub use progress::{Progress, Silent, Stage};
 pub use random::generate_random;
 pub use split::{Split, split};

@@ -4,7 +4,7 @@ use super::{Event, device, disk_space, initial, outbox::Outbox};
 use crate::{
     attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
     config::{Problem, RunConfig},
-    data::{data_problems, memory, short_text_problems},
+    data::{data_problems, memory, preview_table, short_text_problems},
     store::Store,
 };
 
@@ -12,11 +12,14 @@ use crate::{
 pub(super) fn check(outbox: Outbox, config: RunConfig, base_dir: PathBuf, store: Store, revision: u64) {
     let answer = outbox.clone();
     let spawned = std::thread::Builder::new().name("headroom-check".to_owned()).spawn(move || {
-        let (problems, free_bytes) = problems(config.anchored(&base_dir), &base_dir, &store);
-        outbox.send(Event::Checked { revision, problems, free_bytes });
+        let config = config.anchored(&base_dir);
+        // What is wrong with it is told by the problems.
+        let table = preview_table(&config.data, &config.objective()).ok().flatten().map(Box::new);
+        let (problems, free_bytes) = problems(config, &base_dir, &store);
+        outbox.send(Event::Checked { revision, problems, free_bytes, table });
     });
     if spawned.is_err() {
-        answer.send(Event::Checked { revision, problems: Vec::new(), free_bytes: None });
+        answer.send(Event::Checked { revision, problems: Vec::new(), free_bytes: None, table: None });
     }
 }
 

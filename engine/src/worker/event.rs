@@ -8,6 +8,7 @@ use crate::{
     checkpoint::DirectoryFacts,
     config::{Precision, Problem},
     convert::{Conversion, ConvertedAttention, Price},
+    data::TablePreview,
     generate::{BeamNode, CacheProof, Ending, SourceAttention},
     hub::{Fetched, HubFacts, PushContents, Pushed, RepoFacts, RepoName},
     objective::{Labels, Measurements},
@@ -329,6 +330,9 @@ pub enum Event {
         problems: Vec<Problem>,
         /// Free memory on the chosen device, when known.
         free_bytes: Option<u64>,
+        /// The beginning of the table that the config names, if it can be read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        table: Option<Box<TablePreview>>,
     },
     /// Answer to [`super::Command::Evaluate`].
     Evaluation {

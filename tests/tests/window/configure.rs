@@ -5,7 +5,7 @@ use std::fs;
 use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
-    config::{RunConfig, preset},
+    config::{Architecture, RunConfig, Source, preset},
     worker::{Command, Event},
 };
 use headroom_tests::Screen;
@@ -29,7 +29,12 @@ fn two_clicks_from_the_first_window_start_a_preset() {
         _ => None,
     });
     assert!(!asked.iter().any(|command| matches!(command, Command::Enqueue { .. })), "not before it was checked");
-    screen.state().apply(Event::Checked { revision: revision.unwrap(), problems: Vec::new(), free_bytes: None });
+    screen.state().apply(Event::Checked {
+        revision: revision.unwrap(),
+        problems: Vec::new(),
+        free_bytes: None,
+        table: None,
+    });
     screen.settle();
     let configs: Vec<RunConfig> = screen
         .recorded()
@@ -156,7 +161,12 @@ fn an_empty_panel_starts_the_form_once_it_was_touched() {
         Command::Check { revision, .. } => Some(*revision),
         _ => None,
     });
-    screen.state().apply(Event::Checked { revision: revision.unwrap(), problems: Vec::new(), free_bytes: None });
+    screen.state().apply(Event::Checked {
+        revision: revision.unwrap(),
+        problems: Vec::new(),
+        free_bytes: None,
+        table: None,
+    });
     screen.settle();
     let started = screen.recorded().into_iter().find_map(|command| match command {
         Command::Enqueue { config, .. } => Some(config),
@@ -185,4 +195,42 @@ fn tab_goes_from_field_to_field_and_what_is_typed_there_opens_no_panel() {
     screen.fill("Batch", "16");
     screen.click("Increase Batch");
     assert_eq!(screen.value("Batch"), "20");
+}
+
+#[test]
+fn a_table_is_mapped_by_its_columns_and_seen_before_it_is_trained_on() {
+    let folder = TempDir::new().unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    screen.wait("the runs", |screen| screen.state().runs_loaded);
+    screen.settle();
+    screen.click("Go to the form");
+    screen.choose("Text", "A table with labels");
+    assert!(screen.has("Text column") && screen.has("Answer"), "{:#?}", screen.words());
+    let path = folder.path().join("films.tsv");
+    fs::write(&path, "id\tsentence\tmark\n1\tA fine film\tgood\n2\tA long film\tpoor\n3\tAnother film\tgood\n")
+        .unwrap();
+    screen.fill("File or folder", &path.display().to_string());
+    screen.wait_for_words("There is no column text");
+    screen.choose("Text column", "sentence");
+    screen.wait_for_words("There is no column label");
+    screen.choose("Label column", "mark");
+    screen.wait_for_words("3 rows.");
+    assert!(screen.says("good  2 (67 %)") && screen.says("poor  1 (33 %)"), "{:#?}", screen.words());
+    assert!(screen.says("[CLS] A fine film [SEP]"), "{:#?}", screen.words());
+    screen.choose("Tokenizer", "Bytes");
+    screen.wait_for_words("[CLS] A ");
+    screen.choose("Answer", "A number");
+    screen.wait_for_words("the label is");
+    screen.choose("Answer", "A class");
+    let config = screen.window().panels.configure.config().clone();
+    let Source::Table(table) = &config.data.source else { panic!("{:?}", config.data.source) };
+    assert_eq!((table.text[0].to_string(), table.label.to_string()), ("sentence".to_owned(), "mark".to_owned()));
+    assert_eq!(config.task.map(|task| task.kind()), Some("classification"));
+    assert_eq!(config.model.kind, Architecture::Encoder);
+    // Another text has no task, and this one has it again.
+    screen.choose("Text", "Built-in English");
+    assert_eq!(screen.window().panels.configure.config().task, None);
+    screen.choose("Text", "A table with labels");
+    assert!(screen.window().panels.configure.config().task.is_some());
+    screen.close();
 }

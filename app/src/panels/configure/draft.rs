@@ -213,7 +213,7 @@ mod tests {
 
     fn answer(revision: u64, problems: Vec<Problem>) -> State {
         let mut state = State::default();
-        state.apply(Event::Checked { revision, problems, free_bytes: None });
+        state.apply(Event::Checked { revision, problems, free_bytes: None, table: None });
         state
     }
 

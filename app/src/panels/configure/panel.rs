@@ -179,6 +179,7 @@ impl ConfigurePanel {
         let before = self.draft.config.clone();
         let Draft { config, unreadable, base_dir, edition, heads, estimate, is_estimate_old, .. } = &mut self.draft;
         let (devices, marked) = (&cx.state.devices, &cx.state.analysis.marked);
+        let preview = cx.state.check.as_ref().and_then(|check| check.table.as_ref());
         let (memory, editor) = (&mut self.memory, &mut self.editor);
         let judged =
             Judged { heads, estimate: estimate.as_ref(), is_estimate_old: *is_estimate_old, marked: marked.as_ref() };
@@ -196,9 +197,8 @@ impl ConfigurePanel {
             section(ui, "Run", problems, &["name", "seed", "device", "threads", "precision", "format"], |ui| {
                 run_ui(ui, form, config, devices);
             });
-            let begins = config.model.initial.is_some();
             let had_labels = config.data.source.has_labels();
-            section(ui, "Data", problems, &["data", "task"], |ui| data_ui(ui, form, &mut config.data, begins, memory));
+            section(ui, "Data", problems, &["data", "task"], |ui| data_ui(ui, form, config, preview, memory));
             let had_pairs = config.model.kind == Architecture::EncoderDecoder;
             section(ui, "Model", problems, &["model"], |ui| {
                 model_ui(ui, form, &mut config.model, config.task.is_some());

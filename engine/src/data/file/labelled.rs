@@ -93,7 +93,7 @@ pub(in crate::data) fn probe_rows(
     load_rows(path, source, judged, &Silent).map(Some)
 }
 
-fn found(path: &Path) -> Result<Found, DataError> {
+pub(super) fn found(path: &Path) -> Result<Found, DataError> {
     let metadata = std::fs::metadata(path).map_err(|error| wrong(path, &error))?;
     if metadata.is_dir() {
         return Err(DataError::NoFile { path: path.to_owned(), kind: "a folder" });
@@ -186,7 +186,7 @@ impl LabelledRows {
 /// What is done with a row, whose line comes first.
 type EachRow<'a> = &'a mut dyn FnMut(u64, &[&str]) -> Result<(), DataError>;
 
-fn rows(found: &Found, text: &str, source: &TableSource, judged: Judged) -> Result<LabelledRows, DataError> {
+pub(super) fn rows(found: &Found, text: &str, source: &TableSource, judged: Judged) -> Result<LabelledRows, DataError> {
     let wanted = Wanted::new(&found.path, source);
     let mut rows = LabelledRows::default();
     if found.format == Format::JsonLines {

@@ -5,7 +5,8 @@
 //! - `.jsonl`: a document is a line's field, a text or a list of texts.
 //! - `.csv`, `.tsv`: a document is a row's cell. CSV is quoted in the usual way; TSV is never quoted.
 //!
-//! `pairs.rs` reads texts with their translations, `labelled.rs` tables of texts with labels.
+//! `pairs.rs` reads texts with their translations, `labelled.rs` tables of texts with labels, `preview.rs` the
+//! beginning of one.
 //!
 //! A byte order mark is dropped, lines end at LF only (a CR before it is dropped), documents without text are left
 //! out.
@@ -15,6 +16,7 @@ mod jsonl;
 mod labelled;
 mod load;
 mod pairs;
+mod preview;
 mod probe;
 mod read;
 mod table;
@@ -23,6 +25,7 @@ mod txt;
 pub(in crate::data) use labelled::{Judged, LabelledRows, load_rows, probe_rows};
 pub use load::{Loaded, load_files};
 pub(in crate::data) use pairs::{PairFiles, load_pairs, probe_pair_file, probe_pairs};
+pub(in crate::data) use preview::{Beginning, beginning};
 pub(in crate::data) use probe::probe_files;
 pub(in crate::data) use read::text_bytes_at;
 

@@ -11,6 +11,7 @@ use crate::{
     checkpoint::FileFacts,
     config::{Cache, Precision, Problem},
     convert::{ConvertedAttention, LayerPrice, Price},
+    data::{PreviewAnswers, PreviewExample, TablePreview},
     generate::{BeamNode, CacheProof, Ending, ProvedCache, SourceAttention},
     hub::{
         CachedModel, Fetched, FetchedFile, Gating, HubFacts, InterruptedFetch, PushContents, Pushed,
@@ -156,6 +157,19 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             revision: p.whole,
             problems: vec![Problem::new(text.clone(), text.clone())],
             free_bytes: p.maybe_whole(),
+            table: Some(Box::new(TablePreview {
+                columns: vec![(text.clone(), text.clone())],
+                rows: p.whole,
+                without_text: p.whole,
+                is_whole: p.yes,
+                answers: PreviewAnswers::Classes(vec![(text.clone(), p.whole)]),
+                examples: vec![PreviewExample {
+                    texts: vec![text.clone()],
+                    label: text.clone(),
+                    tokens: Some(vec![text.clone()]),
+                    cut_off: p.whole,
+                }],
+            })),
         },
         Event::Evaluation { .. } => Event::Evaluation {
             target: text.clone(),

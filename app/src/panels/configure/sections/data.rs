@@ -2,24 +2,29 @@ use std::path::PathBuf;
 
 use egui::Ui;
 use headroom_engine::config::{
-    ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, InitialTokenizer, LongPairs,
-    NumberWordsSource, PairsSource, RandomSource, RunConfig, Source, TableSource, TaskConfig, Tokenizer,
-    TrainedTokenizer,
+    Architecture, ByteTokenizer, ClassificationTask, DataConfig, FileSource, FileTokenizer, GrammarSource,
+    InitialTokenizer, LongPairs, NumberWordsSource, PairsSource, RandomSource, RunConfig, Source, TableSource,
+    TaskConfig, Tokenizer, TrainedTokenizer,
 };
 
-use super::super::{
-    field::Words,
-    form::{Form, note_ui},
+use headroom_engine::data::TablePreview;
+
+use super::{
+    super::{
+        field::Words,
+        form::{Form, note_ui},
+    },
+    table::table_ui,
 };
 use crate::file_dialogs::{Answer, Ask, FileDialogs, Pick};
 
 const SOURCE: Words = Words::new("data.kind", "Text", "Where the text comes from.");
-const PATH: Words = Words::new(
+pub(super) const PATH: Words = Words::new(
     "data.path",
     "File or folder",
     "Text files: .txt, .jsonl, .csv, .tsv, any of them gzipped, or a folder of such.",
 );
-const VALIDATION_PATH: Words = Words::new(
+pub(super) const VALIDATION_PATH: Words = Words::new(
     "data.validation_path",
     "Held-out text",
     "A file or folder to evaluate on. When it is empty, a share of the text is held out.",
@@ -123,10 +128,17 @@ pub struct SourceMemory {
     tokenizer_path: PathBuf,
 }
 
-/// Text and tokens.
-/// `begins`: whether training begins with a model, whose tokenizer can then be chosen.
-pub fn data_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins: bool, memory: &mut SourceMemory) {
-    source_ui(ui, form, data, memory);
+/// Text and tokens, and of a table what is learnt of it. `preview`: what was found in that table.
+pub fn data_ui(
+    ui: &mut Ui,
+    form: &mut Form<'_>,
+    config: &mut RunConfig,
+    preview: Option<&TablePreview>,
+    memory: &mut SourceMemory,
+) {
+    let begins = config.model.initial.is_some();
+    let RunConfig { data, task, .. } = config;
+    source_ui(ui, form, (data, task), preview, memory);
     form.size(ui, SEQUENCE, &mut data.sequence_length, 16);
     form.choice(ui, ORDER, &mut data.shuffled, &[(false, "As in the text"), (true, "Shuffled: the control")]);
     let held_out_by_file = match &data.source {
@@ -184,16 +196,25 @@ pub fn follow_architecture(
     }
 }
 
-/// Takes the task away with the table that it is learnt from, and brings it back with it.
+/// Takes the task away with the table that it is learnt from, and brings it back with it, or the usual one.
 pub fn follow_labels(config: &mut RunConfig, memory: &mut SourceMemory) {
     if config.data.source.has_labels() {
-        config.task = config.task.take().or_else(|| memory.task.clone());
+        let known = config.task.take().or_else(|| memory.task.clone());
+        config.task = Some(known.unwrap_or_else(|| TaskConfig::Classification(ClassificationTask::default())));
+        // Nothing else answers about whole examples.
+        (config.model.kind, config.model.encoder_layers) = (Architecture::Encoder, None);
     } else {
         memory.task = config.task.take().or_else(|| memory.task.take());
     }
 }
 
-fn source_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &mut SourceMemory) {
+fn source_ui(
+    ui: &mut Ui,
+    form: &mut Form<'_>,
+    (data, task): (&mut DataConfig, &mut Option<TaskConfig>),
+    preview: Option<&TablePreview>,
+    memory: &mut SourceMemory,
+) {
     let mut kind = match &data.source {
         Source::Grammar(_) => SourceKind::Grammar,
         Source::Random(_) => SourceKind::Random,
@@ -202,17 +223,14 @@ fn source_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &m
         Source::Pairs(_) => SourceKind::Pairs,
         Source::Table(_) => SourceKind::Table,
     };
-    let mut kinds = vec![
+    let kinds = [
         (SourceKind::Grammar, "Built-in English"),
         (SourceKind::Random, "Random words"),
         (SourceKind::File, "Your own files"),
         (SourceKind::NumberWords, "Number words, to translate"),
         (SourceKind::Pairs, "Your own pairs, to translate"),
+        (SourceKind::Table, "A table with labels"),
     ];
-    // A table needs a task, which a config brings along.
-    if kind == SourceKind::Table || memory.table.is_some() {
-        kinds.push((SourceKind::Table, "A table with labels"));
-    }
     if form.choice(ui, SOURCE, &mut kind, &kinds) {
         memory.keep(&data.source);
         data.source = memory.source(kind);
@@ -250,24 +268,7 @@ fn source_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &m
             form.whole(ui, TEXT_SEED, text_seed, 1);
         }
         Source::Pairs(pairs) => pairs_ui(ui, form, pairs),
-        Source::Table(table) => table_ui(ui, form, table),
-    }
-}
-
-fn table_ui(ui: &mut Ui, form: &mut Form<'_>, table: &mut TableSource) {
-    let texts: Vec<String> = table.text.iter().map(ToString::to_string).collect();
-    note_ui(
-        ui,
-        &format!(
-            "Texts from {}, answers from {}. The columns and the task stand in the config file.",
-            texts.join(" and "),
-            table.label
-        ),
-    );
-    form.path(ui, PATH, &mut table.path, &[Pick::File], |pick| Ask::new(pick, PATH.label));
-    let mut written = table.validation_path.clone().unwrap_or_default();
-    if form.path(ui, VALIDATION_PATH, &mut written, &[Pick::File], |pick| Ask::new(pick, VALIDATION_PATH.label)) {
-        table.validation_path = Some(written).filter(|path| !path.as_os_str().is_empty());
+        Source::Table(table) => table_ui(ui, form, table, task, preview),
     }
 }
 

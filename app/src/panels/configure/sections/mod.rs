@@ -12,6 +12,7 @@ mod model;
 mod probe;
 mod reuse;
 mod run;
+mod table;
 mod train;
 
 pub use attention::attention_ui;

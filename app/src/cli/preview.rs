@@ -1,0 +1,78 @@
+//! `headroom preview`: what a table holds and how a model will see it, before anything is trained on it.
+
+use headroom_engine::{
+    config::counted,
+    data::{PreviewAnswers, preview_table},
+};
+
+use super::{
+    args::EstimateArgs,
+    config_source::GivenConfig,
+    error::{CliError, CliResult},
+    plain, print,
+    table::Table,
+};
+
+/// Letters of a cell that are shown.
+const LETTERS: usize = 60;
+
+/// Shows the columns, labels and some rows of a config's table.
+pub fn run(args: &EstimateArgs) -> CliResult {
+    let GivenConfig { config, base_dir, .. } = GivenConfig::read(&args.config)?;
+    let config = config.anchored(&base_dir);
+    let found = preview_table(&config.data, &config.objective())
+        .map_err(|error| CliError::at(error.field().unwrap_or("data.path"), error.to_string()))?
+        .ok_or_else(|| {
+            CliError::at(
+                "data.kind",
+                "The text of this config is no table: only data.kind = \"table\" can be previewed.",
+            )
+        })?;
+    if args.json {
+        return print::json(&found);
+    }
+    let mut columns = Table::new(["column", "first cell"]);
+    for (name, sample) in &found.columns {
+        columns.row([name.clone(), shortened(sample)]);
+    }
+    print::block(&columns.text())?;
+    let rows = counted(found.rows, "row");
+    let rows = if found.is_whole { rows } else { format!("The first {rows} of a longer table") };
+    print::line(format!("\n{rows}; {} without text left out.", counted(found.without_text, "row")))?;
+    match &found.answers {
+        PreviewAnswers::Classes(classes) => {
+            let mut labels = Table::new(["label", "rows"]);
+            for (label, count) in classes {
+                labels.row([shortened(label), plain::count(*count)]);
+            }
+            print::block(&labels.text())?;
+        }
+        PreviewAnswers::Many(count) => print::line(format!("{} different labels.", plain::count(*count)))?,
+        PreviewAnswers::Numbers { least, most, mean } => print::line(format!(
+            "From {} to {}, {} on average.",
+            plain::number(*least),
+            plain::number(*most),
+            plain::number(*mean)
+        ))?,
+        PreviewAnswers::Unknown => print::line("No row can be read by the columns of the config.".to_owned())?,
+    }
+    for example in &found.examples {
+        let seen = match &example.tokens {
+            Some(tokens) => tokens.join(" "),
+            None => format!("[CLS] {} [SEP]", example.texts.join(" [SEP] ")),
+        };
+        let cut_off = if example.cut_off > 0 {
+            format!(" ({} cut off)", counted(example.cut_off, "token"))
+        } else {
+            String::new()
+        };
+        print::line(format!("{}: {seen}{cut_off}", example.label))?;
+    }
+    Ok(())
+}
+
+fn shortened(text: &str) -> String {
+    let mut all = text.chars();
+    let short: String = all.by_ref().take(LETTERS).collect();
+    if all.next().is_some() { short + "…" } else { short }
+}

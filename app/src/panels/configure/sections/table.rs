@@ -1,0 +1,236 @@
+//! A table with labels: its columns, what is learnt of it, and what a model will see of it.
+
+use egui::{Align, Label, Layout, ProgressBar, RichText, Ui, vec2};
+use headroom_engine::{
+    config::{ClassificationTask, Column, RegressionTask, TableSource, TaskConfig, counted},
+    data::{PreviewAnswers, PreviewExample, TablePreview},
+};
+
+use super::{
+    super::{
+        field::Words,
+        form::{Form, note_ui, under_ui},
+    },
+    data::{PATH, VALIDATION_PATH},
+};
+use crate::{file_dialogs::Ask, file_dialogs::Pick, format, theme};
+
+const TEXT: Words = Words::new("data.text", "Text column", "The column of the text that is judged.");
+const SECOND: Words = Words::new(
+    "data.text.second",
+    "Second text",
+    "The column of another text that is judged together with the first, as in pairs of sentences.",
+);
+const LABEL: Words =
+    Words::new("data.label", "Label column", "The column of the answer: a class, as a word or a number, or a number.");
+const HEADER: Words = Words::new("data.header", "First row", "Whether the first row of the table names its columns.");
+const TASK: Words = Words::new(
+    "task.kind",
+    "Answer",
+    "What the model learns to tell of the text: to which class it belongs, or a number, learnt by its squared error.",
+);
+
+/// Letters of a column's first cell beside its name.
+const SAMPLE: usize = 24;
+/// Tokens, or letters, of an example that are shown.
+const TOKENS: usize = 48;
+const LETTERS: usize = 220;
+/// Classes that are listed.
+const CLASSES: usize = 12;
+/// Width of a bar of the counts.
+const BAR: f32 = 110.0;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Answer {
+    Class,
+    Number,
+}
+
+/// The fields of a table and of its task, and below them what was found in it.
+pub(super) fn table_ui(
+    ui: &mut Ui,
+    form: &mut Form<'_>,
+    table: &mut TableSource,
+    task: &mut Option<TaskConfig>,
+    preview: Option<&TablePreview>,
+) {
+    let ask = |pick, title: &str| Ask::new(pick, title).kind("Table", &["tsv", "csv", "jsonl", "gz"]);
+    form.path(ui, PATH, &mut table.path, &[Pick::File], |pick| ask(pick, "Table to train on"));
+    let mut written = table.validation_path.clone().unwrap_or_default();
+    if form.path(ui, VALIDATION_PATH, &mut written, &[Pick::File], |pick| ask(pick, "Table to evaluate on")) {
+        table.validation_path = Some(written).filter(|path| !path.as_os_str().is_empty());
+    }
+    let columns = preview.map(|found| found.columns.as_slice()).unwrap_or_default();
+    if let Some(first) = table.text.first_mut() {
+        column_ui(ui, form, TEXT, first, columns);
+    }
+    let mut second = table.text.get(1).cloned();
+    if second_ui(ui, form, &mut second, columns) {
+        table.text.truncate(1);
+        table.text.extend(second);
+    }
+    column_ui(ui, form, LABEL, &mut table.label, columns);
+    form.choice(
+        ui,
+        HEADER,
+        &mut table.header,
+        &[(None, "As it looks"), (Some(true), "Names the columns"), (Some(false), "Is a row like the others")],
+    );
+    task_ui(ui, form, task);
+    if let Some(preview) = preview.filter(|preview| preview.rows > 0) {
+        preview_ui(ui, preview, table.text.len());
+    }
+}
+
+/// One of the columns that were found, or a name that is typed as long as none was.
+fn column_ui(ui: &mut Ui, form: &mut Form<'_>, words: Words, column: &mut Column, columns: &[(String, String)]) {
+    let mut name = column.to_string();
+    if columns.is_empty() {
+        if form.text(ui, words, &mut name) {
+            *column = Column(name);
+        }
+        return;
+    }
+    let is_there = columns.iter().any(|(own, _)| *own == name);
+    let mut choices: Vec<(String, &str)> = columns.iter().map(|(own, _)| (own.clone(), own.as_str())).collect();
+    let missing = format!("{name} (not there)");
+    if !is_there {
+        choices.insert(0, (name.clone(), &missing));
+    }
+    if form.choice_noted(ui, words, &mut name, &choices, |own| sample(columns, own)) {
+        *column = Column(name);
+    }
+}
+
+/// The same where it may be none.
+fn second_ui(ui: &mut Ui, form: &mut Form<'_>, column: &mut Option<Column>, columns: &[(String, String)]) -> bool {
+    let mut name = column.as_ref().map(ToString::to_string);
+    if columns.is_empty() {
+        let changed = form.optional_text(ui, SECOND.empty("none"), &mut name);
+        *column = name.map(Column);
+        return changed;
+    }
+    let missing = name.as_ref().map(|name| format!("{name} (not there)")).unwrap_or_default();
+    let mut choices: Vec<(Option<String>, &str)> = vec![(None, "None")];
+    if name.as_ref().is_some_and(|name| !columns.iter().any(|(own, _)| own == name)) {
+        choices.push((name.clone(), &missing));
+    }
+    choices.extend(columns.iter().map(|(own, _)| (Some(own.clone()), own.as_str())));
+    let note = |own: &Option<String>| own.as_ref().map(|own| sample(columns, own)).unwrap_or_default();
+    let changed = form.choice_noted(ui, SECOND, &mut name, &choices, note);
+    *column = name.map(Column);
+    changed
+}
+
+fn sample(columns: &[(String, String)], name: &str) -> String {
+    columns.iter().find(|(own, _)| own == name).map(|(_, sample)| shortened(sample, SAMPLE)).unwrap_or_default()
+}
+
+fn task_ui(ui: &mut Ui, form: &mut Form<'_>, task: &mut Option<TaskConfig>) {
+    let mut answer = match task {
+        Some(TaskConfig::Regression(_)) => Answer::Number,
+        Some(TaskConfig::Classification(_)) | None => Answer::Class,
+    };
+    if form.choice(ui, TASK, &mut answer, &[(Answer::Class, "A class"), (Answer::Number, "A number")]) {
+        *task = Some(match answer {
+            Answer::Class => TaskConfig::Classification(ClassificationTask::default()),
+            Answer::Number => TaskConfig::Regression(RegressionTask {}),
+        });
+    }
+    if let Some(TaskConfig::Classification(classes)) = task
+        && !classes.class_weights.is_empty()
+    {
+        let weights = classes.class_weights.iter().map(|(label, weight)| format!("{label}: {weight}"));
+        note_ui(ui, &format!("Weights in the loss: {}.", weights.collect::<Vec<_>>().join(", ")));
+    }
+}
+
+fn preview_ui(ui: &mut Ui, preview: &TablePreview, texts: usize) {
+    let rows = counted(preview.rows, "row");
+    let mut words = if preview.is_whole { rows } else { format!("The first {rows} of a long table") };
+    if preview.without_text > 0 {
+        words += &format!("; {} without text left out", counted(preview.without_text, "row"));
+    }
+    note_ui(ui, &format!("{words}."));
+    under_ui(ui, |ui| {
+        ui.vertical(|ui| {
+            answers_ui(ui, preview);
+            ui.add_space(4.0);
+            for example in &preview.examples {
+                example_ui(ui, example, texts);
+            }
+        });
+    });
+}
+
+/// How often each label is there.
+fn answers_ui(ui: &mut Ui, preview: &TablePreview) {
+    let weak = theme::palette(ui.visuals()).weak;
+    match &preview.answers {
+        PreviewAnswers::Classes(classes) => {
+            let most = classes.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
+            for (label, count) in classes.iter().take(CLASSES) {
+                ui.horizontal(|ui| {
+                    ui.spacing_mut().interact_size.y = 14.0;
+                    let bar = ProgressBar::new(*count as f32 / most as f32).desired_width(BAR).desired_height(8.0);
+                    ui.add(bar);
+                    let share = format::percent(*count as f64 / preview.rows.max(1) as f64);
+                    let words = format!("{}  {} ({share})", shortened(label, SAMPLE), format::count(*count));
+                    ui.label(RichText::new(words).small());
+                });
+            }
+            if let Some(more) = classes.len().checked_sub(CLASSES).filter(|more| *more > 0) {
+                let words = format!("and {}", counted(more as u64, "more class"));
+                ui.label(RichText::new(words).small().color(weak));
+            }
+        }
+        PreviewAnswers::Many(count) => {
+            let words = format!("{} different labels: is that the column of the label?", format::count(*count));
+            ui.label(RichText::new(words).small().color(theme::palette(ui.visuals()).warning));
+        }
+        PreviewAnswers::Numbers { least, most, mean } => {
+            let number = format::number;
+            let words = format!("From {} to {}, {} on average.", number(*least), number(*most), number(*mean));
+            ui.label(RichText::new(words).small());
+        }
+        PreviewAnswers::Unknown => {}
+    }
+}
+
+/// A row as the model will see it.
+fn example_ui(ui: &mut Ui, example: &PreviewExample, texts: usize) {
+    let palette = theme::palette(ui.visuals());
+    let seen = match &example.tokens {
+        Some(tokens) => {
+            let shown: Vec<&str> = tokens.iter().take(TOKENS).map(String::as_str).collect();
+            let more = if tokens.len() > TOKENS { " …" } else { "" };
+            format!("{}{more}", shown.join(" "))
+        }
+        None => {
+            let room = LETTERS / texts.max(1);
+            let texts: Vec<String> = example.texts.iter().map(|text| shortened(text, room)).collect();
+            format!("[CLS] {} [SEP]", texts.join(" [SEP] "))
+        }
+    };
+    let about = match &example.tokens {
+        Some(tokens) => format!("{} as the model will see them", counted(tokens.len() as u64, "token")),
+        None => "The words; their tokens are known once the vocabulary is trained".to_owned(),
+    };
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), 0.0), Layout::left_to_right(Align::Min), |ui| {
+        ui.label(RichText::new(shortened(&example.label, SAMPLE)).small().strong());
+        ui.vertical(|ui| {
+            let text = Label::new(RichText::new(seen).small().color(palette.weak)).wrap();
+            ui.add(text).on_hover_text(about);
+            if example.cut_off > 0 {
+                let words = format!("{} cut off", counted(example.cut_off, "token"));
+                ui.label(RichText::new(words).small().color(palette.warning));
+            }
+        });
+    });
+}
+
+fn shortened(text: &str, letters: usize) -> String {
+    let mut all = text.chars();
+    let short: String = all.by_ref().take(letters).collect();
+    if all.next().is_some() { short + "…" } else { short }
+}

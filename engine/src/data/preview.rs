@@ -1,0 +1,236 @@
+//! What a table holds and how a model will see it, before anything is trained on it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::answered::cut;
+use super::answers::sort_classes;
+use super::file::{Beginning, Judged, LabelledRows, beginning};
+use super::tokenizer::given;
+use super::{DataError, TextTokenizer, tokenizer};
+use crate::config::{DataConfig, Source, TableSource, Tokenizer};
+use crate::objective::Objective;
+
+/// Rows that are shown.
+const SHOWN: usize = 3;
+/// Letters of a text, or of a cell, that are shown.
+const LETTERS: usize = 400;
+/// Different labels that are counted.
+const MOST_LABELS: usize = 200;
+
+/// The beginning of a table: all of it, where it is short.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TablePreview {
+    /// The columns: their names, or their numbers from 0 where nothing names them; each with what stands in its first cell.
+    pub columns: Vec<(String, String)>,
+    /// Rows with text that were read, by the columns of the config; 0 where these cannot be read.
+    pub rows: u64,
+    /// Rows without text, which are left out.
+    pub without_text: u64,
+    /// Whether that is all of the table.
+    pub is_whole: bool,
+    /// What stands in the column of the label.
+    pub answers: PreviewAnswers,
+    /// Some rows, of different labels where there are some.
+    pub examples: Vec<PreviewExample>,
+}
+
+/// What the labels of a table are, counted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PreviewAnswers {
+    /// Each class in the order of the model's outputs, with how many rows have it.
+    Classes(Vec<(String, u64)>),
+    /// More different labels than classes are counted: how many.
+    Many(u64),
+    /// Numbers.
+    Numbers {
+        /// The smallest one.
+        least: f64,
+        /// The largest one.
+        most: f64,
+        /// Their mean.
+        mean: f64,
+    },
+    /// No row could be read, or its label is no number where one is learnt.
+    Unknown,
+}
+
+/// A row as a model will see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreviewExample {
+    /// Its texts, one or two; long ones are cut off.
+    pub texts: Vec<String>,
+    /// Its label as it is written.
+    pub label: String,
+    /// Its tokens with the special ones around them; none where the vocabulary is yet to be trained.
+    pub tokens: Option<Vec<String>>,
+    /// Tokens that do not fit into the sequence length and are cut off.
+    pub cut_off: u64,
+}
+
+/// Looks at the beginning of the table of a config with absolute paths; nothing where its text is of another kind, or no
+/// table is named.
+///
+/// # Errors
+/// If the table cannot be read. Columns that are not there are no error: the others are listed.
+pub fn preview_table(config: &DataConfig, objective: &Objective) -> Result<Option<TablePreview>, DataError> {
+    let Source::Table(source) = &config.source else { return Ok(None) };
+    if source.path.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    let Beginning { columns, rows, is_whole } = beginning(&source.path, source, Judged::of(objective))?;
+    let columns = columns.into_iter().map(|(name, sample)| (brief(&name), brief(&sample))).collect();
+    let rows = rows.unwrap_or_default();
+    Ok(Some(TablePreview {
+        columns,
+        rows: rows.labels.len() as u64,
+        without_text: rows.without_text as u64,
+        is_whole,
+        answers: answers(&rows, objective),
+        examples: examples(&rows, source, config, objective),
+    }))
+}
+
+fn brief(text: &str) -> String {
+    let mut letters = text.chars();
+    let short: String = letters.by_ref().take(LETTERS).collect();
+    if letters.next().is_some() { short + "…" } else { short }
+}
+
+fn answers(rows: &LabelledRows, objective: &Objective) -> PreviewAnswers {
+    if rows.labels.is_empty() {
+        return PreviewAnswers::Unknown;
+    }
+    if matches!(objective, Objective::Regression(_)) {
+        let numbers: Option<Vec<f64>> =
+            rows.labels.iter().map(|(label, _)| label.parse().ok().filter(|number: &f64| number.is_finite())).collect();
+        return numbers.map_or(PreviewAnswers::Unknown, |numbers| PreviewAnswers::Numbers {
+            least: numbers.iter().copied().fold(f64::INFINITY, f64::min),
+            most: numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            mean: numbers.iter().sum::<f64>() / numbers.len() as f64,
+        });
+    }
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for (label, _) in &rows.labels {
+        *counts.entry(label).or_default() += 1;
+    }
+    if counts.len() > MOST_LABELS {
+        return PreviewAnswers::Many(counts.len() as u64);
+    }
+    let mut names: Vec<String> = counts.keys().map(|name| (*name).to_owned()).collect();
+    sort_classes(&mut names);
+    let count = |name: String| {
+        let count = counts.get(name.as_str()).copied().unwrap_or_default();
+        (name, count)
+    };
+    PreviewAnswers::Classes(names.into_iter().map(count).collect())
+}
+
+/// The first rows of different labels; where there are fewer labels, the first rows that are left.
+fn examples(
+    rows: &LabelledRows,
+    source: &TableSource,
+    config: &DataConfig,
+    objective: &Objective,
+) -> Vec<PreviewExample> {
+    let mut chosen: Vec<usize> = Vec::new();
+    for (row, (label, _)) in rows.labels.iter().enumerate() {
+        if chosen.len() < SHOWN
+            && !chosen.iter().any(|other| rows.labels.get(*other).is_some_and(|(own, _)| own == label))
+        {
+            chosen.push(row);
+        }
+    }
+    let others = (0..rows.labels.len()).filter(|row| !chosen.contains(row)).take(SHOWN).collect::<Vec<_>>();
+    chosen.extend(others);
+    chosen.truncate(SHOWN);
+    chosen.sort_unstable();
+    let tokenizer = known_tokenizer(&config.tokenizer, objective);
+    let texts = source.text.len();
+    let example = |row: usize| {
+        let own: Vec<&str> = (0..texts).filter_map(|text| rows.texts.get(row * texts + text)).collect();
+        let label = rows.labels.get(row).map(|(label, _)| label.clone()).unwrap_or_default();
+        let seen = tokenizer.as_ref().and_then(|tokenizer| tokens(tokenizer, &own, config.sequence_length).ok());
+        let (tokens, cut_off) = seen.map_or((None, 0), |(tokens, cut_off)| (Some(tokens), cut_off));
+        PreviewExample { texts: own.into_iter().map(brief).collect(), label, tokens, cut_off }
+    };
+    chosen.into_iter().map(example).collect()
+}
+
+/// The tokenizer, where it is there before the text is read.
+fn known_tokenizer(config: &Tokenizer, objective: &Objective) -> Option<TextTokenizer> {
+    match config {
+        Tokenizer::Bytes(_) => tokenizer::bytes(objective.special_tokens()).ok(),
+        Tokenizer::File(file) => given(&file.path, objective).ok(),
+        Tokenizer::Bpe(_) | Tokenizer::WordPiece(_) | Tokenizer::Initial(_) => None,
+    }
+}
+
+/// The tokens of an example in their frame, and how many are cut off.
+fn tokens(tokenizer: &TextTokenizer, texts: &[&str], sequence: usize) -> Result<(Vec<String>, u64), DataError> {
+    let frame = tokenizer.frame(texts.len())?;
+    let mut ids = Vec::with_capacity(2);
+    for text in texts {
+        ids.push(tokenizer.encode(text)?);
+    }
+    let own = |text: usize| ids.get(text).map(Vec::as_slice).unwrap_or_default();
+    let whole = [own(0).len(), own(1).len()];
+    let kept = cut(whole, sequence.saturating_sub(frame.tokens()));
+    let part = |text: usize, count: usize| own(text).get(..count).unwrap_or_default();
+    let framed = frame.around(part(0, kept[0]), part(1, kept[1]));
+    let written = |(id, _)| tokenizer.token(id).unwrap_or_else(|| format!("#{id}"));
+    let cut_off = whole.iter().sum::<usize>() - kept.iter().sum::<usize>();
+    Ok((framed.map(written).collect(), cut_off as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::config::{ByteTokenizer, Column};
+
+    fn look(content: &str, change: impl FnOnce(&mut DataConfig), objective: &Objective) -> TablePreview {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("a.tsv");
+        std::fs::write(&path, content).unwrap();
+        let source = Source::Table(TableSource { path, text: vec![Column::named("text")], ..TableSource::default() });
+        let tokenizer = Tokenizer::Bytes(ByteTokenizer {});
+        let mut config = DataConfig { source, tokenizer, sequence_length: 8, ..DataConfig::default() };
+        change(&mut config);
+        preview_table(&config, objective).unwrap().unwrap()
+    }
+
+    #[test]
+    fn labels_are_counted_and_rows_of_different_ones_are_shown() {
+        let rows = "text\tlabel\none\t10\ntwo\t10\nthree\t9\n\t9\nfour is long\t10\n";
+        let found = look(rows, |_| (), &Objective::CLASSIFICATION);
+        assert_eq!(found.columns, [("text".to_owned(), "one".to_owned()), ("label".to_owned(), "10".to_owned())]);
+        assert_eq!((found.rows, found.without_text, found.is_whole), (4, 1, true));
+        assert_eq!(found.answers, PreviewAnswers::Classes(vec![("9".to_owned(), 1), ("10".to_owned(), 3)]));
+        let shown: Vec<(&str, &str)> =
+            found.examples.iter().map(|one| (one.texts[0].as_str(), one.label.as_str())).collect();
+        assert_eq!(shown, [("one", "10"), ("two", "10"), ("three", "9")]);
+        let tokens = found.examples[0].tokens.as_ref().unwrap();
+        assert_eq!(tokens, &["[CLS]", "o", "n", "e", "[SEP]"]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted() {
+        let found = look("text\tlabel\n0123456789\ta\nb\tb\n", |_| (), &Objective::CLASSIFICATION);
+        assert_eq!((found.examples[0].tokens.as_ref().unwrap().len(), found.examples[0].cut_off), (8, 4));
+    }
+
+    #[test]
+    fn numbers_have_a_range_and_columns_that_are_not_there_leave_the_others() {
+        let found = look("text\tlabel\na\t1\nb\t2.5\n", |_| (), &Objective::REGRESSION);
+        assert_eq!(found.answers, PreviewAnswers::Numbers { least: 1.0, most: 2.5, mean: 1.75 });
+        let found = look("sentence\tlabel\na\t1\n", |_| (), &Objective::CLASSIFICATION);
+        assert_eq!((found.columns.len(), found.rows, &found.answers), (2, 0, &PreviewAnswers::Unknown));
+        let many: String = (0..201).map(|label| format!("x\tl{label}\n")).collect();
+        let found = look(&format!("text\tlabel\n{many}"), |_| (), &Objective::CLASSIFICATION);
+        assert_eq!(found.answers, PreviewAnswers::Many(201));
+    }
+}
