@@ -1,13 +1,8 @@
 //! Classification of one or two texts: an output for each class, from the first position (Devlin et al. 2019, section 4.1).
 
-use std::sync::Arc;
-
 use candle_core::{DType, Device, Tensor};
 
-use super::{
-    Answers, Batch, Direction, Framing, IGNORED, Labeller, Metric, Quantity, Showing, Specials, Sums, Task, Vocabulary,
-    recorded::VALIDATION_LOSS,
-};
+use super::{Answers, Batch, Direction, Metric, Quantity, Sums, Task, recorded::VALIDATION_LOSS};
 use crate::{
     config::Classification,
     model::{ForwardOptions, Loss, Model, ModelError},
@@ -61,28 +56,6 @@ impl Task for Classification {
         "nats per example"
     }
 
-    fn framing(&self, specials: &Specials) -> Framing {
-        Framing { before: specials.cls, after: specials.sep, lookahead: 0 }
-    }
-
-    /// None: examples end where their rows do.
-    fn separator(&self, _: &Specials) -> Option<u32> {
-        None
-    }
-
-    fn serves(&self, specials: &Specials) -> bool {
-        specials.cls.is_some() && specials.sep.is_some()
-    }
-
-    /// None: labels stand in the table.
-    fn labeller(&self, _: &Vocabulary) -> Option<Arc<dyn Labeller>> {
-        None
-    }
-
-    fn random_labels(&self, targets: Vec<i64>) -> Vec<i64> {
-        vec![IGNORED; targets.len()]
-    }
-
     /// Classes 0 and 1 in turns.
     fn random_answers(&self, batch: usize) -> Option<Answers> {
         Some(Answers::Classes { classes: (0..batch).map(|row| (row % 2) as u32).collect(), weights: None })
@@ -107,10 +80,6 @@ impl Task for Classification {
         let predicted = logits.argmax(1)?.to_vec1::<u32>()?;
         let counts = Confusion::count(logits.dim(1)?, classes, &predicted).0;
         Ok(Sums { loss: loss * classes.len() as f64, labelled: classes.len() as u64, counts, ..Sums::default() })
-    }
-
-    fn showing(&self) -> Showing {
-        Showing::Answered
     }
 }
 

@@ -6,7 +6,9 @@ use crate::{
     ops::random::Stream,
 };
 
-/// What each objective says of itself, in one file: its batches, its loss, its metrics.
+/// What each objective says of itself, in one file: its batches, its loss, its metrics. What it does not say is as those have
+/// it that are learnt of examples with an answer each, which stands beside them: their texts are framed, and no position has a
+/// label.
 pub trait Task {
     /// The metrics of an evaluation; the first is the loss, by which runs and checkpoints are judged.
     fn metrics(&self) -> &'static [Metric];
@@ -17,24 +19,34 @@ pub trait Task {
     }
 
     /// What an example is made of.
-    fn framing(&self, specials: &Specials) -> Framing;
+    fn framing(&self, specials: &Specials) -> Framing {
+        Framing { before: specials.cls, after: specials.sep, lookahead: 0 }
+    }
 
     /// Whether an example is a pair: a text that an encoder reads, and one that is written.
     fn reads_sources(&self) -> bool {
         false
     }
 
-    /// The token that stands after each document, where the vocabulary has one.
-    fn separator(&self, specials: &Specials) -> Option<u32>;
+    /// The token that stands after each document, where the vocabulary has one; none where an example is a document.
+    fn separator(&self, _specials: &Specials) -> Option<u32> {
+        None
+    }
 
     /// Whether a vocabulary with these special tokens will do.
-    fn serves(&self, specials: &Specials) -> bool;
+    fn serves(&self, specials: &Specials) -> bool {
+        specials.cls.is_some() && specials.sep.is_some()
+    }
 
-    /// What makes the labels of examples; none where the vocabulary lacks what it takes.
-    fn labeller(&self, vocabulary: &Vocabulary) -> Option<Arc<dyn Labeller>>;
+    /// What makes the labels of examples; none where the vocabulary lacks what it takes, or answers stand beside them.
+    fn labeller(&self, _vocabulary: &Vocabulary) -> Option<Arc<dyn Labeller>> {
+        None
+    }
 
     /// The labels of a batch of random tokens, of which `targets` are to be predicted: as many as in training.
-    fn random_labels(&self, targets: Vec<i64>) -> Vec<i64>;
+    fn random_labels(&self, targets: Vec<i64>) -> Vec<i64> {
+        vec![IGNORED; targets.len()]
+    }
 
     /// The answers of a batch of random tokens, where examples are answered as a whole.
     fn random_answers(&self, _batch: usize) -> Option<Answers> {
@@ -54,7 +66,9 @@ pub trait Task {
     fn evaluate(&self, model: &Model, batch: &Batch) -> Result<Sums, ModelError>;
 
     /// How a sample of text shows what was learnt.
-    fn showing(&self) -> Showing;
+    fn showing(&self) -> Showing {
+        Showing::Answered
+    }
 }
 
 impl Objective {
