@@ -6,7 +6,8 @@
 //!
 //! Sources are one file each: `file` (on disk), `grammar` (built-in English-like text), `random` (its control) and
 //! `number_words` (pairs of texts to translate). A corpus of pairs has the documents of plain text, a source and then its
-//! translation; a table has the texts of each row as documents, and beside them the answers that stand there (`answers`).
+//! translation; a table has the texts of each row as documents, and beside them the answers that stand there (`answers`);
+//! of questions about paragraphs (`questions`) the paragraphs come first.
 //! What a batch is, the `objective` says. Uses `config`, `ops` and `objective`; everything that crosses this door is plain data.
 
 mod answered;
@@ -27,14 +28,16 @@ mod number_words;
 mod open;
 mod pairs;
 mod progress;
+mod questions;
 mod random;
 mod rng;
 mod split;
+mod squad_error;
 mod table_error;
 mod tokenizer;
 mod windows;
 
-pub use answered::{NumberedBatch, unanswered_batches};
+pub use answered::{Asked, NumberedBatch, question_batches, unanswered_batches};
 pub use answers::{RowAnswers, table_labels};
 pub use batcher::{Batcher, HeldOut};
 pub use check::{data_problems, short_text_problems};
@@ -47,7 +50,9 @@ pub use grammar::{Agreement, Checked, Checker, Grammar, Passage, generate_gramma
 pub(crate) use hash::hex;
 pub use open::{open_file, read_file, read_stream, read_text_file, wrong_kind};
 pub use progress::{Progress, Silent, Stage};
+pub use questions::{questions_at, questions_of};
 pub use random::generate_random;
 pub use split::{Split, split};
+pub use squad_error::{SquadError, SquadPlace};
 pub use table_error::TableError;
 pub use tokenizer::{Frame, TextTokenizer};

@@ -34,8 +34,8 @@ const ACCURACY: Metric = Metric {
 const F1: Metric = Metric {
     phrase: "F1 {}",
     quantity: Quantity::Share,
-    formula: "2 tp / (2 tp + fp + fn) of the last class where there are two, else the mean of all classes; 0 where a class is \
-              neither there nor predicted",
+    formula: "of classes 2 tp / (2 tp + fp + fn) of the last class where there are two, else the mean of all classes; 0 where a class is \
+              neither there nor predicted; of answers to questions the mean of that of their words",
     ..of_confusion("validation/f1", "F1", |sums| Confusion::of(sums).f1())
 };
 
@@ -91,7 +91,9 @@ fn labels_of(classes: &[u32]) -> Result<Tensor, ModelError> {
 fn right_classes(batch: &Batch) -> Result<(&[u32], Option<&[f32]>), ModelError> {
     match &batch.answers {
         Some(Answers::Classes { classes, weights }) => Ok((classes, weights.as_deref())),
-        Some(Answers::Numbers(_)) | None => Err(ModelError::Unsupported("examples without classes".to_owned())),
+        Some(Answers::Numbers(_) | Answers::Spans(_)) | None => {
+            Err(ModelError::Unsupported("examples without classes".to_owned()))
+        }
     }
 }
 

@@ -63,14 +63,16 @@ impl Task for Regression {
         let answers: Vec<[f64; 2]> =
             right.iter().zip(predicted).map(|(right, predicted)| [f64::from(*right), predicted]).collect();
         let loss = answers.iter().map(|[right, predicted]| (right - predicted).powi(2)).sum();
-        Ok(Sums { loss, labelled: answers.len() as u64, counts: Vec::new(), answers })
+        Ok(Sums { loss, labelled: answers.len() as u64, answers, ..Sums::default() })
     }
 }
 
 fn right_numbers(batch: &Batch) -> Result<&[f32], ModelError> {
     match &batch.answers {
         Some(Answers::Numbers(numbers)) => Ok(numbers),
-        Some(Answers::Classes { .. }) | None => Err(ModelError::Unsupported("examples without numbers".to_owned())),
+        Some(Answers::Classes { .. } | Answers::Spans(_)) | None => {
+            Err(ModelError::Unsupported("examples without numbers".to_owned()))
+        }
     }
 }
 

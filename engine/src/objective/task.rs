@@ -13,6 +13,11 @@ pub trait Task {
     /// The metrics of an evaluation; the first is the loss, by which runs and checkpoints are judged.
     fn metrics(&self) -> &'static [Metric];
 
+    /// Those of them that what was counted has: not all data have all.
+    fn metrics_of(&self, _sums: &Sums) -> &'static [Metric] {
+        self.metrics()
+    }
+
     /// The unit of the loss, in words.
     fn loss_unit(&self) -> &'static str {
         "nats per token"
@@ -80,6 +85,7 @@ impl Objective {
             Self::Translation(task) => task,
             Self::Classification(task) => task,
             Self::Regression(task) => task,
+            Self::Span(task) => task,
         }
     }
 
@@ -145,7 +151,7 @@ pub enum Showing {
     FilledIn,
     /// The model translates the texts of examples.
     Translated,
-    /// The model answers about examples as a whole.
+    /// The model answers about examples.
     Answered,
 }
 

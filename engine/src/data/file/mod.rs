@@ -5,7 +5,8 @@
 //! - `.jsonl`: a document is a line's field, a text or a list of texts.
 //! - `.csv`, `.tsv`: a document is a row's cell. CSV is quoted in the usual way; TSV is never quoted.
 //!
-//! `pairs.rs` reads texts with their translations, `labelled.rs` tables of texts with labels.
+//! `pairs.rs` reads texts with their translations, `labelled.rs` tables of texts with labels, `squad.rs` questions about
+//! paragraphs.
 //!
 //! A byte order mark is dropped, lines end at LF only (a CR before it is dropped), documents without text are left
 //! out.
@@ -17,6 +18,7 @@ mod load;
 mod pairs;
 mod probe;
 mod read;
+mod squad;
 mod table;
 mod txt;
 
@@ -25,6 +27,7 @@ pub use load::{Loaded, load_files};
 pub(in crate::data) use pairs::{PairFiles, load_pairs, probe_pair_file, probe_pairs};
 pub(in crate::data) use probe::probe_files;
 pub(in crate::data) use read::text_bytes_at;
+pub(in crate::data) use squad::{Needs, load_questions, parse as parse_questions, probe_questions};
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use egui::Ui;
 use headroom_engine::config::{
     ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, InitialTokenizer, LongPairs,
-    NumberWordsSource, PairsSource, RandomSource, RunConfig, Source, TableSource, TaskConfig, Tokenizer,
+    NumberWordsSource, PairsSource, RandomSource, RunConfig, Source, SquadSource, TableSource, TaskConfig, Tokenizer,
     TrainedTokenizer,
 };
 
@@ -99,6 +99,7 @@ enum SourceKind {
     NumberWords,
     Pairs,
     Table,
+    Squad,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -116,6 +117,7 @@ pub struct SourceMemory {
     file: FileSource,
     pairs: PairsSource,
     table: Option<TableSource>,
+    squad: Option<SquadSource>,
     task: Option<TaskConfig>,
     numbers: NumberWordsSource,
     words: Option<(usize, u64)>,
@@ -133,6 +135,7 @@ pub fn data_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins: 
         Source::File(file) => file.validation_path.is_some(),
         Source::Pairs(pairs) => pairs.validation_path.is_some() || pairs.validation_source.is_some(),
         Source::Table(table) => table.validation_path.is_some(),
+        Source::Squad(squad) => squad.validation_path.is_some(),
         Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) => false,
     };
     if !held_out_by_file {
@@ -151,6 +154,7 @@ impl SourceMemory {
             Source::NumberWords(numbers) => self.numbers = numbers.clone(),
             Source::Pairs(pairs) => self.pairs = pairs.clone(),
             Source::Table(table) => self.table = Some(table.clone()),
+            Source::Squad(squad) => self.squad = Some(squad.clone()),
         }
     }
 
@@ -164,6 +168,7 @@ impl SourceMemory {
             SourceKind::NumberWords => Source::NumberWords(self.numbers.clone()),
             SourceKind::Pairs => Source::Pairs(self.pairs.clone()),
             SourceKind::Table => Source::Table(self.table.clone().unwrap_or_default()),
+            SourceKind::Squad => Source::Squad(self.squad.clone().unwrap_or_default()),
         }
     }
 }
@@ -201,6 +206,7 @@ fn source_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &m
         Source::NumberWords(_) => SourceKind::NumberWords,
         Source::Pairs(_) => SourceKind::Pairs,
         Source::Table(_) => SourceKind::Table,
+        Source::Squad(_) => SourceKind::Squad,
     };
     let mut kinds = vec![
         (SourceKind::Grammar, "Built-in English"),
@@ -212,6 +218,9 @@ fn source_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &m
     // A table needs a task, which a config brings along.
     if kind == SourceKind::Table || memory.table.is_some() {
         kinds.push((SourceKind::Table, "A table with labels"));
+    }
+    if kind == SourceKind::Squad || memory.squad.is_some() {
+        kinds.push((SourceKind::Squad, "Questions about paragraphs"));
     }
     if form.choice(ui, SOURCE, &mut kind, &kinds) {
         memory.keep(&data.source);
@@ -251,6 +260,7 @@ fn source_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &m
         }
         Source::Pairs(pairs) => pairs_ui(ui, form, pairs),
         Source::Table(table) => table_ui(ui, form, table),
+        Source::Squad(squad) => squad_ui(ui, form, squad),
     }
 }
 
@@ -268,6 +278,15 @@ fn table_ui(ui: &mut Ui, form: &mut Form<'_>, table: &mut TableSource) {
     let mut written = table.validation_path.clone().unwrap_or_default();
     if form.path(ui, VALIDATION_PATH, &mut written, &[Pick::File], |pick| Ask::new(pick, VALIDATION_PATH.label)) {
         table.validation_path = Some(written).filter(|path| !path.as_os_str().is_empty());
+    }
+}
+
+fn squad_ui(ui: &mut Ui, form: &mut Form<'_>, squad: &mut SquadSource) {
+    note_ui(ui, "Questions about paragraphs that hold their answers. The task stands in the config file.");
+    form.path(ui, PATH, &mut squad.path, &[Pick::File], |pick| Ask::new(pick, PATH.label));
+    let mut written = squad.validation_path.clone().unwrap_or_default();
+    if form.path(ui, VALIDATION_PATH, &mut written, &[Pick::File], |pick| Ask::new(pick, VALIDATION_PATH.label)) {
+        squad.validation_path = Some(written).filter(|path| !path.as_os_str().is_empty());
     }
 }
 
@@ -381,6 +400,8 @@ pub fn picked(dialogs: &mut FileDialogs, data: &mut DataConfig) -> Option<&'stat
             (Source::File(file), _) if words.path == VALIDATION_PATH.path => file.validation_path = Some(path),
             (Source::Table(table), _) if words.path == PATH.path => table.path = path,
             (Source::Table(table), _) if words.path == VALIDATION_PATH.path => table.validation_path = Some(path),
+            (Source::Squad(squad), _) if words.path == PATH.path => squad.path = path,
+            (Source::Squad(squad), _) if words.path == VALIDATION_PATH.path => squad.validation_path = Some(path),
             (_, Tokenizer::File(file)) if words.path == TOKENIZER_PATH.path => file.path = path,
             (Source::Pairs(pairs), _) => match pairs.path_mut(words.path) {
                 Some(field) => *field = Some(path),
