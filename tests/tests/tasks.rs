@@ -1,10 +1,13 @@
-//! Classification and regression on tables of texts, from the config to the export, through the command line.
+//! Tasks: classification and regression on tables of texts here, questions in `spans`, from the config to the export, through the command line.
 #![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
 use std::fmt::Write as _;
 
 use headroom_tests::Program;
 use serde_json::Value;
+
+#[path = "tasks/spans.rs"]
+mod spans;
 
 fn program() -> Program {
     Program::new(env!("CARGO_BIN_EXE_headroom-under-test"))

@@ -456,16 +456,21 @@ pub struct GenerateArgs {
 /// Arguments of `predict`.
 #[derive(Args, Debug)]
 pub struct PredictArgs {
-    /// A run with a task, or a model directory that ends in classes or a number.
+    /// A run with a task, or a model directory that ends in classes, a number or spans.
     #[arg(value_name = "RUN|DIR")]
     pub target: String,
-    /// A file with a text in each line, two with a tab between where the model reads two; `-`: standard input.
+    /// A file with a text in each line, two with a tab between where the model reads two: a question and its paragraph, for which a
+    /// SQuAD file (.json) will do as well; `-`: standard input.
     #[arg(long, value_name = "FILE|-")]
     pub input: PathBuf,
     /// Which checkpoint of a run: `best`, `last` or a step.
     #[arg(long, default_value = "best")]
     pub which: Which,
-    /// One JSON object a line for each line of the input.
+    /// No answer to a question where the score of there being none exceeds that of the best answer by more than this. Without it
+    /// what the config of a run says, and 0 for a directory, where the model or the SQuAD file knows questions without answers.
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
+    pub no_answer_threshold: Option<f64>,
+    /// One JSON object a line for each line of the input, or each question.
     #[arg(long)]
     pub json: bool,
 }

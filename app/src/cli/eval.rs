@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use headroom_engine::{
     config::{
-        Column, Coverage, DataConfig, FileSource, PairsSource, RunConfig, Source, TableSource, counted, from_toml,
+        Column, Coverage, DataConfig, FileSource, PairsSource, RunConfig, Source, SquadSource, TableSource, counted,
+        from_toml,
     },
     store::RunRecord,
     worker::{Approximation, Command, Event, Target},
@@ -41,6 +42,10 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
             let table = table(path, args, trained_on.as_ref());
             let named = named_text(path, field, column, translations, trained_on)?;
             Some(Box::new(match table {
+                _ if is_squad(path) => {
+                    let squad = SquadSource { path: path.clone(), validation_path: None };
+                    DataConfig { source: Source::Squad(squad), ..named }
+                }
                 Some(table) => DataConfig { source: Source::Table(table), ..named },
                 None => named,
             }))
@@ -61,11 +66,24 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     if args.json { tell_json(&event) } else { tell(&event) }
 }
 
+/// Whether a file is one of questions about paragraphs, by its ending: no other text has it.
+fn is_squad(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    name.trim_end_matches(".gz").ends_with(".json")
+}
+
 /// A table with labels: where its columns are named, or the run learnt from one, whose columns it has otherwise.
 fn table(path: &Path, args: &EvalArgs, trained_on: Option<&DataConfig>) -> Option<TableSource> {
     let own = match trained_on.map(|data| &data.source) {
         Some(Source::Table(table)) => Some(table.clone()),
-        Some(Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_))
+        Some(
+            Source::File(_)
+            | Source::Grammar(_)
+            | Source::Random(_)
+            | Source::Pairs(_)
+            | Source::NumberWords(_)
+            | Source::Squad(_),
+        )
         | None => None,
     };
     if own.is_none() && args.text.is_empty() && args.label.is_none() {
@@ -81,11 +99,14 @@ fn table(path: &Path, args: &EvalArgs, trained_on: Option<&DataConfig>) -> Optio
     Some(table)
 }
 
-/// The evaluation with its metrics once more as one map.
+/// The evaluation with its loss and its metrics once more as one map.
 fn tell_json(event: &Event) -> CliResult {
     let mut value = serde_json::to_value(event).map_err(|error| CliError::Failed(error.to_string()))?;
     if let (Some(fields), Event::Evaluation { metrics, .. }) = (value.as_object_mut(), event) {
-        let metrics = serde_json::to_value(metrics).map_err(|error| CliError::Failed(error.to_string()))?;
+        let mut metrics = serde_json::to_value(metrics).map_err(|error| CliError::Failed(error.to_string()))?;
+        if let (Some(metrics), Some(loss)) = (metrics.as_object_mut(), fields.get("loss")) {
+            metrics.insert("loss".to_owned(), loss.clone());
+        }
         fields.insert("metrics".to_owned(), metrics);
     }
     print::json_line(&value)
@@ -129,9 +150,12 @@ pub(super) fn named_text(
     let before = trained_on.unwrap_or_default();
     let (own_field, own_column) = match &before.source {
         Source::File(file) => (file.field.clone(), file.column.clone()),
-        Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_) | Source::Table(_) => {
-            (None, None)
-        }
+        Source::Grammar(_)
+        | Source::Random(_)
+        | Source::Pairs(_)
+        | Source::NumberWords(_)
+        | Source::Table(_)
+        | Source::Squad(_) => (None, None),
     };
     if let Some(source) = named_pairs(path, translations, &before.source) {
         return Ok(DataConfig { source, ..before });
@@ -149,10 +173,17 @@ pub(super) fn named_text(
 fn named_pairs(path: &Path, translations: Option<&Path>, before: &Source) -> Option<Source> {
     let text = match before {
         Source::Pairs(pairs) => pairs.text.clone(),
-        Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Table(_) if translations.is_none() => {
+        Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Table(_) | Source::Squad(_)
+            if translations.is_none() =>
+        {
             return None;
         }
-        Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) | Source::Table(_) => None,
+        Source::File(_)
+        | Source::Grammar(_)
+        | Source::Random(_)
+        | Source::NumberWords(_)
+        | Source::Table(_)
+        | Source::Squad(_) => None,
     };
     let path = Some(PathBuf::from(path));
     Some(Source::Pairs(match translations {

@@ -9,6 +9,7 @@ mod advise_model;
 mod advise_words;
 mod analyse;
 mod analyses;
+mod answers;
 mod args;
 mod bench_args;
 mod bench_batch;

@@ -10,9 +10,10 @@ use headroom_engine::{
 use serde_json::{Map, Value, json};
 
 use super::{
+    answers::{Asked, tell_answers},
     args::PredictArgs,
     error::{CliError, CliResult, joined},
-    generate, plain, print,
+    plain, print,
     session::{Heard, Session},
     signals,
     target::{Named, named},
@@ -20,8 +21,8 @@ use super::{
 
 /// Answers about every line of the input.
 pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
-    let text = generate::read(&args.input)?;
-    let rows: Vec<Vec<String>> = text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect();
+    let asked = Asked::read(&args.input)?;
+    let rows = asked.rows();
     if rows.is_empty() {
         return Err(CliError::at("--input", "The input is empty. Give a text in each line."));
     }
@@ -33,13 +34,13 @@ pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
     signals::listen();
     let ticket = session.send(Command::Predict { target, rows })?;
     let mut is_stopping = false;
-    let (labels, outputs, cut_rows) = session.follow(ticket, "the answers were there", |event| {
+    let found = session.follow(ticket, "the answers were there", |event| {
         if signals::is_stop_wanted() && !is_stopping {
             is_stopping = true;
             session.send(Command::Stop)?;
         }
         match event {
-            Some(Event::Predicted { labels, outputs, cut_rows, .. }) => Ok(Heard::Answer((labels, outputs, cut_rows))),
+            Some(event @ (Event::Predicted { .. } | Event::AnswersFound { .. })) => Ok(Heard::Answer(event)),
             Some(Event::Failed { why, what_to_do, .. }) => {
                 Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) })
             }
@@ -47,6 +48,10 @@ pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
         }
     })?;
     session.end();
+    let (labels, outputs, cut_rows) = match found {
+        Event::Predicted { labels, outputs, cut_rows, .. } => (labels, outputs, cut_rows),
+        other => return tell_answers(&other, &asked, args),
+    };
     for outputs in &outputs {
         if args.json { tell_json(&labels, outputs)? } else { tell(&labels, outputs)? }
     }
@@ -63,6 +68,8 @@ fn best(outputs: &[f64]) -> Option<usize> {
 
 fn tell_json(labels: &Labels, outputs: &[f64]) -> CliResult {
     match labels {
+        // Told as answers.
+        Labels::Span { .. } => Ok(()),
         Labels::Number => print::json_line(&json!({ "value": outputs.first() })),
         Labels::Classes(names) => {
             let probabilities: Map<String, Value> =
@@ -76,6 +83,7 @@ fn tell_json(labels: &Labels, outputs: &[f64]) -> CliResult {
 /// The label, then all labels with their probabilities, with tabs between; or the number.
 fn tell(labels: &Labels, outputs: &[f64]) -> CliResult {
     match labels {
+        Labels::Span { .. } => Ok(()),
         Labels::Number => print::line(outputs.first().map(|number| plain::number(*number)).unwrap_or_default()),
         Labels::Classes(names) => {
             let label = best(outputs).and_then(|place| labels.name(place)).unwrap_or_default();

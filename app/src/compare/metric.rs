@@ -46,7 +46,7 @@ pub fn series_axis(series: &str) -> Axis {
 /// What a run's losses are counted in, by its config.
 pub fn loss_unit(config: &serde_json::Value) -> &'static str {
     match task_of(config) {
-        Some("classification") => "nats/example",
+        Some("classification" | "span") => "nats/example",
         Some("regression") => "squared error/example",
         _ => "nats/token",
     }
@@ -79,7 +79,7 @@ mod tests {
             own
         };
         let units: Vec<&str> = [None].into_iter().chain(TaskConfig::examples().map(Some)).map(unit).collect();
-        assert_eq!(units, ["nats/token", "nats/example", "squared error/example"]);
+        assert_eq!(units, ["nats/token", "nats/example", "squared error/example", "nats/example"]);
     }
 
     #[test]

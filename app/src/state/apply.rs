@@ -294,6 +294,7 @@ impl State {
             Event::Translating { .. }
             | Event::TranslationEvaluated { .. }
             | Event::Predicted { .. }
+            | Event::AnswersFound { .. }
             | Event::Done
             | Event::SnapshotData { .. }
             | Event::Snapshots { .. } => {}

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::config::{
     Architecture, AttentionConfig, Compatibility, Coverage, ModelConfig, OtherAnswers, Problem, Reuse, RunConfig,
-    counted,
+    TaskConfig, counted,
 };
 
 impl ModelPlan {
@@ -32,8 +32,11 @@ impl ModelPlan {
         }
         let head = match (&config.task, self.head) {
             (None, _) => self.head_to_train()?,
-            (Some(_), OutputPlan::Classes { distils: false, .. }) => self.head,
-            (Some(_), _) => task_head(self.naming, 1).map_err(refused)?,
+            (
+                Some(TaskConfig::Classification(_) | TaskConfig::Regression(_)),
+                OutputPlan::Classes { distils: false, .. },
+            ) => self.head,
+            (Some(task), _) => task_head(self.naming, task).map_err(refused)?,
         };
         let mut plan = Self { cache: config.attention.cache.clone(), head, ..self.clone() };
         for stack in plan.encoder.as_deref_mut().into_iter().chain([&mut plan.stack]) {

@@ -147,8 +147,7 @@ impl ModelPlan {
         let (preset, length) = (Preset::of(&model), config.data.sequence_length);
         let mut plan = Self::of_text(&preset, &model, attention, length, vocabulary)?;
         if let Some(task) = &config.task {
-            plan.head =
-                task_head(plan.naming, estimated_outputs(task)).map_err(|why| vec![Problem::new("task.kind", why)])?;
+            plan.head = task_head(plan.naming, task).map_err(|why| vec![Problem::new("task.kind", why)])?;
         }
         match model.encoder_depth() {
             Some(layers) => plan.with_encoder(&preset, &ModelConfig { layers, ..model }, attention, length),
@@ -240,12 +239,13 @@ impl ModelPlan {
         }
     }
 
-    /// How many outcomes it tells apart: tokens, or classes.
+    /// How many outcomes it tells apart: tokens, classes, or positions.
     pub fn outcomes(&self) -> usize {
         match self.head {
             OutputPlan::Vocabulary(_) => self.vocabulary(),
             OutputPlan::Classes { classes, .. } => classes,
-            OutputPlan::Span | OutputPlan::Replaced | OutputPlan::States { .. } => 2,
+            OutputPlan::Span => self.stack.longest(),
+            OutputPlan::Replaced | OutputPlan::States { .. } => 2,
         }
     }
 
@@ -284,11 +284,12 @@ impl ModelPlan {
     }
 }
 
-/// The head of a model of some names that answers about whole examples, with what its family has before the classes.
+/// The head of a model of some names for a task: of one that answers about whole examples with what its family has before the
+/// classes.
 ///
 /// # Errors
 /// In words: why the family has none.
-pub(super) fn task_head(naming: Naming, outputs: usize) -> Result<OutputPlan, String> {
+pub(super) fn task_head(naming: Naming, task: &TaskConfig) -> Result<OutputPlan, String> {
     let pooler = match naming {
         Naming::Bert | Naming::Roberta | Naming::Albert => Activation::Tanh,
         Naming::DistilBert => Activation::Relu,
@@ -297,7 +298,12 @@ pub(super) fn task_head(naming: Naming, outputs: usize) -> Result<OutputPlan, St
             return Err("a head for a task is added to encoders of text, like BERT, alone".to_owned());
         }
     };
-    Ok(OutputPlan::Classes { classes: outputs, pooler: Some(pooler), distils: false })
+    Ok(match task {
+        TaskConfig::Classification(_) | TaskConfig::Regression(_) => {
+            OutputPlan::Classes { classes: estimated_outputs(task), pooler: Some(pooler), distils: false }
+        }
+        TaskConfig::Span(_) => OutputPlan::Span,
+    })
 }
 
 /// The outputs that a model with a task will probably have, before its labels were read.
@@ -305,6 +311,7 @@ fn estimated_outputs(task: &TaskConfig) -> usize {
     match task {
         TaskConfig::Classification(task) => task.class_weights.len().max(LEAST_CLASSES),
         TaskConfig::Regression(_) => 1,
+        TaskConfig::Span(_) => 2,
     }
 }
 

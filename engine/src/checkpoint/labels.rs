@@ -15,14 +15,24 @@ const PROBLEM: &str = "problem_type";
 const CLASSES: &str = "single_label_classification";
 const NUMBER: &str = "regression";
 
+/// A key of ours: whether questions may have no answer in their paragraph.
+const LACK: &str = "headroom_may_lack_answers";
+
 /// The name that `transformers` gives a class of which nobody says one.
 fn usual_name(output: usize) -> String {
     format!("LABEL_{output}")
 }
 
-/// The keys of a plan that ends in classes, with their usual names where nothing is known of them; none of another plan.
+/// The keys of a plan that ends in classes, with their usual names where nothing is known of them; of one that ends in spans whether
+/// questions may have no answer; none of another plan.
 pub(super) fn keys(plan: &ModelPlan, labels: Option<&Labels>) -> Map<String, Value> {
-    let OutputPlan::Classes { classes, .. } = plan.head else { return Map::new() };
+    let classes = match (plan.head, labels) {
+        (OutputPlan::Classes { classes, .. }, _) => classes,
+        (OutputPlan::Span, Some(Labels::Span { may_lack_answers })) => {
+            return [(LACK.to_owned(), json!(may_lack_answers))].into_iter().collect();
+        }
+        _ => return Map::new(),
+    };
     let name =
         |output: usize| labels.and_then(|labels| labels.name(output)).map_or_else(|| usual_name(output), str::to_owned);
     let names: Map<String, Value> = (0..classes).map(|output| (output.to_string(), json!(name(output)))).collect();
@@ -33,6 +43,7 @@ pub(super) fn keys(plan: &ModelPlan, labels: Option<&Labels>) -> Map<String, Val
         let problem = match labels {
             Labels::Classes(_) => CLASSES,
             Labels::Number => NUMBER,
+            Labels::Span { .. } => return keys,
         };
         keys.insert(PROBLEM.to_owned(), json!(problem));
     }
@@ -40,10 +51,17 @@ pub(super) fn keys(plan: &ModelPlan, labels: Option<&Labels>) -> Map<String, Val
 }
 
 /// What the outputs of a model of text stand for, by the text of its `config.json`; none where it answers something else than
-/// one class or a number.
+/// one class, a number or a span.
 pub(super) fn read(text: &str, plan: &ModelPlan) -> Option<Labels> {
-    let (InputPlan::Tokens { .. }, OutputPlan::Classes { classes, .. }) = (plan.input, plan.head) else { return None };
     let keys: Map<String, Value> = serde_json::from_str(text).ok()?;
+    let classes = match (plan.input, plan.head) {
+        (InputPlan::Tokens { .. }, OutputPlan::Classes { classes, .. }) => classes,
+        (InputPlan::Tokens { .. }, OutputPlan::Span) => {
+            let may_lack_answers = keys.get(LACK).and_then(Value::as_bool).unwrap_or(false);
+            return Some(Labels::Span { may_lack_answers });
+        }
+        _ => return None,
+    };
     match (keys.get(PROBLEM).and_then(Value::as_str), classes) {
         (Some(NUMBER) | None, 1) => return Some(Labels::Number),
         (Some(CLASSES) | None, 2..) => {}
@@ -67,7 +85,8 @@ mod tests {
 
     fn plan(task: &str, outputs: usize) -> ModelPlan {
         let text = format!(
-            "format = 1\nmodel.kind = \"encoder\"\ntask.kind = \"{task}\"\n[data]\nkind = \"table\"\npath = \"a.tsv\"\n"
+            "format = 1\nmodel.kind = \"encoder\"\ntask.kind = \"{task}\"\n[data]\nkind = \"{}\"\npath = \"a\"\n",
+            if task == "span" { "squad" } else { "table" }
         );
         ModelPlan::resolve(&from_toml(&text).unwrap(), 50).unwrap().with_outputs(outputs)
     }
@@ -80,6 +99,12 @@ mod tests {
             let text = Value::Object(keys(&plan, Some(&labels))).to_string();
             assert_eq!(read(&text, &plan), Some(labels));
         }
+        for may_lack_answers in [false, true] {
+            let (plan, labels) = (plan("span", 2), Labels::Span { may_lack_answers });
+            assert_eq!(plan.head, OutputPlan::Span);
+            assert_eq!(read(&Value::Object(keys(&plan, Some(&labels))).to_string(), &plan), Some(labels));
+            assert_eq!(read("{}", &plan), Some(Labels::Span { may_lack_answers: false }));
+        }
         let plan = plan("classification", 2);
         let usual = Value::Object(keys(&plan, None));
         assert_eq!(usual, json!({ "id2label": { "0": "LABEL_0", "1": "LABEL_1" } }), "as ever");
@@ -90,7 +115,12 @@ mod tests {
     fn a_plan_with_a_task_is_one_of_a_config() {
         for task in TaskConfig::examples() {
             let plan = plan(task.kind(), 3);
-            assert!(matches!(plan.head, OutputPlan::Classes { classes: 3, pooler: Some(_), distils: false }));
+            assert!(match task {
+                TaskConfig::Classification(_) | TaskConfig::Regression(_) => {
+                    matches!(plan.head, OutputPlan::Classes { classes: 3, pooler: Some(_), distils: false })
+                }
+                TaskConfig::Span(_) => plan.head == OutputPlan::Span,
+            });
         }
         let refused = |text: &str| from_toml(text).unwrap().validate();
         for (text, field) in [

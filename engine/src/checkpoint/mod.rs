@@ -35,6 +35,8 @@ mod removal;
 mod save;
 mod sentence_pieces;
 mod space;
+#[cfg(test)]
+mod span_goldens;
 mod special_tokens;
 #[cfg(test)]
 mod task_goldens;

@@ -6,7 +6,8 @@ use candle_core::{DType, Device, Tensor, Var};
 
 use super::{LoadedModel, load_model_dir};
 use crate::{
-    model::{ForwardOptions, Model},
+    attention::ModelPlan,
+    model::{ForwardOptions, Model, ParameterSet},
     objective::{Answers, Batch, IGNORED, Labels, Objective},
 };
 
@@ -38,7 +39,7 @@ fn batch(expected: &HashMap<String, Tensor>, objective: Objective) -> Batch {
     }
 }
 
-fn value(loss: &Tensor) -> f64 {
+pub(super) fn value(loss: &Tensor) -> f64 {
     loss.to_dtype(DType::F64).unwrap().to_scalar().unwrap()
 }
 
@@ -84,38 +85,42 @@ fn gradients_agree_with_finite_differences() {
             }
         }
         plan.stack.dropout = 0.1;
-        let (parameters, fresh) =
-            crate::model::ParameterSet::init_around(&plan, 1, DType::F64, &Device::Cpu, &tensors).unwrap();
+        let (parameters, fresh) = ParameterSet::init_around(&plan, 1, DType::F64, &Device::Cpu, &tensors).unwrap();
         assert!(fresh.is_empty(), "{fresh:?}");
         let mut batch = batch(&expected, objective);
         if let Some(Answers::Classes { classes, weights }) = &mut batch.answers {
             *weights = Some(classes.iter().map(|class| 0.5 + *class as f32).collect());
         }
-        let options = ForwardOptions { dropout: Some((3, 4)), ..ForwardOptions::default() };
-        let loss_now = || {
-            let model = Model::trainable(&plan, &parameters).unwrap();
-            value(&objective.task().loss(&model, &batch, &options).unwrap().loss)
+        check_gradients(objective, &plan, &parameters, &batch);
+    }
+}
+
+/// With dropout, of every parameter the element whose gradient is the largest.
+pub(super) fn check_gradients(objective: Objective, plan: &ModelPlan, parameters: &ParameterSet, batch: &Batch) {
+    let options = ForwardOptions { dropout: Some((3, 4)), ..ForwardOptions::default() };
+    let loss_now = || {
+        let model = Model::trainable(plan, parameters).unwrap();
+        value(&objective.task().loss(&model, batch, &options).unwrap().loss)
+    };
+    let model = Model::trainable(plan, parameters).unwrap();
+    let loss = objective.task().loss(&model, batch, &options).unwrap();
+    model.backward(&loss).unwrap();
+    for (name, variable) in parameters.iter() {
+        let gradient = model.gradients().unwrap().get(name).unwrap();
+        let gradient: Vec<f64> = gradient.to_dtype(DType::F64).unwrap().flatten_all().unwrap().to_vec1().unwrap();
+        let (place, wanted) =
+            gradient.iter().copied().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).unwrap();
+        let before: Vec<f64> = variable.flatten_all().unwrap().to_vec1().unwrap();
+        let shifted = |by: f64| {
+            let mut values = before.clone();
+            values[place] += by;
+            set(variable, values);
+            loss_now()
         };
-        let model = Model::trainable(&plan, &parameters).unwrap();
-        let loss = objective.task().loss(&model, &batch, &options).unwrap();
-        model.backward(&loss).unwrap();
-        for (name, variable) in parameters.iter() {
-            let gradient = model.gradients().unwrap().get(name).unwrap();
-            let gradient: Vec<f64> = gradient.to_dtype(DType::F64).unwrap().flatten_all().unwrap().to_vec1().unwrap();
-            let (place, wanted) =
-                gradient.iter().copied().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).unwrap();
-            let before: Vec<f64> = variable.flatten_all().unwrap().to_vec1().unwrap();
-            let shifted = |by: f64| {
-                let mut values = before.clone();
-                values[place] += by;
-                set(variable, values);
-                loss_now()
-            };
-            let found = (shifted(STEP) - shifted(-STEP)) / (2.0 * STEP);
-            set(variable, before);
-            assert!((found - wanted).abs() < 1e-6 * (1.0 + wanted.abs()), "{objective:?} {name}: {found} {wanted}");
-            assert!(wanted != 0.0 || name.contains("key.bias"), "{name}");
-        }
+        let found = (shifted(STEP) - shifted(-STEP)) / (2.0 * STEP);
+        set(variable, before);
+        assert!((found - wanted).abs() < 1e-6 * (1.0 + wanted.abs()), "{objective:?} {name}: {found} {wanted}");
+        assert!(wanted != 0.0 || name.contains("key.bias"), "{name}");
     }
 }
 

@@ -37,6 +37,12 @@ impl DataConfig {
                 anchor(path);
             }
         }
+        if let Source::Squad(squad) = &mut self.source {
+            anchor(&mut squad.path);
+            if let Some(path) = &mut squad.validation_path {
+                anchor(path);
+            }
+        }
         if let Tokenizer::File(file) = &mut self.tokenizer {
             anchor(&mut file.path);
         }

@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::TableSource;
+use super::{SquadSource, TableSource};
 
 /// `[data]`. The source's own fields stand beside the common ones, as in
 /// `kind = "file"`, `path = "train.txt"`, `sequence_length = 128`.
@@ -102,6 +102,8 @@ pub enum Source {
     NumberWords(NumberWordsSource),
     /// A table on disk: one or two texts a row, with a label.
     Table(TableSource),
+    /// Questions about paragraphs on disk.
+    Squad(SquadSource),
 }
 
 impl fmt::Display for Source {
@@ -116,7 +118,9 @@ impl fmt::Display for Source {
                 write!(f, "{} and {}", name(source), name(target))
             }
             Self::NumberWords(_) => f.write_str("number words"),
-            Self::Table(table) => f.write_str(&last_part(&table.path)),
+            Self::Table(TableSource { path, .. }) | Self::Squad(SquadSource { path, .. }) => {
+                f.write_str(&last_part(path))
+            }
         }
     }
 }
@@ -131,14 +135,14 @@ impl Source {
     pub fn has_pairs(&self) -> bool {
         match self {
             Self::Pairs(_) | Self::NumberWords(_) => true,
-            Self::File(_) | Self::Grammar(_) | Self::Random(_) | Self::Table(_) => false,
+            Self::File(_) | Self::Grammar(_) | Self::Random(_) | Self::Table(_) | Self::Squad(_) => false,
         }
     }
 
-    /// Whether it gives texts with labels, for models with a task.
+    /// Whether it gives texts with labels or answers, for models with a task.
     pub fn has_labels(&self) -> bool {
         match self {
-            Self::Table(_) => true,
+            Self::Table(_) | Self::Squad(_) => true,
             Self::File(_) | Self::Grammar(_) | Self::Random(_) | Self::Pairs(_) | Self::NumberWords(_) => false,
         }
     }
@@ -148,7 +152,8 @@ impl Source {
         match self {
             Self::File(FileSource { validation_path: Some(path), .. })
             | Self::Pairs(PairsSource { validation_path: Some(path), .. })
-            | Self::Table(TableSource { validation_path: Some(path), .. }) => last_part(path),
+            | Self::Table(TableSource { validation_path: Some(path), .. })
+            | Self::Squad(SquadSource { validation_path: Some(path), .. }) => last_part(path),
             Self::Pairs(PairsSource { validation_source: Some(source), validation_target: Some(target), .. }) => {
                 format!("{} and {}", last_part(source), last_part(target))
             }

@@ -24,6 +24,7 @@ mod race;
 mod range;
 mod reuse;
 mod run;
+mod squad;
 mod sweep;
 mod table;
 mod task;
@@ -46,7 +47,7 @@ pub use descriptor::{About, Number, NumberValue};
 pub use device::DeviceChoice;
 pub use entrant::{Entrant, free_tag, runs_of};
 pub use model::{Architecture, ModelConfig, NormPlacement};
-pub use objective::{Classification, MaskedTokens, NextToken, Objective, Regression, SpecialTokens, Translation};
+pub use objective::{Classification, MaskedTokens, NextToken, Objective, Regression, Span, SpecialTokens, Translation};
 pub use parse::{ConfigError, from_json, from_toml, from_toml_noting, from_toml_with, nearest, to_toml};
 pub use precision::Precision;
 pub use presets::{Preset, PresetGroup, preset, presets};
@@ -56,9 +57,10 @@ pub use reuse::{
     AllEndReuse, AlternateReuse, CustomReuse, FirstReuse, FullReuse, NoReuse, PartialReuse, Reuse, SkipReuse,
 };
 pub use run::{FORMAT, ProbeConfig, RunConfig};
+pub use squad::SquadSource;
 pub use sweep::{Combine, Sweep};
 pub use table::{Column, TableSource};
-pub use task::{ClassificationTask, RegressionTask, TaskConfig};
+pub use task::{ClassificationTask, RegressionTask, SpanTask, TaskConfig};
 pub use train::{
     Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Schedule, StabilityChoice,
     TrainConfig, Unwatched, Watched,

@@ -1,4 +1,4 @@
-use super::{Architecture, RunConfig, TaskConfig};
+use super::{Architecture, RunConfig, SpanTask, TaskConfig};
 
 /// What a model learns. The module `objective` gives each its batches, its loss and its metrics; here stands what costs
 /// and validation depend on.
@@ -14,6 +14,8 @@ pub enum Objective {
     Classification(Classification),
     /// To tell a number of the texts of an example.
     Regression(Regression),
+    /// To find the answer to a question in a paragraph.
+    Span(Span),
 }
 
 /// Masked-language modelling (BERT).
@@ -41,6 +43,24 @@ pub struct Classification {}
 /// Regression on one or two texts, as GLUE asks for it of STS-B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Regression {}
+
+/// Extractive question answering (Devlin et al. 2019, sections 4.2 and 4.3).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// See [`SpanTask::doc_stride`].
+    pub doc_stride: usize,
+    /// See [`SpanTask::max_answer`].
+    pub max_answer: usize,
+    /// See [`SpanTask::no_answer_threshold`].
+    pub no_answer_threshold: f64,
+}
+
+impl From<&SpanTask> for Span {
+    fn from(task: &SpanTask) -> Self {
+        let SpanTask { doc_stride, max_answer, no_answer_threshold } = *task;
+        Self { doc_stride, max_answer, no_answer_threshold }
+    }
+}
 
 /// The special tokens that a trained or byte-level vocabulary begins with, from id 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,9 +98,12 @@ impl Objective {
     /// Texts have a number.
     pub const REGRESSION: Self = Self::Regression(Regression {});
 
+    /// Answers stand in paragraphs; with the numbers of a config that says none.
+    pub const SPAN: Self = Self::Span(Span { doc_stride: 128, max_answer: 30, no_answer_threshold: 0.0 });
+
     /// One of each kind, for conformance tests.
-    pub const EXAMPLES: [Self; 5] =
-        [Self::MASKED_TOKENS, Self::NEXT_TOKEN, Self::TRANSLATION, Self::CLASSIFICATION, Self::REGRESSION];
+    pub const EXAMPLES: [Self; 6] =
+        [Self::MASKED_TOKENS, Self::NEXT_TOKEN, Self::TRANSLATION, Self::CLASSIFICATION, Self::REGRESSION, Self::SPAN];
 
     /// Those of models of one stack that learn from plain text.
     pub const LANGUAGE_MODELS: [Self; 2] = [Self::MASKED_TOKENS, Self::NEXT_TOKEN];
@@ -95,10 +118,10 @@ impl Objective {
         }
     }
 
-    /// Whether what is learnt is an answer about each example as a whole, which stands beside its texts in a table.
+    /// Whether what is learnt is an answer about each example, which stands beside its texts.
     pub fn answers_examples(&self) -> bool {
         match self {
-            Self::Classification(_) | Self::Regression(_) => true,
+            Self::Classification(_) | Self::Regression(_) | Self::Span(_) => true,
             Self::MaskedTokens(_) | Self::NextToken(_) | Self::Translation(_) => false,
         }
     }
@@ -110,7 +133,7 @@ impl Objective {
         match self {
             Self::MaskedTokens(MaskedTokens { share }) => (tokens as f64 * share).ceil() as usize,
             Self::NextToken(_) | Self::Translation(_) => tokens,
-            Self::Classification(_) | Self::Regression(_) => batch,
+            Self::Classification(_) | Self::Regression(_) | Self::Span(_) => batch,
         }
     }
 
@@ -122,14 +145,16 @@ impl Objective {
             // Of a text to translate one, and the one that ends it.
             Self::NextToken(_) | Self::Translation(_) => 2,
             // A token of each of two texts, with the special ones around and between them.
-            Self::Classification(_) | Self::Regression(_) => 5,
+            Self::Classification(_) | Self::Regression(_) | Self::Span(_) => 5,
         }
     }
 
     /// The special tokens of a vocabulary that is made for it.
     pub fn special_tokens(&self) -> SpecialTokens {
         match self {
-            Self::MaskedTokens(_) | Self::Classification(_) | Self::Regression(_) => SpecialTokens::BERT,
+            Self::MaskedTokens(_) | Self::Classification(_) | Self::Regression(_) | Self::Span(_) => {
+                SpecialTokens::BERT
+            }
             Self::NextToken(_) => SpecialTokens::GPT2,
             Self::Translation(_) => SpecialTokens::BART,
         }
@@ -142,6 +167,7 @@ impl RunConfig {
         match &self.task {
             Some(TaskConfig::Classification(_)) => return Objective::CLASSIFICATION,
             Some(TaskConfig::Regression(_)) => return Objective::REGRESSION,
+            Some(TaskConfig::Span(task)) => return Objective::Span(task.into()),
             None => {}
         }
         match self.model.kind {

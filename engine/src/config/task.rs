@@ -1,10 +1,12 @@
-//! `[task]`: what a model learns of a table, where it does not learn language.
+//! `[task]`: what a model learns of texts with labels or answers, where it does not learn language.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What a model says of the texts of each row of a table.
+use super::Source;
+
+/// What a model says of texts: of each row of a table, or of a question and the paragraph that holds the answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TaskConfig {
@@ -12,12 +14,18 @@ pub enum TaskConfig {
     Classification(ClassificationTask),
     /// A number.
     Regression(RegressionTask),
+    /// Where in a paragraph the answer to a question stands.
+    Span(SpanTask),
 }
 
 impl TaskConfig {
     /// One of each kind, for conformance tests.
-    pub fn examples() -> [Self; 2] {
-        [Self::Classification(ClassificationTask::default()), Self::Regression(RegressionTask::default())]
+    pub fn examples() -> [Self; 3] {
+        [
+            Self::Classification(ClassificationTask::default()),
+            Self::Regression(RegressionTask::default()),
+            Self::Span(SpanTask::default()),
+        ]
     }
 
     /// Its word in configs.
@@ -25,6 +33,23 @@ impl TaskConfig {
         match self {
             Self::Classification(_) => "classification",
             Self::Regression(_) => "regression",
+            Self::Span(_) => "span",
+        }
+    }
+
+    /// The word in configs of the data that it is learnt from.
+    pub fn data_kind(&self) -> &'static str {
+        match self {
+            Self::Classification(_) | Self::Regression(_) => "table",
+            Self::Span(_) => "squad",
+        }
+    }
+
+    /// Whether it is learnt from such data.
+    pub fn learns_from(&self, source: &Source) -> bool {
+        match self {
+            Self::Classification(_) | Self::Regression(_) => matches!(source, Source::Table(_)),
+            Self::Span(_) => matches!(source, Source::Squad(_)),
         }
     }
 }
@@ -42,3 +67,23 @@ pub struct ClassificationTask {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RegressionTask {}
+
+/// The answer to a question is a piece of a paragraph (Devlin et al. 2019, sections 4.2 and 4.3).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SpanTask {
+    /// A paragraph that does not fit beside its question is read in windows, each of which begins so many tokens after the one
+    /// before it, 1..; less where a window holds fewer of the paragraph's tokens.
+    pub doc_stride: usize,
+    /// Tokens of the longest answer that is given, 1..
+    pub max_answer: usize,
+    /// An answer is given where the score of there being none exceeds that of the best answer by this at most. It counts where
+    /// questions may have no answer.
+    pub no_answer_threshold: f64,
+}
+
+impl Default for SpanTask {
+    fn default() -> Self {
+        Self { doc_stride: 128, max_answer: 30, no_answer_threshold: 0.0 }
+    }
+}

@@ -80,6 +80,7 @@ impl RunConfig {
             Source::NumberWords(source) => check.count("data.pairs", source.pairs, 1_000..=10_000_000),
             Source::Pairs(source) => check.extend(source.problems()),
             Source::Table(source) => check.extend(source.problems()),
+            Source::Squad(source) => check.extend(source.problems()),
         }
         check.extend(self.problems_of_task());
         match (data.source.has_pairs(), self.model.kind) {
@@ -118,17 +119,28 @@ impl RunConfig {
     /// What does not fit the task, or does not fit without one.
     fn problems_of_task(&self) -> Vec<Problem> {
         let mut check = Check(Vec::new());
-        match (&self.task, self.data.source.has_labels()) {
-            (Some(_), true) | (None, false) => {}
-            (Some(task), false) => check.add(
+        match (&self.task, &self.data.source) {
+            (Some(task), source) if !task.learns_from(source) => check.add(
                 "data.kind",
-                format!("{} learns from a table of texts with labels; set data.kind to \"table\", or leave [task] out", task.kind()),
+                format!(
+                    "{} learns from {}; set data.kind to \"{}\", or leave [task] out",
+                    task.kind(),
+                    match task {
+                        TaskConfig::Classification(_) | TaskConfig::Regression(_) => "a table of texts with labels",
+                        TaskConfig::Span(_) => "questions about paragraphs",
+                    },
+                    task.data_kind()
+                ),
             ),
-            (None, true) => check.add(
+            (None, Source::Squad(_)) => {
+                check.add("task.kind", "questions about paragraphs are for a task; set task.kind to \"span\"");
+            }
+            (None, source) if source.has_labels() => check.add(
                 "task.kind",
                 "a table is for a task; set task.kind to \"classification\" or \"regression\", or read the text of a column \
                  with data.kind = \"file\"",
             ),
+            _ => {}
         }
         match self.model.kind {
             Architecture::Encoder => {}
@@ -142,6 +154,11 @@ impl RunConfig {
             for (label, weight) in &task.class_weights {
                 check.between(&format!("task.class_weights.{label}"), *weight, End::Beyond(0.0), End::At(1e6));
             }
+        }
+        if let Some(TaskConfig::Span(task)) = &self.task {
+            check.count("task.doc_stride", task.doc_stride, 1..=1_048_576);
+            check.count("task.max_answer", task.max_answer, 1..=1_048_576);
+            check.number("task.no_answer_threshold", task.no_answer_threshold, -1e6..=1e6);
         }
         check.into_problems(|_| true)
     }

@@ -1,12 +1,15 @@
-//! Rows of a table as examples: one or two texts in the frame of the tokenizer, with the answer of the row.
+//! Rows of a table as examples: one or two texts in the frame of the tokenizer, with the answer of the row. Questions with windows
+//! of their paragraphs are such rows, too.
 
 use std::sync::Arc;
 
 use super::encode::Encoder;
 use super::pairs::SORTED_BATCHES;
+use super::questions::{Cutting, WindowNotes, documents, token_range, with_places};
 use super::tokenizer::Frame;
 use super::{DataError, Documents, Silent, TextTokenizer, TokenStream};
-use crate::objective::{Answers, Batch, IGNORED};
+use crate::config::Span;
+use crate::objective::{Answers, Batch, IGNORED, Questions, Spans, Window};
 
 /// The rows of a part of a table.
 #[derive(Clone, Debug)]
@@ -20,6 +23,8 @@ pub(super) struct Rows {
     long: usize,
     answers: Arc<Answers>,
     has_labels: bool,
+    /// What is to be told of windows.
+    notes: WindowNotes,
 }
 
 /// Where the texts of a row begin, and how many tokens of each are read; nothing of the second where there is one.
@@ -59,7 +64,69 @@ impl Rows {
             long,
             answers: Arc::new(answers.clone()),
             has_labels: true,
+            notes: WindowNotes::default(),
         })
+    }
+
+    /// A row for each window of each question about the paragraphs of a stream, in which all paragraphs come first.
+    pub(super) fn of_questions(
+        stream: &TokenStream,
+        questions: &Arc<Questions>,
+        tokenizer: &TextTokenizer,
+        span: &Span,
+        sequence: usize,
+    ) -> Result<Self, DataError> {
+        let frame = tokenizer.frame(2)?;
+        let cutting = Cutting { most: sequence.saturating_sub(frame.tokens()), stride: span.doc_stride };
+        let (mut places, mut windows) = (Vec::new(), Vec::new());
+        let mut notes = WindowNotes::default();
+        for (number, question) in questions.all.iter().enumerate() {
+            let own = token_range(stream, questions.paragraphs.len() + number);
+            let paragraph = token_range(stream, question.paragraph);
+            let answer = questions.tokens_of_answer(number);
+            let (mut has_answer, mut end, mut overlaps) = (answer.is_none(), None, true);
+            for cut in cutting.windows(number, own.len(), paragraph.len()) {
+                let Window { first, tokens, .. } = cut.window;
+                has_answer |= answer.is_some_and(|[from, to]| from >= first && to < first + tokens);
+                overlaps &= end != Some(first);
+                end = Some(first + tokens);
+                notes.cut_questions += usize::from(first == 0 && cut.question_tokens < own.len());
+                places.push(Place {
+                    starts: [own.start, paragraph.start + first],
+                    tokens: [cut.question_tokens, tokens],
+                });
+                windows.push(Window { before: frame.before_second(cut.question_tokens), ..cut.window });
+            }
+            notes.lost_answers += usize::from(!has_answer);
+            notes.apart += usize::from(!overlaps);
+        }
+        Ok(Self {
+            ids: Arc::clone(&stream.ids),
+            places: places.into(),
+            frame: Arc::new(frame),
+            pad: tokenizer.specials().pad,
+            sequence,
+            long: 0,
+            answers: Arc::new(Answers::Spans(Spans { questions: Arc::clone(questions), windows })),
+            has_labels: true,
+            notes,
+        })
+    }
+
+    /// What is to be told of windows, as sentences.
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.notes.words(self.sequence)
+    }
+
+    /// All rows of the questions that some rows are of: a question is judged by all of its windows together. Rows of tables
+    /// stand for themselves.
+    pub(super) fn whole(&self, rows: Vec<usize>) -> Vec<usize> {
+        let Answers::Spans(Spans { windows, .. }) = &*self.answers else { return rows };
+        let chosen: std::collections::BTreeSet<usize> =
+            rows.iter().filter_map(|row| windows.get(*row)).map(|window| window.question).collect();
+        (0..windows.len())
+            .filter(|row| windows.get(*row).is_some_and(|window| chosen.contains(&window.question)))
+            .collect()
     }
 
     /// The same rows with nothing to predict.
@@ -181,6 +248,46 @@ pub fn unanswered_batches(
     rows.sort(&mut order);
     let batches = order.chunks(batch.max(1)).map(|chosen| (chosen.to_vec(), rows.batch(chosen))).collect();
     Ok((batches, rows.long()))
+}
+
+/// Windows of questions that nobody knows the answers to.
+pub struct Asked {
+    /// The questions, with the places of the tokens of their paragraphs.
+    pub questions: Arc<Questions>,
+    /// The windows in batches; those of almost equal lengths stand together.
+    pub batches: Vec<(Vec<Window>, Batch)>,
+    /// Questions that were cut off.
+    pub cut_questions: usize,
+}
+
+/// Questions in batches of up to `batch` windows of up to `sequence` tokens.
+///
+/// # Errors
+/// If a text cannot be encoded, or no token fits into the frame.
+pub fn question_batches(
+    questions: Questions,
+    tokenizer: &TextTokenizer,
+    span: &Span,
+    sequence: usize,
+    batch: usize,
+) -> Result<Asked, DataError> {
+    let texts = documents(&questions);
+    let stream = Encoder::new(tokenizer, None, texts.bytes() as u64, &Silent).encode(&texts)?;
+    let spans = Spans { questions: Arc::new(questions), windows: Vec::new() };
+    let Spans { questions, .. } = with_places(spans, &stream, tokenizer, &Silent)?;
+    let rows = Rows::of_questions(&stream, &questions, tokenizer, span, sequence)?;
+    let least = rows.frame.tokens() + 2;
+    if sequence < least {
+        return Err(DataError::BadShape { batch, sequence, least });
+    }
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    rows.sort(&mut order);
+    let windows = |chosen: &[usize]| match rows.answers.of_rows(chosen) {
+        Answers::Spans(spans) => spans.windows,
+        Answers::Classes { .. } | Answers::Numbers(_) => Vec::new(),
+    };
+    let batches = order.chunks(batch.max(1)).map(|chosen| (windows(chosen), rows.batch(chosen))).collect();
+    Ok(Asked { questions, batches, cut_questions: rows.notes.cut_questions })
 }
 
 /// How many tokens of two texts are read where `most` fit: the longer one gives up first.

@@ -230,6 +230,8 @@ fn answers_of(part: &Part<'_>, labels: &Labels) -> Result<Answers, TableError> {
             };
             Ok(Answers::Numbers(part.rows.labels.iter().map(number).collect::<Result<_, _>>()?))
         }
+        // A model of such answers takes no table.
+        Labels::Span { .. } => Err(TableError::Unlabelled { path: path(), column: "of spans".to_owned() }),
     }
 }
 

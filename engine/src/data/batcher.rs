@@ -43,7 +43,13 @@ impl Examples {
                 Part::Train => &answers.train,
                 Part::Validation => &answers.validation,
             };
-            return Rows::new(stream, own, tokenizer, answers.texts, sequence).map(Self::Rows);
+            return match (own, objective) {
+                (Answers::Spans(spans), Objective::Span(span)) => {
+                    Rows::of_questions(stream, &spans.questions, tokenizer, span, sequence)
+                }
+                _ => Rows::new(stream, own, tokenizer, answers.texts, sequence),
+            }
+            .map(Self::Rows);
         }
         Ok(if objective.task().reads_sources() {
             Self::Pairs(Pairs::new(stream, tokenizer, sequence, corpus.long_pairs))
@@ -219,6 +225,14 @@ impl Batcher {
         }
     }
 
+    /// What is to be told of the windows of questions for training, as sentences.
+    pub fn window_notes(&self) -> Vec<String> {
+        match &self.examples {
+            Examples::Windows(_) | Examples::Pairs(_) => Vec::new(),
+            Examples::Rows(rows) => rows.notes(),
+        }
+    }
+
     /// Share of the positions that the batches of the first epoch compute which are padding, 0..1.
     pub fn padding_share(&self) -> f64 {
         let order = self.order(0);
@@ -328,11 +342,16 @@ impl HeldOut {
 
     /// At most `limit` batches (0 = all), always the same ones with the same labels, whatever the run's seed. With a
     /// limit the examples are spread evenly over the text. Every token is labelled once when there is no limit; the
-    /// last example is padded and the last batch may have fewer rows. Pairs and rows are put into batches by their lengths.
+    /// last example is padded and the last batch may have fewer rows. Pairs and rows are put into batches by their lengths. A question
+    /// comes with all of its windows, so that there may be some batches more than the limit.
     pub fn batches(&self, limit: usize) -> impl Iterator<Item = Batch> {
         let total = self.examples.with_tail();
         let taken = if limit == 0 { total } else { total.min(limit.saturating_mul(self.batch)) };
-        let mut rows = spread_over(taken, total);
+        let mut rows = match &self.examples {
+            Examples::Windows(_) | Examples::Pairs(_) => spread_over(taken, total),
+            Examples::Rows(table) => table.whole(spread_over(taken, total)),
+        };
+        let taken = rows.len();
         match &self.examples {
             Examples::Windows(_) => {}
             Examples::Pairs(pairs) => pairs.sort(&mut rows),
@@ -353,6 +372,18 @@ impl HeldOut {
         (0..taken)
             .step_by(batch)
             .map(move |first| self.batch_of(rows.get(first..taken.min(first + batch)).unwrap_or_default()))
+    }
+
+    /// `examples` examples spread evenly over the text in one batch, questions with all of their windows; none where there is
+    /// no example.
+    pub fn some_whole(&self, examples: usize) -> Option<Batch> {
+        let total = self.examples.with_tail();
+        let rows = spread_over(examples.min(total), total);
+        let rows = match &self.examples {
+            Examples::Windows(_) | Examples::Pairs(_) => rows,
+            Examples::Rows(table) => table.whole(rows),
+        };
+        (!rows.is_empty()).then(|| self.batch_of(&rows))
     }
 
     /// How many examples [`HeldOut::spread`] gives when `examples` are asked for.

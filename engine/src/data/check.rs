@@ -1,11 +1,13 @@
 use std::path::Path;
 
 use super::answers::probe_table;
-use super::file::{PairFiles, probe_files, probe_pair_file, probe_pairs, text_bytes_at};
+use super::file::{PairFiles, probe_files, probe_pair_file, probe_pairs, probe_questions, text_bytes_at};
 use super::progress::Silent;
 use super::tokenizer::given;
 use super::{Batcher, Corpus, DataError};
-use crate::config::{DataConfig, FileSource, Problem, Source, TableSource, Tokenizer, TrainedTokenizer, counted};
+use crate::config::{
+    DataConfig, FileSource, Problem, Source, SquadSource, TableSource, Tokenizer, TrainedTokenizer, counted,
+};
 use crate::objective::Objective;
 
 /// What is wrong with the text and the tokenizer that a config names, as far as the beginnings of the files tell; each at its field. Paths are absolute. Quick, but reads disks: not for a thread that must not wait.
@@ -34,6 +36,12 @@ pub fn data_problems(config: &DataConfig, objective: &Objective) -> Vec<Problem>
         note("data.path", &table.path, &|| probe_table(table, objective, &table.path));
         if let Some(path) = table.validation_path.as_ref().filter(|_| is_readable) {
             note("data.validation_path", path, &|| probe_table(table, objective, path));
+        }
+    }
+    if let Source::Squad(squad) = &config.source {
+        note("data.path", &squad.path, &|| probe_questions(&squad.path));
+        if let Some(path) = &squad.validation_path {
+            note("data.validation_path", path, &|| probe_questions(path));
         }
     }
     if let Source::Pairs(pairs) = &config.source {
@@ -76,8 +84,8 @@ pub fn short_text_problems(config: &DataConfig, objective: &Objective, batch: us
             let files: Vec<PairFiles> = train.into_iter().chain(held_out).collect();
             files.iter().flat_map(PairFiles::paths).map(text_bytes_at).collect()
         }
-        // Never too short by themselves, or quick to be told.
-        Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) => return Vec::new(),
+        // Never too short by themselves, or quick to be told, or judged whole already.
+        Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) | Source::Squad(_) => return Vec::new(),
     };
     let is_short = sizes.iter().copied().sum::<Option<u64>>().is_some_and(|bytes| bytes <= READ_WHOLE);
     if !is_short || matches!(config.tokenizer, Tokenizer::Initial(_)) {
@@ -94,9 +102,9 @@ pub fn short_text_problems(config: &DataConfig, objective: &Objective, batch: us
 
 fn short_text_problem(config: &DataConfig, error: &DataError) -> Problem {
     let has_own = match &config.source {
-        Source::File(FileSource { validation_path, .. }) | Source::Table(TableSource { validation_path, .. }) => {
-            validation_path.is_some()
-        }
+        Source::File(FileSource { validation_path, .. })
+        | Source::Table(TableSource { validation_path, .. })
+        | Source::Squad(SquadSource { validation_path, .. }) => validation_path.is_some(),
         Source::Pairs(pairs) => pairs.validation_path.is_some() || pairs.validation_source.is_some(),
         Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) => false,
     };

@@ -7,6 +7,7 @@ use super::file::{PairFiles, load_pairs};
 use super::hash::sha256_hex;
 use super::number_words::{all_number_words, generate_number_words};
 use super::progress::advance;
+use super::questions::{all_questions, located, split_questions};
 use super::rng::{Purpose, Stream};
 use super::split::split_in_pairs;
 use super::tokenizer::{bpe, bytes, given, of_model, word_piece};
@@ -42,7 +43,8 @@ pub struct Corpus {
     pub statistics: Statistics,
     /// What becomes of pairs that are longer than an example, where it holds pairs: each source, then its translation.
     pub long_pairs: LongPairs,
-    /// What is right of each row, where it holds the texts of a table: those of a row one after the other.
+    /// What is right of each row, where it holds the texts of a table: those of a row one after the other. Of questions about
+    /// paragraphs all paragraphs come first, then all questions.
     pub answers: Option<RowAnswers>,
     /// What the user should know and may ignore, as sentences.
     pub warnings: Vec<String>,
@@ -139,6 +141,7 @@ impl Corpus {
                 if batcher.long_rows() == 1 { "it" } else { "them" },
             ));
         }
+        corpus.warnings.extend(batcher.window_notes());
         if batcher.long_pairs() > 0 {
             corpus.warnings.push(format!(
                 "{} for training {} a side of more than {} and {}. Raise data.sequence_length to read {} whole.",
@@ -181,6 +184,7 @@ impl Corpus {
         let mut notes = Notes::default();
         let validation = match source {
             Source::Table(table) => notes.take(all_of_table(table, objective, labels, base_dir, progress)?).validation,
+            Source::Squad(squad) => notes.take(all_questions(squad, base_dir, progress)?).validation,
             other => all_texts(other, base_dir, &mut notes, progress)?,
         };
         let texts = Split { train: Documents::new(), validation };
@@ -208,6 +212,10 @@ impl Corpus {
         let mut encoder = Encoder::new(&tokenizer, separator, total_bytes, progress);
         let train = encoder.encode(&texts.train)?;
         let validation = encoder.encode(&texts.validation)?;
+        let answers = match answers {
+            Some(answers) => Some(located(answers, [&train, &validation], &tokenizer, progress)?),
+            None => None,
+        };
         if validation.ids.len() < FEW_TOKENS && !train.ids.is_empty() && answers.is_none() {
             warnings.push(format!(
                 "Only {} held out, so the validation loss will be noisy. Give more text or raise \
@@ -309,6 +317,7 @@ fn split_texts(
             generate_number_words(*pairs, *text_seed, fraction, progress)
         }
         Source::Table(table) => Ok(notes.take(split_table(table, objective, fraction, base_dir, progress)?)),
+        Source::Squad(squad) => Ok(notes.take(split_questions(squad, fraction, base_dir, progress)?)),
         generated @ (Source::Grammar(_) | Source::Random(_)) => Ok(split(&generate(generated, progress)?, fraction)),
     }
 }
@@ -326,8 +335,8 @@ fn all_texts(
             None => Ok(Documents::new()),
         },
         Source::NumberWords(NumberWordsSource { pairs, text_seed }) => all_number_words(*pairs, *text_seed, progress),
-        // Read with its labels.
-        Source::Table(_) => Ok(Documents::new()),
+        // Read with their labels.
+        Source::Table(_) | Source::Squad(_) => Ok(Documents::new()),
         generated @ (Source::Grammar(_) | Source::Random(_)) => generate(generated, progress),
     }
 }
@@ -337,16 +346,21 @@ fn generate(source: &Source, progress: &dyn Progress) -> Result<Documents, DataE
     match source {
         Source::Grammar(source) => generate_grammar(source.words, source.text_seed, progress),
         Source::Random(source) => generate_random(source.words, source.text_seed, progress),
-        Source::File(_) | Source::Pairs(_) | Source::NumberWords(_) | Source::Table(_) => Ok(Documents::new()),
+        Source::File(_) | Source::Pairs(_) | Source::NumberWords(_) | Source::Table(_) | Source::Squad(_) => {
+            Ok(Documents::new())
+        }
     }
 }
 
 fn long_pairs(source: &Source) -> LongPairs {
     match source {
         Source::Pairs(pairs) => pairs.long,
-        Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) | Source::Table(_) => {
-            LongPairs::default()
-        }
+        Source::File(_)
+        | Source::Grammar(_)
+        | Source::Random(_)
+        | Source::NumberWords(_)
+        | Source::Table(_)
+        | Source::Squad(_) => LongPairs::default(),
     }
 }
 

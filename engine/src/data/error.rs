@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use super::{TableError, memory::words, wrong_kind};
+use super::{SquadError, TableError, memory::words, wrong_kind};
 use crate::config::{TrainedTokenizer, counted};
 
 /// Why text could not become tokens. Every message says what failed, why, what to do, and the path last.
@@ -459,6 +459,10 @@ pub enum DataError {
     #[error(transparent)]
     Table(#[from] TableError),
 
+    /// Questions about paragraphs cannot be learnt from or answered.
+    #[error(transparent)]
+    Squad(#[from] SquadError),
+
     /// The built-in grammar does not parse.
     #[error("The grammar is broken ({why}). Correct the grammar file")]
     Grammar {
@@ -485,6 +489,7 @@ impl DataError {
             Self::MissingColumn { .. } | Self::ShortRow { .. } | Self::WhichColumn { .. } => Some("data.column"),
             Self::UnequalLines { .. } => Some("data.target"),
             Self::Table(error) => error.field(),
+            Self::Squad(error) => error.field(),
             Self::MissingPairColumn { .. } | Self::WhichPairColumns { .. } | Self::ShortPairRow { .. } => {
                 Some("data.text")
             }

@@ -6,9 +6,10 @@
 //!
 //! Sources are one file each: `file` (on disk), `grammar` (built-in English-like text), `random` (its control) and
 //! `number_words` (pairs of texts to translate). A corpus of pairs has the documents of plain text, a source and then its
-//! translation; a table has the texts of each row as documents, and beside them the answers that stand there (`answers`).
-//! `preview` looks at the beginning of one before anything is trained. What a batch is, the `objective` says. Uses `config`,
-//! `ops` and `objective`; everything that crosses this door is plain data.
+//! translation; a table has the texts of each row as documents, and beside them the answers that stand there (`answers`);
+//! of questions about paragraphs (`questions`) the paragraphs come first. `preview` looks at the beginning of a table before
+//! anything is trained. What a batch is, the `objective` says. Uses `config`, `ops` and `objective`; everything that
+//! crosses this door is plain data.
 
 mod answered;
 mod answers;
@@ -29,14 +30,16 @@ mod open;
 mod pairs;
 mod preview;
 mod progress;
+mod questions;
 mod random;
 mod rng;
 mod split;
+mod squad_error;
 mod table_error;
 mod tokenizer;
 mod windows;
 
-pub use answered::{NumberedBatch, unanswered_batches};
+pub use answered::{Asked, NumberedBatch, question_batches, unanswered_batches};
 pub use answers::{RowAnswers, table_labels};
 pub use batcher::{Batcher, HeldOut};
 pub use check::{data_problems, short_text_problems};
@@ -50,7 +53,9 @@ pub(crate) use hash::hex;
 pub use open::{open_file, read_file, read_stream, read_text_file, wrong_kind};
 pub use preview::{PreviewAnswers, PreviewExample, TablePreview, preview_table};
 pub use progress::{Progress, Silent, Stage};
+pub use questions::{questions_at, questions_of};
 pub use random::generate_random;
 pub use split::{Split, split};
+pub use squad_error::{SquadError, SquadPlace};
 pub use table_error::TableError;
 pub use tokenizer::{Frame, TextTokenizer};

@@ -1,13 +1,8 @@
 //! Classification of one or two texts: an output for each class, from the first position (Devlin et al. 2019, section 4.1).
 
-use std::sync::Arc;
-
 use candle_core::{DType, Device, Tensor};
 
-use super::{
-    Answers, Batch, Direction, Framing, IGNORED, Labeller, Metric, Quantity, Showing, Specials, Sums, Task, Vocabulary,
-    recorded::VALIDATION_LOSS,
-};
+use super::{Answers, Batch, Direction, Metric, Quantity, Sums, Task, recorded::VALIDATION_LOSS};
 use crate::{
     config::Classification,
     model::{ForwardOptions, Loss, Model, ModelError},
@@ -39,8 +34,8 @@ const ACCURACY: Metric = Metric {
 const F1: Metric = Metric {
     phrase: "F1 {}",
     quantity: Quantity::Share,
-    formula: "2 tp / (2 tp + fp + fn) of the last class where there are two, else the mean of all classes; 0 where a class is \
-              neither there nor predicted",
+    formula: "of classes 2 tp / (2 tp + fp + fn) of the last class where there are two, else the mean of all classes; 0 where a class is \
+              neither there nor predicted; of answers to questions the mean of that of their words",
     ..of_confusion("validation/f1", "F1", |sums| Confusion::of(sums).f1())
 };
 
@@ -59,28 +54,6 @@ impl Task for Classification {
 
     fn loss_unit(&self) -> &'static str {
         "nats per example"
-    }
-
-    fn framing(&self, specials: &Specials) -> Framing {
-        Framing { before: specials.cls, after: specials.sep, lookahead: 0 }
-    }
-
-    /// None: examples end where their rows do.
-    fn separator(&self, _: &Specials) -> Option<u32> {
-        None
-    }
-
-    fn serves(&self, specials: &Specials) -> bool {
-        specials.cls.is_some() && specials.sep.is_some()
-    }
-
-    /// None: labels stand in the table.
-    fn labeller(&self, _: &Vocabulary) -> Option<Arc<dyn Labeller>> {
-        None
-    }
-
-    fn random_labels(&self, targets: Vec<i64>) -> Vec<i64> {
-        vec![IGNORED; targets.len()]
     }
 
     /// Classes 0 and 1 in turns.
@@ -108,10 +81,6 @@ impl Task for Classification {
         let counts = Confusion::count(logits.dim(1)?, classes, &predicted).0;
         Ok(Sums { loss: loss * classes.len() as f64, labelled: classes.len() as u64, counts, ..Sums::default() })
     }
-
-    fn showing(&self) -> Showing {
-        Showing::Answered
-    }
 }
 
 fn labels_of(classes: &[u32]) -> Result<Tensor, ModelError> {
@@ -122,7 +91,9 @@ fn labels_of(classes: &[u32]) -> Result<Tensor, ModelError> {
 fn right_classes(batch: &Batch) -> Result<(&[u32], Option<&[f32]>), ModelError> {
     match &batch.answers {
         Some(Answers::Classes { classes, weights }) => Ok((classes, weights.as_deref())),
-        Some(Answers::Numbers(_)) | None => Err(ModelError::Unsupported("examples without classes".to_owned())),
+        Some(Answers::Numbers(_) | Answers::Spans(_)) | None => {
+            Err(ModelError::Unsupported("examples without classes".to_owned()))
+        }
     }
 }
 

@@ -1,6 +1,8 @@
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use super::Objective;
+use super::{Objective, Spans};
 
 /// What labels of examples are: what the outputs of a model with a task stand for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,6 +12,11 @@ pub enum Labels {
     Classes(Vec<String>),
     /// A number, the only output.
     Number,
+    /// Where in a paragraph the answer to a question begins and ends.
+    Span {
+        /// Whether a question may have no answer there.
+        may_lack_answers: bool,
+    },
 }
 
 impl Labels {
@@ -18,6 +25,7 @@ impl Labels {
         match self {
             Self::Classes(names) => names.len(),
             Self::Number => 1,
+            Self::Span { .. } => 2,
         }
     }
 
@@ -26,14 +34,20 @@ impl Labels {
         match self {
             Self::Classes(_) => Objective::CLASSIFICATION,
             Self::Number => Objective::REGRESSION,
+            Self::Span { .. } => Objective::SPAN,
         }
     }
 
-    /// The name of an output; none where there is no such class, or it is a number.
+    /// Whether outputs that stand for these can be judged by those.
+    pub fn fits(&self, other: &Self) -> bool {
+        matches!((self, other), (Self::Span { .. }, Self::Span { .. })) || self == other
+    }
+
+    /// The name of an output; none where there is no such class, or outputs have no names.
     pub fn name(&self, output: usize) -> Option<&str> {
         match self {
             Self::Classes(names) => names.get(output).map(String::as_str),
-            Self::Number => None,
+            Self::Number | Self::Span { .. } => None,
         }
     }
 }
@@ -50,6 +64,8 @@ pub enum Answers {
     },
     /// The number of each. `[batch]`
     Numbers(Vec<f32>),
+    /// Where the answers stand in paragraphs, by window.
+    Spans(Spans),
 }
 
 impl Answers {
@@ -58,6 +74,7 @@ impl Answers {
         match self {
             Self::Classes { classes, .. } => classes.len(),
             Self::Numbers(numbers) => numbers.len(),
+            Self::Spans(spans) => spans.windows.len(),
         }
     }
 
@@ -77,6 +94,9 @@ impl Answers {
                 weights: weights.as_ref().map(|weights| chosen(weights, rows)),
             },
             Self::Numbers(numbers) => Self::Numbers(chosen(numbers, rows)),
+            Self::Spans(Spans { questions, windows }) => {
+                Self::Spans(Spans { questions: Arc::clone(questions), windows: chosen(windows, rows) })
+            }
         }
     }
 
@@ -90,6 +110,7 @@ impl Answers {
                 }
             }
             Self::Numbers(numbers) => numbers.truncate(rows),
+            Self::Spans(spans) => spans.windows.truncate(rows),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    Batch, Direction, Example, Framing, IGNORED, Labeller, Metric, Quantity, Showing, Specials, Sums, Task, Vocabulary,
+    Batch, Direction, Example, IGNORED, Labeller, Metric, Quantity, Showing, Specials, Sums, Task, Vocabulary,
     recorded::VALIDATION_LOSS, task::spread_labels,
 };
 use crate::{
@@ -30,10 +30,6 @@ const ACCURACY: Metric = Metric {
 impl Task for MaskedTokens {
     fn metrics(&self) -> &'static [Metric] {
         const { &[VALIDATION_LOSS, ACCURACY] }
-    }
-
-    fn framing(&self, specials: &Specials) -> Framing {
-        Framing { before: specials.cls, after: specials.sep, lookahead: 0 }
     }
 
     fn separator(&self, specials: &Specials) -> Option<u32> {

@@ -133,7 +133,18 @@ impl Direction {
         match Metric::find(series) {
             Some(metric) => metric.direction,
             None if ends(&["loss", "perplexity", "error"]) => Self::Lower,
-            None if ends(&["accuracy", "f1", "bleu", "score", "_per_sec", "matthews", "pearson", "spearman"]) => {
+            None if ends(&[
+                "accuracy",
+                "bleu",
+                "exact_match",
+                "f1",
+                "matthews",
+                "pearson",
+                "score",
+                "spearman",
+                "_per_sec",
+            ]) =>
+            {
                 Self::Higher
             }
             None => Self::None,
@@ -217,8 +228,12 @@ impl Serialize for Measurements {
 impl<'de> Deserialize<'de> for Measurements {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let values: BTreeMap<String, Number> = BTreeMap::deserialize(deserializer)?;
+        // Scores of written texts come all together; one of them has the field of another metric.
+        let has_scores = TEXT_SCORES.iter().all(|metric| values.contains_key(metric.field()));
+        let scores = if has_scores { TEXT_SCORES } else { &[] };
+        let is_score = |metric: &&Metric| scores.iter().any(|score| score.field() == metric.field());
         let mut found = Vec::new();
-        for metric in Metric::of_evaluations().chain(TEXT_SCORES) {
+        for metric in Metric::of_evaluations().filter(|metric| !is_score(metric)).chain(scores) {
             if let Some(Number(value)) = values.get(metric.field()) {
                 found.push(Measured { metric, value: *value });
             }

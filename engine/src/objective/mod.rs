@@ -1,7 +1,7 @@
 //! What a model learns: of each objective its batches, its loss and its metrics.
 //!
 //! [`Objective`] is an enum of plain data; what each of its kinds does, it says in one file as a [`Task`]:
-//! `masked_tokens`, `next_token`, `translation`, `classification`, `regression`. A [`Metric`] is a descriptor: everything that stores, tables, charts and exports of a
+//! `masked_tokens`, `next_token`, `translation`, `classification`, `regression`, `span`. A [`Metric`] is a descriptor: everything that stores, tables, charts and exports of a
 //! number need to know. Those of evaluations belong to the objectives, and to the built-in grammar (`agreement`); `recorded` has the others
 //! that a run logs.
 //!
@@ -14,9 +14,11 @@ mod labels;
 mod masked_tokens;
 mod metric;
 mod next_token;
+mod questions;
 mod recorded;
 mod regression;
 pub mod series_names;
+mod span;
 mod specials;
 mod sums;
 mod task;
@@ -27,7 +29,9 @@ pub use crate::config::Objective;
 pub use batch::{Batch, IGNORED, Sources};
 pub use labels::{Answers, Labels};
 pub use metric::{Direction, Measured, Measurements, Metric, Quantity};
+pub use questions::{AnswerText, Found, Guess, Guesses, Paragraph, Question, Questions, Spans, Window};
 pub use recorded::RECORDED;
+pub use span::guesses;
 pub use specials::Specials;
 pub use sums::Sums;
 pub use task::{Example, Framing, Labeller, Showing, Task, Vocabulary};

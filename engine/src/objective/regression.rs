@@ -1,13 +1,8 @@
 //! Regression on one or two texts: a number from the first position, learnt by its squared error.
 
-use std::sync::Arc;
-
 use candle_core::{DType, Tensor};
 
-use super::{
-    Answers, Batch, Direction, Framing, IGNORED, Labeller, Metric, Quantity, Showing, Specials, Sums, Task, Vocabulary,
-    recorded::VALIDATION_LOSS,
-};
+use super::{Answers, Batch, Direction, Metric, Quantity, Sums, Task, recorded::VALIDATION_LOSS};
 use crate::{
     config::Regression,
     model::{ForwardOptions, Loss, Model, ModelError},
@@ -45,28 +40,6 @@ impl Task for Regression {
         "squared error per example"
     }
 
-    fn framing(&self, specials: &Specials) -> Framing {
-        Framing { before: specials.cls, after: specials.sep, lookahead: 0 }
-    }
-
-    /// None: examples end where their rows do.
-    fn separator(&self, _: &Specials) -> Option<u32> {
-        None
-    }
-
-    fn serves(&self, specials: &Specials) -> bool {
-        specials.cls.is_some() && specials.sep.is_some()
-    }
-
-    /// None: labels stand in the table.
-    fn labeller(&self, _: &Vocabulary) -> Option<Arc<dyn Labeller>> {
-        None
-    }
-
-    fn random_labels(&self, targets: Vec<i64>) -> Vec<i64> {
-        vec![IGNORED; targets.len()]
-    }
-
     /// 0, 1, 2 in turns.
     fn random_answers(&self, batch: usize) -> Option<Answers> {
         Some(Answers::Numbers((0..batch).map(|row| (row % 3) as f32).collect()))
@@ -90,18 +63,16 @@ impl Task for Regression {
         let answers: Vec<[f64; 2]> =
             right.iter().zip(predicted).map(|(right, predicted)| [f64::from(*right), predicted]).collect();
         let loss = answers.iter().map(|[right, predicted]| (right - predicted).powi(2)).sum();
-        Ok(Sums { loss, labelled: answers.len() as u64, counts: Vec::new(), answers })
-    }
-
-    fn showing(&self) -> Showing {
-        Showing::Answered
+        Ok(Sums { loss, labelled: answers.len() as u64, answers, ..Sums::default() })
     }
 }
 
 fn right_numbers(batch: &Batch) -> Result<&[f32], ModelError> {
     match &batch.answers {
         Some(Answers::Numbers(numbers)) => Ok(numbers),
-        Some(Answers::Classes { .. }) | None => Err(ModelError::Unsupported("examples without numbers".to_owned())),
+        Some(Answers::Classes { .. } | Answers::Spans(_)) | None => {
+            Err(ModelError::Unsupported("examples without numbers".to_owned()))
+        }
     }
 }
 

@@ -1,3 +1,5 @@
+use super::Guesses;
+
 /// What an evaluation counted. It adds up over batches, so that no metric depends on how examples were put into batches: plain
 /// sums, and where a metric is of all examples together (ranks) the examples themselves.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -10,6 +12,8 @@ pub struct Sums {
     pub counts: Vec<f64>,
     /// The right number of each example and the predicted one, where numbers are learnt.
     pub answers: Vec<[f64; 2]>,
+    /// What was said of questions about paragraphs, where these are answered.
+    pub guesses: Guesses,
 }
 
 impl Sums {
@@ -22,6 +26,7 @@ impl Sums {
             *sum += more;
         }
         self.answers.extend_from_slice(&other.answers);
+        self.guesses.add(&other.guesses);
     }
 
     /// Mean loss per labelled position, in nats where it is a cross-entropy; NaN when nothing was labelled.
@@ -40,7 +45,7 @@ impl Sums {
     /// Sums of which the metrics of every objective are numbers.
     pub(super) fn example() -> Self {
         let answers = vec![[1.0, 2.0], [2.0, 3.0], [3.0, 1.0], [4.0, 4.0]];
-        Self { loss: 2.0, labelled: 4, counts: vec![1.0], answers }
+        Self { loss: 2.0, labelled: 4, counts: vec![1.0], answers, guesses: Guesses::example() }
     }
 }
 
@@ -52,8 +57,14 @@ mod tests {
     fn batches_add_up_whatever_they_count() {
         let mut sums = Sums::default();
         assert!(sums.mean_loss().is_nan() && sums.share(0).is_nan());
-        sums.add(&Sums { loss: 6.0, labelled: 3, counts: vec![1.0, 2.0], answers: vec![[1.0, 2.0]] });
-        sums.add(&Sums { loss: 2.0, labelled: 1, counts: vec![0.5], answers: vec![[3.0, 4.0]] });
+        sums.add(&Sums {
+            loss: 6.0,
+            labelled: 3,
+            counts: vec![1.0, 2.0],
+            answers: vec![[1.0, 2.0]],
+            ..Sums::default()
+        });
+        sums.add(&Sums { loss: 2.0, labelled: 1, counts: vec![0.5], answers: vec![[3.0, 4.0]], ..Sums::default() });
         assert_eq!((sums.mean_loss(), sums.share(0), sums.share(1)), (2.0, 0.375, 0.5));
         assert_eq!(sums.answers, [[1.0, 2.0], [3.0, 4.0]]);
     }

@@ -6,10 +6,17 @@ use crate::{
     ops::random::Stream,
 };
 
-/// What each objective says of itself, in one file: its batches, its loss, its metrics.
+/// What each objective says of itself, in one file: its batches, its loss, its metrics. What it does not say is as those have
+/// it that are learnt of examples with an answer each, which stands beside them: their texts are framed, and no position has a
+/// label.
 pub trait Task {
     /// The metrics of an evaluation; the first is the loss, by which runs and checkpoints are judged.
     fn metrics(&self) -> &'static [Metric];
+
+    /// Those of them that what was counted has: not all data have all.
+    fn metrics_of(&self, _sums: &Sums) -> &'static [Metric] {
+        self.metrics()
+    }
 
     /// The unit of the loss, in words.
     fn loss_unit(&self) -> &'static str {
@@ -17,24 +24,34 @@ pub trait Task {
     }
 
     /// What an example is made of.
-    fn framing(&self, specials: &Specials) -> Framing;
+    fn framing(&self, specials: &Specials) -> Framing {
+        Framing { before: specials.cls, after: specials.sep, lookahead: 0 }
+    }
 
     /// Whether an example is a pair: a text that an encoder reads, and one that is written.
     fn reads_sources(&self) -> bool {
         false
     }
 
-    /// The token that stands after each document, where the vocabulary has one.
-    fn separator(&self, specials: &Specials) -> Option<u32>;
+    /// The token that stands after each document, where the vocabulary has one; none where an example is a document.
+    fn separator(&self, _specials: &Specials) -> Option<u32> {
+        None
+    }
 
     /// Whether a vocabulary with these special tokens will do.
-    fn serves(&self, specials: &Specials) -> bool;
+    fn serves(&self, specials: &Specials) -> bool {
+        specials.cls.is_some() && specials.sep.is_some()
+    }
 
-    /// What makes the labels of examples; none where the vocabulary lacks what it takes.
-    fn labeller(&self, vocabulary: &Vocabulary) -> Option<Arc<dyn Labeller>>;
+    /// What makes the labels of examples; none where the vocabulary lacks what it takes, or answers stand beside them.
+    fn labeller(&self, _vocabulary: &Vocabulary) -> Option<Arc<dyn Labeller>> {
+        None
+    }
 
     /// The labels of a batch of random tokens, of which `targets` are to be predicted: as many as in training.
-    fn random_labels(&self, targets: Vec<i64>) -> Vec<i64>;
+    fn random_labels(&self, targets: Vec<i64>) -> Vec<i64> {
+        vec![IGNORED; targets.len()]
+    }
 
     /// The answers of a batch of random tokens, where examples are answered as a whole.
     fn random_answers(&self, _batch: usize) -> Option<Answers> {
@@ -54,7 +71,9 @@ pub trait Task {
     fn evaluate(&self, model: &Model, batch: &Batch) -> Result<Sums, ModelError>;
 
     /// How a sample of text shows what was learnt.
-    fn showing(&self) -> Showing;
+    fn showing(&self) -> Showing {
+        Showing::Answered
+    }
 }
 
 impl Objective {
@@ -66,6 +85,7 @@ impl Objective {
             Self::Translation(task) => task,
             Self::Classification(task) => task,
             Self::Regression(task) => task,
+            Self::Span(task) => task,
         }
     }
 
@@ -131,7 +151,7 @@ pub enum Showing {
     FilledIn,
     /// The model translates the texts of examples.
     Translated,
-    /// The model answers about examples as a whole.
+    /// The model answers about examples.
     Answered,
 }
 

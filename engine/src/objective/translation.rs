@@ -1,11 +1,9 @@
 //! Translation: the text is read by an encoder, and a decoder writes its translation, each token from the right ones
 //! before it (Vaswani et al. 2017).
 
-use std::sync::Arc;
-
 use super::{
-    Batch, Direction, Framing, Labeller, Metric, Quantity, Showing, Specials, Sums, Task, Vocabulary,
-    next_token::PERPLEXITY, recorded::VALIDATION_LOSS,
+    Batch, Direction, Framing, Metric, Quantity, Showing, Specials, Sums, Task, next_token::PERPLEXITY,
+    recorded::VALIDATION_LOSS,
 };
 use crate::{
     config::Translation,
@@ -42,18 +40,8 @@ impl Task for Translation {
         true
     }
 
-    /// None: a text is no longer than its pair.
-    fn separator(&self, _: &Specials) -> Option<u32> {
-        None
-    }
-
     fn serves(&self, specials: &Specials) -> bool {
         specials.end_of_text.is_some()
-    }
-
-    /// None: the labels of a pair are its second text.
-    fn labeller(&self, _: &Vocabulary) -> Option<Arc<dyn Labeller>> {
-        None
     }
 
     fn random_labels(&self, targets: Vec<i64>) -> Vec<i64> {

@@ -30,6 +30,6 @@ pub fn evaluate(
         }
         sums.add(&task.evaluate(model, &batch)?);
     }
-    let others = task.metrics().split_first().map_or(&[][..], |(_, others)| others);
+    let others = task.metrics_of(&sums).split_first().map_or(&[][..], |(_, others)| others);
     Ok(Some(Found { loss: sums.mean_loss(), metrics: Measurements::of(others, &sums), tokens: sums.labelled }))
 }

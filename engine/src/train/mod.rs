@@ -15,6 +15,7 @@ mod memory;
 mod probe;
 mod report;
 mod run;
+mod spans;
 mod stability;
 mod stepper;
 mod trainer;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use candle_core::DType;
 
-use super::{TrainError, boundary};
+use super::{TrainError, boundary, spans};
 use crate::{
     config::RunConfig,
     data::{Batcher, Corpus},
@@ -39,7 +39,8 @@ impl Probe {
         let batch = match config.objective().task().showing() {
             Showing::Continuation | Showing::FilledIn => batcher.validation_batches(1).next(),
             // Of pairs a batch has those of one length.
-            Showing::Translated | Showing::Answered => batcher.held_out().spread(shown, shown).next(),
+            Showing::Translated => batcher.held_out().spread(shown, shown).next(),
+            Showing::Answered => batcher.held_out().some_whole(shown),
         };
         Self { batch, shown, seed: config.seed }
     }
@@ -58,7 +59,13 @@ impl Probe {
             return translated(model, corpus, batch, sources, should_stop);
         }
         if objective.task().showing() == Showing::Answered {
-            return answered(model, corpus, batch).map(Some);
+            return match (objective, &batch.answers) {
+                (Objective::Span(span), Some(Answers::Spans(spans))) => {
+                    spans::answered(model, batch, spans, span.max_answer, span.no_answer_threshold)
+                }
+                _ => answered(model, corpus, batch),
+            }
+            .map(Some);
         }
         let mut lines = Vec::new();
         let examples = batch.input_ids.chunks(batch.sequence).zip(batch.labels.chunks(batch.sequence));
@@ -189,7 +196,7 @@ fn answered(model: &Model, corpus: &Corpus, batch: &Batch) -> Result<String, Tra
             (Labels::Number, Answers::Numbers(numbers), Some((_, number))) => {
                 (format!("{number:.2}"), numbers.get(row).map(|number| format!("{number:.2}")).unwrap_or_default())
             }
-            (Labels::Classes(_) | Labels::Number, _, _) => continue,
+            (Labels::Classes(_) | Labels::Number | Labels::Span { .. }, _, _) => continue,
         };
         let other = if answer == truth { String::new() } else { format!(" (not {})", one_line(&truth)) };
         lines.push(format!("{text} \u{2192} {}{other}", one_line(&answer)));
@@ -198,7 +205,7 @@ fn answered(model: &Model, corpus: &Corpus, batch: &Batch) -> Result<String, Tra
 }
 
 /// Text without line breaks, and with nothing in it that a terminal would obey.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").replace(char::is_control, "·")
 }

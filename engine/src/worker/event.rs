@@ -470,6 +470,19 @@ pub enum Event {
         /// Rows that were longer than the model reads, and cut off.
         cut_rows: usize,
     },
+    /// Answer to [`super::Command::Predict`] of a model that answers questions about paragraphs.
+    AnswersFound {
+        /// The model, as given.
+        target: String,
+        /// Whether it learnt that a question may have no answer in its paragraph.
+        may_lack_answers: bool,
+        /// The least excess of the score of no answer over that of the best one with which no answer is given.
+        no_answer_threshold: f64,
+        /// Of each row.
+        answers: Vec<FoundAnswer>,
+        /// Questions that were longer than the model reads, and cut off.
+        cut_questions: usize,
+    },
     /// Answer to [`super::Command::DescribeModel`].
     ModelDescribed {
         /// The model.
@@ -880,4 +893,26 @@ impl Event {
         let message = format!("{} {}", health.why(), health.what_to_do()).trim().to_owned();
         Self::Health { run: run.clone(), step, health, message }
     }
+}
+
+/// What a model says of a question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FoundAnswer {
+    /// The best answer; none where nothing of the paragraph could be read.
+    pub answer: Option<AnswerSpan>,
+    /// The score of there being no answer, the sum of two logits.
+    pub no_answer_score: f64,
+}
+
+/// An answer in its paragraph.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnswerSpan {
+    /// Its text.
+    pub text: String,
+    /// Where it begins, in characters from 0.
+    pub start: usize,
+    /// Where it ends, in characters.
+    pub end: usize,
+    /// The sum of the logits of its beginning and its end.
+    pub score: f64,
 }

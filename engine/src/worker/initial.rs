@@ -179,9 +179,12 @@ impl Begun {
                 let labels = table_labels(table, &config.objective(), Path::new(""), &Silent);
                 Some(labels.map_err(|error| failed(error.to_string()))?)
             }
-            Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_) => {
-                None
-            }
+            Source::File(_)
+            | Source::Grammar(_)
+            | Source::Random(_)
+            | Source::Pairs(_)
+            | Source::NumberWords(_)
+            | Source::Squad(_) => None,
         };
         let plan = labels.as_ref().map_or_else(|| plan.clone(), |labels| plan.clone().with_outputs(labels.outputs()));
         let tokenizer = tokenizer_of(&loaded).map_err(failed)?;
@@ -266,7 +269,7 @@ impl Begun {
 /// the same but names, and outputs stand for the labels of their own task.
 fn keeps_of_head(loaded: &LoadedModel, plan: &ModelPlan, labels: Option<&Labels>, name: &str) -> bool {
     match (loaded.plan.head, plan.head) {
-        (OutputPlan::Vocabulary(_), OutputPlan::Vocabulary(_)) => true,
+        (OutputPlan::Vocabulary(_), OutputPlan::Vocabulary(_)) | (OutputPlan::Span, OutputPlan::Span) => true,
         (OutputPlan::Classes { pooler, .. }, OutputPlan::Classes { pooler: own, .. }) => {
             pooler == own && (is_of_pooler(name) || loaded.labels.as_ref() == labels)
         }

@@ -1,6 +1,14 @@
 use candle_core::{DType, Device, Tensor};
 
-use super::{Event, job::PredictJob, job_context::JobContext, job_control::JobControl, job_error::JobError, subject};
+use super::{
+    Event,
+    job::PredictJob,
+    job_context::JobContext,
+    job_control::JobControl,
+    job_error::JobError,
+    predict_spans::{Answering, answer},
+    subject,
+};
 use crate::{
     attention::OutputPlan,
     checkpoint::load_model_dir,
@@ -27,7 +35,8 @@ fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: 
     let loaded = load_model_dir(&directory, DType::F32, &Device::Cpu).map_err(|error| told(&error))?;
     let labels = labels(&loaded.plan.head, loaded.labels.clone())?;
     let config = stored.map(|stored| stored.config).or(loaded.config);
-    let texts = texts_of_a_row(&job.rows, config.as_ref().map(|config| &config.data.source))?;
+    let known = texts_known(&labels, config.as_ref().map(|config| &config.data.source));
+    let texts = texts_of_a_row(&job.rows, known)?;
     let Some(tokenizer) = &loaded.tokenizer_json else {
         return Err(JobError::refusal("The model directory has no tokenizer.json, so text cannot be read."));
     };
@@ -38,11 +47,15 @@ fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: 
     }
     // As long as the run's examples: positions behind them were never trained.
     let longest = loaded.plan.stack.longest();
-    let sequence = config.map_or(longest, |config| config.data.sequence_length.min(longest));
+    let sequence = config.as_ref().map_or(longest, |config| config.data.sequence_length.min(longest));
+    let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| told(&error))?;
+    if let Labels::Span { may_lack_answers } = labels {
+        let (model, tokenizer, config) = (&model, &tokenizer, config.as_ref());
+        return answer(&Answering { model, tokenizer, config, sequence, may_lack_answers }, job, control, named);
+    }
     let documents: Documents = job.rows.iter().flatten().map(|text| text.trim()).collect();
     let (batches, cut) =
         unanswered_batches(&documents, texts, &tokenizer, sequence, AT_ONCE).map_err(|error| told(&error))?;
-    let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| told(&error))?;
     let mut outputs = vec![Vec::new(); job.rows.len()];
     for (rows, batch) in batches {
         if control.should_stop() {
@@ -68,7 +81,7 @@ fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: 
 /// What the model answers.
 fn labels(head: &OutputPlan, labels: Option<Labels>) -> Result<Labels, JobError> {
     let ends_in = match (head, labels) {
-        (OutputPlan::Classes { .. }, Some(labels)) => return Ok(labels),
+        (OutputPlan::Classes { .. } | OutputPlan::Span, Some(labels)) => return Ok(labels),
         (OutputPlan::Classes { .. }, None) => "several classes at once, or classes of images",
         (OutputPlan::Vocabulary(_), _) => "tokens",
         (OutputPlan::Span, _) => "spans",
@@ -76,18 +89,22 @@ fn labels(head: &OutputPlan, labels: Option<Labels>) -> Result<Labels, JobError>
         (OutputPlan::States { .. }, _) => "its hidden states",
     };
     Err(JobError::refusal(format!(
-        "It ends in {ends_in}, and answers are those of a model of text that ends in one class or a number. Train one on a table \
-         (task.kind = \"classification\" or \"regression\")."
+        "It ends in {ends_in}, and answers are those of a model of text that ends in one class, a number or a span. Train one on a table \
+         (task.kind = \"classification\" or \"regression\"), or on questions (task.kind = \"span\")."
     )))
 }
 
-/// How many texts a row has: as many as those of the run's table, else those of the first row.
-fn texts_of_a_row(rows: &[Vec<String>], trained_on: Option<&Source>) -> Result<usize, JobError> {
-    let known = match trained_on {
-        Some(Source::Table(table)) => Some(table.text.len()),
-        Some(Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_))
-        | None => None,
-    };
+/// How many texts the rows of a model have, where that is known: those of its table, or a question and a paragraph.
+fn texts_known(labels: &Labels, trained_on: Option<&Source>) -> Option<usize> {
+    match (labels, trained_on) {
+        (Labels::Span { .. }, _) => Some(2),
+        (_, Some(Source::Table(table))) => Some(table.text.len()),
+        (Labels::Classes(_) | Labels::Number, _) => None,
+    }
+}
+
+/// How many texts a row has: as many as is known, else those of the first row.
+fn texts_of_a_row(rows: &[Vec<String>], known: Option<usize>) -> Result<usize, JobError> {
     let Some(first) = rows.first() else {
         return Err(JobError::refusal("There is no text to answer about. Give one a line."));
     };
@@ -126,7 +143,7 @@ fn answers(outputs: &Tensor, labels: &Labels) -> Result<Vec<Vec<f64>>, candle_co
     let is_finite = told.iter().flatten().all(|output| output.is_finite());
     match labels {
         Labels::Classes(_) if is_finite => softmax(&outputs)?.to_vec2(),
-        Labels::Classes(_) | Labels::Number => Ok(told),
+        Labels::Classes(_) | Labels::Number | Labels::Span { .. } => Ok(told),
     }
 }
 
@@ -139,14 +156,16 @@ mod tests {
         let rows = |texts: &[&[&str]]| -> Vec<Vec<String>> {
             texts.iter().map(|row| row.iter().map(|text| (*text).to_owned()).collect()).collect()
         };
-        let said = |texts: &[&[&str]], source: Option<&Source>| {
-            texts_of_a_row(&rows(texts), source).err().map(|error| format!("{error:?}")).unwrap_or_default()
+        let said = |texts: &[&[&str]], known: Option<usize>| {
+            texts_of_a_row(&rows(texts), known).err().map(|error| format!("{error:?}")).unwrap_or_default()
         };
         let table = Source::Table(crate::config::TableSource::default());
         assert_eq!(texts_of_a_row(&rows(&[&["a"], &["b"]]), None).ok(), Some(1));
         assert_eq!(texts_of_a_row(&rows(&[&["a", "c"], &["b", "d"]]), None).ok(), Some(2));
         assert!(said(&[&["a"], &["b", "c"]], None).contains("Line 2 has 2 texts"));
-        assert!(said(&[&["a", "b"]], Some(&table)).contains("one text a line"));
+        assert_eq!(texts_known(&Labels::Number, Some(&table)), Some(1));
+        assert_eq!(texts_known(&Labels::Span { may_lack_answers: true }, None), Some(2));
+        assert!(said(&[&["a", "b"]], Some(1)).contains("one text a line"));
         assert!(said(&[&["a"], &[" "]], None).contains("Line 2 has no text"));
         assert!(said(&[&["a", "b", "c"]], None).contains("Line 1 has 3 texts"));
         assert!(said(&[], None).contains("no text to answer about"));

@@ -10,7 +10,7 @@ use crate::{
     config::{DataConfig, DeviceChoice, PairsSource, RunConfig, Source, Translation, counted, from_toml},
     data::{Corpus, DataError, HeldOut, Silent, TextTokenizer},
     model::{Model, ParameterSet},
-    objective::Objective,
+    objective::{Labels, Objective},
     store::{RunId, Store},
 };
 
@@ -47,10 +47,39 @@ fn as_table(data: &DataConfig, trained_on: &Source) -> Option<DataConfig> {
     let Source::File(file) = &data.source else { return None };
     let text = match trained_on {
         Source::Pairs(pairs) => pairs.text.clone(),
-        Source::File(_) | Source::Grammar(_) | Source::NumberWords(_) | Source::Random(_) | Source::Table(_) => None,
+        Source::File(_)
+        | Source::Grammar(_)
+        | Source::NumberWords(_)
+        | Source::Random(_)
+        | Source::Table(_)
+        | Source::Squad(_) => None,
     };
     let source = PairsSource { path: Some(file.path.clone()), text, ..PairsSource::default() };
     Some(DataConfig { source: Source::Pairs(source), ..data.clone() })
+}
+
+/// Refuses texts with labels or answers of another kind than those that a model gives.
+fn require_fitting(source: &Source, labels: Option<&Labels>) -> Result<(), String> {
+    let takes = match (source, labels) {
+        (Source::Table(_), Some(Labels::Classes(_) | Labels::Number))
+        | (Source::Squad(_), Some(Labels::Span { .. })) => return Ok(()),
+        (Source::Table(_), Some(Labels::Span { .. })) => {
+            "It answers questions about paragraphs, so that it takes a SQuAD file (.json), not a table with labels."
+        }
+        (Source::Table(_), None) => {
+            "It does not end in classes of texts or a number, so that it takes plain text, not a table with labels."
+        }
+        (Source::Squad(_), Some(Labels::Classes(_) | Labels::Number)) => {
+            "It ends in classes or a number, so that it takes a table with labels, not questions about paragraphs."
+        }
+        (Source::Squad(_), None) => {
+            "It does not end in spans of a paragraph, so that it takes plain text, not questions about paragraphs."
+        }
+        (Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_), _) => {
+            return Ok(());
+        }
+    };
+    Err(takes.to_owned())
 }
 
 /// Where a finished model computes.
@@ -175,11 +204,13 @@ impl Subject {
         let is_own_text = data.is_none() && is_shuffled == config.data.shuffled;
         config.data.shuffled = is_shuffled;
         let has_table = data.unwrap_or(&config.data).source.has_labels();
-        if has_table && loaded.labels.is_none() {
-            return Err("It does not end in classes of texts or a number, so that it takes plain text, not a table with labels.".to_owned());
-        }
+        require_fitting(&data.unwrap_or(&config.data).source, loaded.labels.as_ref())?;
         let objective = if let (Some(labels), true) = (&loaded.labels, has_table) {
-            labels.objective()
+            // Of a run with the numbers of its task.
+            match (labels.objective(), config.objective()) {
+                (Objective::Span(_), own @ Objective::Span(_)) => own,
+                (of_labels, _) => of_labels,
+            }
         } else if translates {
             Objective::Translation(Translation { label_smoothing: config.train.label_smoothing })
         } else {
@@ -216,7 +247,7 @@ impl Subject {
         }
         .map_err(told)?;
         if let Some(answers) = &corpus.answers
-            && Some(&answers.labels) != loaded.labels.as_ref()
+            && !loaded.labels.as_ref().is_some_and(|labels| labels.fits(&answers.labels))
         {
             return Err(
                 "The table that it was trained on has other labels than its outputs now; name a table with --data."
@@ -261,7 +292,7 @@ impl Subject {
     pub(super) fn require_predictions(&self) -> Result<(), String> {
         let ends_in = match self.model.plan().head {
             OutputPlan::Vocabulary(_) => return Ok(()),
-            OutputPlan::Classes { .. } if self.objective.answers_examples() => return Ok(()),
+            OutputPlan::Classes { .. } | OutputPlan::Span if self.objective.answers_examples() => return Ok(()),
             OutputPlan::Classes { .. } => "classes",
             OutputPlan::Span => "spans",
             OutputPlan::Replaced => "whether tokens were replaced",

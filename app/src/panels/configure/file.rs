@@ -156,6 +156,10 @@ fn rebased(config: &RunConfig, from: &Path, to: &Path) -> RunConfig {
         fix(&mut table.path);
         table.validation_path.as_mut().map(fix);
     }
+    if let Source::Squad(squad) = &mut config.data.source {
+        fix(&mut squad.path);
+        squad.validation_path.as_mut().map(fix);
+    }
     if let Tokenizer::File(FileTokenizer { path }) = &mut config.data.tokenizer {
         fix(path);
     }

@@ -1,4 +1,4 @@
-use std::{path::PathBuf, time::Duration};
+use std::{mem::discriminant, path::PathBuf, time::Duration};
 
 use egui::{Button, Frame, Margin, RichText, ScrollArea, Stroke, Ui};
 use headroom_engine::{
@@ -197,7 +197,7 @@ impl ConfigurePanel {
             section(ui, "Run", problems, &["name", "seed", "device", "threads", "precision", "format"], |ui| {
                 run_ui(ui, form, config, devices);
             });
-            let had_labels = config.data.source.has_labels();
+            let source = discriminant(&config.data.source);
             section(ui, "Data", problems, &["data", "task"], |ui| data_ui(ui, form, config, preview, memory));
             let had_pairs = config.model.kind == Architecture::EncoderDecoder;
             section(ui, "Model", problems, &["model"], |ui| {
@@ -207,7 +207,7 @@ impl ConfigurePanel {
             if had_pairs != has_pairs {
                 follow_architecture(&mut config.data.source, &mut config.model.encoder_layers, has_pairs, memory);
             }
-            if had_labels != config.data.source.has_labels() {
+            if discriminant(&config.data.source) != source {
                 follow_labels(config, memory);
             }
         };

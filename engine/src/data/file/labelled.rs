@@ -43,7 +43,8 @@ impl Judged {
             Objective::Classification(_)
             | Objective::MaskedTokens(_)
             | Objective::NextToken(_)
-            | Objective::Translation(_) => Self::Classes,
+            | Objective::Translation(_)
+            | Objective::Span(_) => Self::Classes,
         }
     }
 }

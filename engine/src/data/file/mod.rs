@@ -6,7 +6,7 @@
 //! - `.csv`, `.tsv`: a document is a row's cell. CSV is quoted in the usual way; TSV is never quoted.
 //!
 //! `pairs.rs` reads texts with their translations, `labelled.rs` tables of texts with labels, `preview.rs` the
-//! beginning of one.
+//! beginning of one, `squad.rs` questions about paragraphs.
 //!
 //! A byte order mark is dropped, lines end at LF only (a CR before it is dropped), documents without text are left
 //! out.
@@ -19,6 +19,7 @@ mod pairs;
 mod preview;
 mod probe;
 mod read;
+mod squad;
 mod table;
 mod txt;
 
@@ -28,6 +29,7 @@ pub(in crate::data) use pairs::{PairFiles, load_pairs, probe_pair_file, probe_pa
 pub(in crate::data) use preview::{Beginning, beginning};
 pub(in crate::data) use probe::probe_files;
 pub(in crate::data) use read::text_bytes_at;
+pub(in crate::data) use squad::{Needs, load_questions, parse as parse_questions, probe_questions};
 
 #[cfg(test)]
 mod tests;

@@ -16,6 +16,11 @@ impl Frame {
         self.before.len() + self.between.as_ref().map_or(0, Vec::len) + self.after.len()
     }
 
+    /// Tokens before the second text, where the first has `first` tokens.
+    pub fn before_second(&self, first: usize) -> usize {
+        self.before.len() + first + self.between.as_ref().map_or(0, Vec::len)
+    }
+
     /// How many texts it is for.
     pub fn texts(&self) -> usize {
         1 + usize::from(self.between.is_some())

@@ -26,7 +26,7 @@ pub(in crate::data) fn given(path: &Path, objective: &Objective) -> Result<TextT
         return Err(match objective {
             Objective::MaskedTokens(_) | Objective::NextToken(_) => DataError::NoMask { path },
             Objective::Translation(_) => DataError::NoEnd { path },
-            Objective::Classification(_) | Objective::Regression(_) => DataError::NoFrame { path },
+            Objective::Classification(_) | Objective::Regression(_) | Objective::Span(_) => DataError::NoFrame { path },
         });
     }
     Ok(tokenizer)
@@ -42,7 +42,7 @@ pub(in crate::data) fn of_model(json: Option<&str>, objective: &Objective) -> Re
         lacks: match objective {
             Objective::MaskedTokens(_) | Objective::NextToken(_) => "a mask token, such as [MASK]",
             Objective::Translation(_) => "a token that ends a text, such as </s>",
-            Objective::Classification(_) | Objective::Regression(_) => {
+            Objective::Classification(_) | Objective::Regression(_) | Objective::Span(_) => {
                 "tokens that begin an example and end a text, such as [CLS] and [SEP]"
             }
         },

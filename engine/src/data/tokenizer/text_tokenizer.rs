@@ -87,6 +87,15 @@ impl TextTokenizer {
         Ok(encoding.get_ids().to_vec())
     }
 
+    /// Where each of the tokens of [`Self::encode_plain`] begins and ends in `text`, in bytes.
+    pub(in crate::data) fn offsets(&self, text: &str) -> Result<Vec<[u32; 2]>, DataError> {
+        if self.is_bytes() {
+            return Ok((0..text.len() as u32).map(|byte| [byte, byte + 1]).collect());
+        }
+        let encoding = self.inner.plain.encode(text, false).map_err(failure)?;
+        Ok(encoding.get_offsets().iter().map(|(start, end)| [*start as u32, *end as u32]).collect())
+    }
+
     /// Whether every byte is a token.
     pub fn is_bytes(&self) -> bool {
         self.inner.first_byte.is_some()

@@ -1,5 +1,5 @@
 //! How good a text is that a model wrote, against one or more that people wrote: BLEU and chrF as `sacreBLEU` computes
-//! them, ROUGE as `rouge_score` does, and equality.
+//! them, ROUGE as `rouge_score` does, and equality; answers to questions as the scripts of `SQuAD` do.
 //!
 //! All but single scores are sums over pairs of texts, so that nothing depends on how these are put into batches.
 
@@ -11,6 +11,7 @@ mod goldens;
 mod porter;
 mod rouge;
 mod scores;
+mod squad;
 
 pub use bleu::{Bleu, BleuOptions, BleuSums, Words, split_compounds, tokenize_13a};
 pub use chrf::ChrfSums;
@@ -18,3 +19,4 @@ pub use exact_match::ExactMatches;
 pub use porter::porter_stem;
 pub use rouge::{Rouge, RougeScore, RougeSums};
 pub use scores::{TEXT_SCORES, TextScores};
+pub use squad::{SquadRules, SquadScore, normalized};

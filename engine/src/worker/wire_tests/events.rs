@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{
-    super::{DeviceInfo, Event, GpuReading, ModelCost, PrecisionProof, WrittenText},
+    super::{AnswerSpan, DeviceInfo, Event, FoundAnswer, GpuReading, ModelCost, PrecisionProof, WrittenText},
     parts::{Parts, every},
 };
 use crate::{
@@ -248,6 +248,16 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             labels: Labels::Classes(vec![text.clone(), text.clone()]),
             outputs: vec![vec![p.finite, p.finite]],
             cut_rows: p.count,
+        },
+        Event::AnswersFound { .. } => Event::AnswersFound {
+            target: text.clone(),
+            may_lack_answers: p.yes,
+            no_answer_threshold: p.finite,
+            answers: vec![FoundAnswer {
+                answer: Some(AnswerSpan { text: text.clone(), start: p.count, end: p.count, score: p.finite }),
+                no_answer_score: p.finite,
+            }],
+            cut_questions: p.count,
         },
         Event::TranslationEvaluated { .. } => Event::TranslationEvaluated {
             target: text.clone(),

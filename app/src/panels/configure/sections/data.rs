@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use egui::Ui;
 use headroom_engine::config::{
     Architecture, ByteTokenizer, ClassificationTask, DataConfig, FileSource, FileTokenizer, GrammarSource,
-    InitialTokenizer, LongPairs, NumberWordsSource, PairsSource, RandomSource, RunConfig, Source, TableSource,
-    TaskConfig, Tokenizer, TrainedTokenizer,
+    InitialTokenizer, LongPairs, NumberWordsSource, PairsSource, RandomSource, RunConfig, Source, SpanTask,
+    SquadSource, TableSource, TaskConfig, Tokenizer, TrainedTokenizer,
 };
 
 use headroom_engine::data::TablePreview;
@@ -104,6 +104,7 @@ enum SourceKind {
     NumberWords,
     Pairs,
     Table,
+    Squad,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -121,6 +122,7 @@ pub struct SourceMemory {
     file: FileSource,
     pairs: PairsSource,
     table: Option<TableSource>,
+    squad: Option<SquadSource>,
     task: Option<TaskConfig>,
     numbers: NumberWordsSource,
     words: Option<(usize, u64)>,
@@ -145,6 +147,7 @@ pub fn data_ui(
         Source::File(file) => file.validation_path.is_some(),
         Source::Pairs(pairs) => pairs.validation_path.is_some() || pairs.validation_source.is_some(),
         Source::Table(table) => table.validation_path.is_some(),
+        Source::Squad(squad) => squad.validation_path.is_some(),
         Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) => false,
     };
     if !held_out_by_file {
@@ -163,6 +166,7 @@ impl SourceMemory {
             Source::NumberWords(numbers) => self.numbers = numbers.clone(),
             Source::Pairs(pairs) => self.pairs = pairs.clone(),
             Source::Table(table) => self.table = Some(table.clone()),
+            Source::Squad(squad) => self.squad = Some(squad.clone()),
         }
     }
 
@@ -176,6 +180,7 @@ impl SourceMemory {
             SourceKind::NumberWords => Source::NumberWords(self.numbers.clone()),
             SourceKind::Pairs => Source::Pairs(self.pairs.clone()),
             SourceKind::Table => Source::Table(self.table.clone().unwrap_or_default()),
+            SourceKind::Squad => Source::Squad(self.squad.clone().unwrap_or_default()),
         }
     }
 }
@@ -196,15 +201,27 @@ pub fn follow_architecture(
     }
 }
 
-/// Takes the task away with the table that it is learnt from, and brings it back with it, or the usual one.
+/// Gives the config the task that its data are for, the one of before where it was one of these, and takes it away where they
+/// are for none.
 pub fn follow_labels(config: &mut RunConfig, memory: &mut SourceMemory) {
-    if config.data.source.has_labels() {
-        let known = config.task.take().or_else(|| memory.task.clone());
-        config.task = Some(known.unwrap_or_else(|| TaskConfig::Classification(ClassificationTask::default())));
-        // Nothing else answers about whole examples.
-        (config.model.kind, config.model.encoder_layers) = (Architecture::Encoder, None);
-    } else {
-        memory.task = config.task.take().or_else(|| memory.task.take());
+    let source = &config.data.source;
+    if config.task.as_ref().is_some_and(|task| !task.learns_from(source)) {
+        memory.task = config.task.take();
+    }
+    if !source.has_labels() || config.task.is_some() {
+        return;
+    }
+    let known = memory.task.clone().filter(|task| task.learns_from(source));
+    config.task = known.or_else(|| usual_task(source));
+    // Nothing else answers about whole examples.
+    (config.model.kind, config.model.encoder_layers) = (Architecture::Encoder, None);
+}
+
+fn usual_task(source: &Source) -> Option<TaskConfig> {
+    match source {
+        Source::Table(_) => Some(TaskConfig::Classification(ClassificationTask::default())),
+        Source::Squad(_) => Some(TaskConfig::Span(SpanTask::default())),
+        Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_) => None,
     }
 }
 
@@ -222,6 +239,7 @@ fn source_ui(
         Source::NumberWords(_) => SourceKind::NumberWords,
         Source::Pairs(_) => SourceKind::Pairs,
         Source::Table(_) => SourceKind::Table,
+        Source::Squad(_) => SourceKind::Squad,
     };
     let kinds = [
         (SourceKind::Grammar, "Built-in English"),
@@ -230,6 +248,7 @@ fn source_ui(
         (SourceKind::NumberWords, "Number words, to translate"),
         (SourceKind::Pairs, "Your own pairs, to translate"),
         (SourceKind::Table, "A table with labels"),
+        (SourceKind::Squad, "Questions about paragraphs"),
     ];
     if form.choice(ui, SOURCE, &mut kind, &kinds) {
         memory.keep(&data.source);
@@ -269,6 +288,16 @@ fn source_ui(
         }
         Source::Pairs(pairs) => pairs_ui(ui, form, pairs),
         Source::Table(table) => table_ui(ui, form, table, task, preview),
+        Source::Squad(squad) => squad_ui(ui, form, squad),
+    }
+}
+
+fn squad_ui(ui: &mut Ui, form: &mut Form<'_>, squad: &mut SquadSource) {
+    note_ui(ui, "A SQuAD file, v1.1 or v2.0: the model learns where in its paragraph the answer to a question stands.");
+    form.path(ui, PATH, &mut squad.path, &[Pick::File], |pick| Ask::new(pick, PATH.label));
+    let mut written = squad.validation_path.clone().unwrap_or_default();
+    if form.path(ui, VALIDATION_PATH, &mut written, &[Pick::File], |pick| Ask::new(pick, VALIDATION_PATH.label)) {
+        squad.validation_path = Some(written).filter(|path| !path.as_os_str().is_empty());
     }
 }
 
@@ -382,6 +411,8 @@ pub fn picked(dialogs: &mut FileDialogs, data: &mut DataConfig) -> Option<&'stat
             (Source::File(file), _) if words.path == VALIDATION_PATH.path => file.validation_path = Some(path),
             (Source::Table(table), _) if words.path == PATH.path => table.path = path,
             (Source::Table(table), _) if words.path == VALIDATION_PATH.path => table.validation_path = Some(path),
+            (Source::Squad(squad), _) if words.path == PATH.path => squad.path = path,
+            (Source::Squad(squad), _) if words.path == VALIDATION_PATH.path => squad.validation_path = Some(path),
             (_, Tokenizer::File(file)) if words.path == TOKENIZER_PATH.path => file.path = path,
             (Source::Pairs(pairs), _) => match pairs.path_mut(words.path) {
                 Some(field) => *field = Some(path),
