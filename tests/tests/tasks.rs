@@ -1,6 +1,9 @@
 //! Classification and regression on tables of texts, from the config to the export, through the command line.
 #![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
+#[path = "tasks/images.rs"]
+mod images;
+
 use std::fmt::Write as _;
 
 use headroom_tests::Program;

@@ -457,13 +457,14 @@ pub struct PredictArgs {
     /// A run with a task, or a model directory that ends in classes or a number.
     #[arg(value_name = "RUN|DIR")]
     pub target: String,
-    /// A file with a text in each line, two with a tab between where the model reads two; `-`: standard input.
-    #[arg(long, value_name = "FILE|-")]
+    /// A file with a text in each line, two with a tab between where the model reads two; `-`: standard input. For a model of
+    /// images: a PNG or JPEG file, a folder of such, or an IDX or CIFAR file.
+    #[arg(long, value_name = "FILE|FOLDER|-")]
     pub input: PathBuf,
     /// Which checkpoint of a run: `best`, `last` or a step.
     #[arg(long, default_value = "best")]
     pub which: Which,
-    /// One JSON object a line for each line of the input.
+    /// One JSON object a line for each line, or image, of the input.
     #[arg(long)]
     pub json: bool,
 }

@@ -128,8 +128,9 @@ impl KnownFrom {
 fn vocabulary(config: &RunConfig, base_dir: &Path) -> (usize, KnownFrom) {
     let estimated = estimated_vocabulary(config);
     match &config.data.tokenizer {
+        _ if config.data.source.has_own_tokens() => (estimated, KnownFrom::Config),
         Tokenizer::Bytes(_) => (estimated, KnownFrom::Bytes),
-        Tokenizer::Bpe(_) | Tokenizer::WordPiece(_) => (estimated, KnownFrom::Config),
+        Tokenizer::Bpe(_) | Tokenizer::WordPiece(_) | Tokenizer::Words(_) => (estimated, KnownFrom::Config),
         Tokenizer::Initial(_) => (estimated, KnownFrom::Elsewhere),
         Tokenizer::File(file) => match TextTokenizer::open_file(&base_dir.join(&file.path)) {
             Ok(tokenizer) => (tokenizer.vocabulary_size(), KnownFrom::File),

@@ -65,7 +65,16 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
 fn table(path: &Path, args: &EvalArgs, trained_on: Option<&DataConfig>) -> Option<TableSource> {
     let own = match trained_on.map(|data| &data.source) {
         Some(Source::Table(table)) => Some(table.clone()),
-        Some(Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_))
+        Some(
+            Source::File(_)
+            | Source::Grammar(_)
+            | Source::Random(_)
+            | Source::Pairs(_)
+            | Source::NumberWords(_)
+            | Source::Images(_)
+            | Source::Pathfinder(_)
+            | Source::ListOps(_),
+        )
         | None => None,
     };
     if own.is_none() && args.text.is_empty() && args.label.is_none() {
@@ -129,9 +138,14 @@ pub(super) fn named_text(
     let before = trained_on.unwrap_or_default();
     let (own_field, own_column) = match &before.source {
         Source::File(file) => (file.field.clone(), file.column.clone()),
-        Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_) | Source::Table(_) => {
-            (None, None)
-        }
+        Source::Grammar(_)
+        | Source::Random(_)
+        | Source::Pairs(_)
+        | Source::NumberWords(_)
+        | Source::Table(_)
+        | Source::Images(_)
+        | Source::Pathfinder(_)
+        | Source::ListOps(_) => (None, None),
     };
     if let Some(source) = named_pairs(path, translations, &before.source) {
         return Ok(DataConfig { source, ..before });
@@ -149,10 +163,25 @@ pub(super) fn named_text(
 fn named_pairs(path: &Path, translations: Option<&Path>, before: &Source) -> Option<Source> {
     let text = match before {
         Source::Pairs(pairs) => pairs.text.clone(),
-        Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Table(_) if translations.is_none() => {
+        Source::File(_)
+        | Source::Grammar(_)
+        | Source::Random(_)
+        | Source::Table(_)
+        | Source::Images(_)
+        | Source::Pathfinder(_)
+        | Source::ListOps(_)
+            if translations.is_none() =>
+        {
             return None;
         }
-        Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) | Source::Table(_) => None,
+        Source::File(_)
+        | Source::Grammar(_)
+        | Source::Random(_)
+        | Source::NumberWords(_)
+        | Source::Table(_)
+        | Source::Images(_)
+        | Source::Pathfinder(_)
+        | Source::ListOps(_) => None,
     };
     let path = Some(PathBuf::from(path));
     Some(Source::Pairs(match translations {

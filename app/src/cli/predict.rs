@@ -1,9 +1,10 @@
-//! `headroom predict`: what a run or a model directory with a task answers about texts.
+//! `headroom predict`: what a run or a model directory with a task answers about texts or images.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use headroom_engine::{
     config::counted,
+    data::holds_images,
     objective::Labels,
     worker::{Command, Event, Target},
 };
@@ -18,28 +19,40 @@ use super::{
     target::{Named, named},
 };
 
-/// Answers about every line of the input.
-pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
-    let text = generate::read(&args.input)?;
+/// What the input holds: a row of texts a line, or where images are.
+fn read(input: &Path) -> CliResult<(Vec<Vec<String>>, Option<PathBuf>)> {
+    if input.as_os_str() != "-" && holds_images(input) {
+        let path = std::path::absolute(input).unwrap_or_else(|_| input.to_owned());
+        return Ok((Vec::new(), Some(path)));
+    }
+    let text = generate::read(input)?;
     let rows: Vec<Vec<String>> = text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect();
     if rows.is_empty() {
         return Err(CliError::at("--input", "The input is empty. Give a text in each line."));
     }
+    Ok((rows, None))
+}
+
+/// Answers about every line or image of the input.
+pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
+    let (rows, images) = read(&args.input)?;
     let target = match named(store, &args.target)? {
         Named::Directory(path) => Target::Directory(path),
         Named::Run(_, record) => Target::Run { run: record.summary.id, which: args.which },
     };
     let session = Session::open_for_reading(store, matches!(target, Target::Run { .. }))?;
     signals::listen();
-    let ticket = session.send(Command::Predict { target, rows })?;
+    let ticket = session.send(Command::Predict { target, rows, images })?;
     let mut is_stopping = false;
-    let (labels, outputs, cut_rows) = session.follow(ticket, "the answers were there", |event| {
+    let (labels, outputs, cut_rows, names) = session.follow(ticket, "the answers were there", |event| {
         if signals::is_stop_wanted() && !is_stopping {
             is_stopping = true;
             session.send(Command::Stop)?;
         }
         match event {
-            Some(Event::Predicted { labels, outputs, cut_rows, .. }) => Ok(Heard::Answer((labels, outputs, cut_rows))),
+            Some(Event::Predicted { labels, outputs, cut_rows, names, .. }) => {
+                Ok(Heard::Answer((labels, outputs, cut_rows, names)))
+            }
             Some(Event::Failed { why, what_to_do, .. }) => {
                 Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) })
             }
@@ -47,8 +60,9 @@ pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
         }
     })?;
     session.end();
-    for outputs in &outputs {
-        if args.json { tell_json(&labels, outputs)? } else { tell(&labels, outputs)? }
+    for (place, outputs) in outputs.iter().enumerate() {
+        let name = names.get(place).map(String::as_str);
+        if args.json { tell_json(name, &labels, outputs)? } else { tell(name, &labels, outputs)? }
     }
     if cut_rows > 0 {
         print::aside(format!("{} longer than the model reads: cut off.", counted(cut_rows as u64, "text")));
@@ -61,26 +75,31 @@ fn best(outputs: &[f64]) -> Option<usize> {
     outputs.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map(|(place, _)| place)
 }
 
-fn tell_json(labels: &Labels, outputs: &[f64]) -> CliResult {
-    match labels {
-        Labels::Number => print::json_line(&json!({ "value": outputs.first() })),
+fn tell_json(name: Option<&str>, labels: &Labels, outputs: &[f64]) -> CliResult {
+    let mut answer = match labels {
+        Labels::Number => json!({ "value": outputs.first() }),
         Labels::Classes(names) => {
             let probabilities: Map<String, Value> =
                 names.iter().cloned().zip(outputs.iter().map(|probability| json!(probability))).collect();
             let label = best(outputs).and_then(|place| labels.name(place));
-            print::json_line(&json!({ "label": label, "probabilities": probabilities }))
+            json!({ "label": label, "probabilities": probabilities })
         }
+    };
+    if let (Some(name), Some(answer)) = (name, answer.as_object_mut()) {
+        answer.insert("image".to_owned(), json!(name));
     }
+    print::json_line(&answer)
 }
 
-/// The label, then all labels with their probabilities, with tabs between; or the number.
-fn tell(labels: &Labels, outputs: &[f64]) -> CliResult {
+/// The label, then all labels with their probabilities, with tabs between; or the number. The file of an image comes first.
+fn tell(name: Option<&str>, labels: &Labels, outputs: &[f64]) -> CliResult {
+    let name = name.map(|name| format!("{name}\t")).unwrap_or_default();
     match labels {
         Labels::Number => print::line(outputs.first().map(|number| plain::number(*number)).unwrap_or_default()),
         Labels::Classes(names) => {
             let label = best(outputs).and_then(|place| labels.name(place)).unwrap_or_default();
             let all = names.iter().zip(outputs).map(|(name, probability)| format!("\t{name} {probability:.4}"));
-            print::line(format!("{label}{}", all.collect::<String>()))
+            print::line(format!("{name}{label}{}", all.collect::<String>()))
         }
     }
 }

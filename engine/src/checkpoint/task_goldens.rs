@@ -6,8 +6,9 @@ use candle_core::{DType, Device, Tensor, Var};
 
 use super::{LoadedModel, load_model_dir};
 use crate::{
-    model::{ForwardOptions, Model},
-    objective::{Answers, Batch, IGNORED, Labels, Objective},
+    attention::ModelPlan,
+    model::{ForwardOptions, Model, ParameterSet},
+    objective::{Answers, Batch, IGNORED, Labels, Objective, Pixels},
 };
 
 fn folder() -> PathBuf {
@@ -35,6 +36,7 @@ fn batch(expected: &HashMap<String, Tensor>, objective: Objective) -> Batch {
             Objective::Regression(_) => Answers::Numbers(classes.iter().map(|class| *class as f32 + 0.5).collect()),
             _ => Answers::Classes { classes, weights: None },
         }),
+        pixels: None,
     }
 }
 
@@ -85,37 +87,82 @@ fn gradients_agree_with_finite_differences() {
         }
         plan.stack.dropout = 0.1;
         let (parameters, fresh) =
-            crate::model::ParameterSet::init_around(&plan, 1, DType::F64, &Device::Cpu, &tensors).unwrap();
+            ParameterSet::init_around(&plan, 1, DType::F64, &Device::Cpu, &tensors).unwrap();
         assert!(fresh.is_empty(), "{fresh:?}");
         let mut batch = batch(&expected, objective);
         if let Some(Answers::Classes { classes, weights }) = &mut batch.answers {
             *weights = Some(classes.iter().map(|class| 0.5 + *class as f32).collect());
         }
-        let options = ForwardOptions { dropout: Some((3, 4)), ..ForwardOptions::default() };
-        let loss_now = || {
-            let model = Model::trainable(&plan, &parameters).unwrap();
-            value(&objective.task().loss(&model, &batch, &options).unwrap().loss)
+        check_gradients(&plan, &parameters, &batch, objective);
+    }
+}
+
+/// A classifier of images, from the golden's pixels: the loss is that of its logits.
+#[test]
+fn loss_and_gradients_of_images_are_those_of_transformers() {
+    let folder = folder().with_file_name("vit");
+    let expected = candle_core::safetensors::load(folder.join("io.safetensors"), &Device::Cpu).unwrap();
+    let classes = vec![3_u32, 5];
+    for (dtype, tolerance) in [(DType::F32, 2e-5), (DType::F64, 2e-6)] {
+        let LoadedModel { mut plan, parameters, labels, .. } = load_model_dir(&folder, dtype, &Device::Cpu).unwrap();
+        assert_eq!(labels.map(|labels| labels.outputs()), Some(7));
+        let pixels = expected["pixel_values"].to_dtype(DType::F32).unwrap().flatten_all().unwrap();
+        let shape = plan.image_shape().unwrap();
+        let batch = Batch {
+            input_ids: Vec::new(),
+            labels: Vec::new(),
+            key_mask: None,
+            token_types: None,
+            batch: 2,
+            sequence: shape.tokens(4),
+            sources: None,
+            answers: Some(Answers::Classes { classes: classes.clone(), weights: None }),
+            pixels: Some(Pixels { values: pixels.to_vec1().unwrap(), shape, images: vec![0, 1] }),
         };
+        let logits: Vec<Vec<f64>> = expected["logits"].to_dtype(DType::F64).unwrap().to_vec2().unwrap();
+        let of_row = |(row, class): (&Vec<f64>, &u32)| {
+            row.iter().map(|logit| logit.exp()).sum::<f64>().ln() - row[*class as usize]
+        };
+        let wanted = logits.iter().zip(&classes).map(of_row).sum::<f64>() / 2.0;
+        let task = Objective::CLASSIFICATION;
         let model = Model::trainable(&plan, &parameters).unwrap();
-        let loss = objective.task().loss(&model, &batch, &options).unwrap();
-        model.backward(&loss).unwrap();
-        for (name, variable) in parameters.iter() {
-            let gradient = model.gradients().unwrap().get(name).unwrap();
-            let gradient: Vec<f64> = gradient.to_dtype(DType::F64).unwrap().flatten_all().unwrap().to_vec1().unwrap();
-            let (place, wanted) =
-                gradient.iter().copied().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).unwrap();
-            let before: Vec<f64> = variable.flatten_all().unwrap().to_vec1().unwrap();
-            let shifted = |by: f64| {
-                let mut values = before.clone();
-                values[place] += by;
-                set(variable, values);
-                loss_now()
-            };
-            let found = (shifted(STEP) - shifted(-STEP)) / (2.0 * STEP);
-            set(variable, before);
-            assert!((found - wanted).abs() < 1e-6 * (1.0 + wanted.abs()), "{objective:?} {name}: {found} {wanted}");
-            assert!(wanted != 0.0 || name.contains("key.bias"), "{name}");
+        let loss = task.task().loss(&model, &batch, &ForwardOptions::default()).unwrap();
+        assert!((value(&loss.loss) - wanted).abs() < tolerance * wanted, "{:?} {wanted}", loss.loss);
+        let found = task.task().evaluate(&Model::frozen(&plan, &parameters).unwrap(), &batch).unwrap();
+        assert!((found.mean_loss() - wanted).abs() < tolerance * wanted);
+        if dtype == DType::F64 {
+            plan.stack.dropout = 0.1;
+            check_gradients(&plan, &parameters, &batch, task);
         }
+    }
+}
+
+/// Of every parameter the element whose gradient is the largest, against finite differences.
+fn check_gradients(plan: &ModelPlan, parameters: &ParameterSet, batch: &Batch, objective: Objective) {
+    let options = ForwardOptions { dropout: Some((3, 4)), ..ForwardOptions::default() };
+    let loss_now = || {
+        let model = Model::trainable(plan, parameters).unwrap();
+        value(&objective.task().loss(&model, batch, &options).unwrap().loss)
+    };
+    let model = Model::trainable(plan, parameters).unwrap();
+    let loss = objective.task().loss(&model, batch, &options).unwrap();
+    model.backward(&loss).unwrap();
+    for (name, variable) in parameters.iter() {
+        let gradient = model.gradients().unwrap().get(name).unwrap();
+        let gradient: Vec<f64> = gradient.to_dtype(DType::F64).unwrap().flatten_all().unwrap().to_vec1().unwrap();
+        let (place, wanted) =
+            gradient.iter().copied().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).unwrap();
+        let before: Vec<f64> = variable.flatten_all().unwrap().to_vec1().unwrap();
+        let shifted = |by: f64| {
+            let mut values = before.clone();
+            values[place] += by;
+            set(variable, values);
+            loss_now()
+        };
+        let found = (shifted(STEP) - shifted(-STEP)) / (2.0 * STEP);
+        set(variable, before);
+        assert!((found - wanted).abs() < 1e-6 * (1.0 + wanted.abs()), "{objective:?} {name}: {found} {wanted}");
+        assert!(wanted != 0.0 || name.contains("key.bias"), "{name}");
     }
 }
 

@@ -37,6 +37,9 @@ impl DataConfig {
                 anchor(path);
             }
         }
+        if let Source::Images(images) = &mut self.source {
+            images.paths_mut().for_each(|(_, path)| anchor(path));
+        }
         if let Tokenizer::File(file) = &mut self.tokenizer {
             anchor(&mut file.path);
         }

@@ -14,6 +14,8 @@ mod data;
 mod descriptor;
 mod device;
 mod entrant;
+mod images;
+mod listops;
 mod model;
 mod objective;
 mod parse;
@@ -40,10 +42,12 @@ pub use counted::{counted, grouped};
 pub use coverage::{Coverage, EigenCoverage, PartialCoverage, Restore};
 pub use data::{
     ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, InitialTokenizer, LongPairs,
-    NumberWordsSource, PairsSource, RandomSource, Source, Tokenizer, TrainedTokenizer,
+    NumberWordsSource, PairsSource, RandomSource, Source, Tokenizer, TrainedTokenizer, WordTokenizer,
 };
 pub use descriptor::{About, Number, NumberValue};
 pub use device::DeviceChoice;
+pub use images::{ImageShape, ImagesSource, MOST_SIDE, PathfinderSource};
+pub use listops::ListOpsSource;
 pub use entrant::{Entrant, free_tag, runs_of};
 pub use model::{Architecture, ModelConfig, NormPlacement};
 pub use objective::{Classification, MaskedTokens, NextToken, Objective, Regression, SpecialTokens, Translation};
@@ -58,7 +62,7 @@ pub use reuse::{
 pub use run::{FORMAT, ProbeConfig, RunConfig};
 pub use sweep::{Combine, Sweep};
 pub use table::{Column, TableSource};
-pub use task::{ClassificationTask, RegressionTask, TaskConfig};
+pub use task::{ClassificationTask, ImageClassificationTask, RegressionTask, TaskConfig};
 pub use train::{
     Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Schedule, StabilityChoice,
     TrainConfig, Unwatched, Watched,

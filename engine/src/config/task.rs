@@ -12,12 +12,27 @@ pub enum TaskConfig {
     Classification(ClassificationTask),
     /// A number.
     Regression(RegressionTask),
+    /// To which of some classes an image belongs.
+    ImageClassification(ImageClassificationTask),
 }
 
 impl TaskConfig {
     /// One of each kind, for conformance tests.
-    pub fn examples() -> [Self; 2] {
-        [Self::Classification(ClassificationTask::default()), Self::Regression(RegressionTask::default())]
+    pub fn examples() -> [Self; 3] {
+        [
+            Self::Classification(ClassificationTask::default()),
+            Self::Regression(RegressionTask::default()),
+            Self::ImageClassification(ImageClassificationTask::default()),
+        ]
+    }
+
+    /// How much an example of a class counts in the training loss, by its label; none where a number is learnt.
+    pub fn class_weights(&self) -> Option<&BTreeMap<String, f64>> {
+        match self {
+            Self::Classification(task) => Some(&task.class_weights),
+            Self::ImageClassification(task) => Some(&task.class_weights),
+            Self::Regression(_) => None,
+        }
     }
 
     /// Its word in configs.
@@ -25,6 +40,7 @@ impl TaskConfig {
         match self {
             Self::Classification(_) => "classification",
             Self::Regression(_) => "regression",
+            Self::ImageClassification(_) => "image_classification",
         }
     }
 }
@@ -34,6 +50,15 @@ impl TaskConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct ClassificationTask {
     /// How much an example of a class counts in the training loss, by its label, above 0; 1 where a class is not named.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub class_weights: BTreeMap<String, f64>,
+}
+
+/// Images belong to one of some classes: those of their source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ImageClassificationTask {
+    /// As of [`ClassificationTask::class_weights`].
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub class_weights: BTreeMap<String, f64>,
 }

@@ -4,7 +4,7 @@ use super::{Event, device, disk_space, initial, outbox::Outbox};
 use crate::{
     attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
     config::{Problem, RunConfig},
-    data::{data_problems, memory, short_text_problems},
+    data::{data_problems, memory, short_text_problems, with_image_shape},
     store::Store,
 };
 
@@ -12,7 +12,10 @@ use crate::{
 pub(super) fn check(outbox: Outbox, config: RunConfig, base_dir: PathBuf, store: Store, revision: u64) {
     let answer = outbox.clone();
     let spawned = std::thread::Builder::new().name("headroom-check".to_owned()).spawn(move || {
-        let (problems, free_bytes) = problems(config.anchored(&base_dir), &base_dir, &store);
+        let config = config.anchored(&base_dir);
+        // What keeps images from being looked at is told with their files.
+        let config = with_image_shape(config.clone()).unwrap_or(config);
+        let (problems, free_bytes) = problems(config, &base_dir, &store);
         outbox.send(Event::Checked { revision, problems, free_bytes });
     });
     if spawned.is_err() {

@@ -1,11 +1,13 @@
+use std::path::Path;
+
 use candle_core::{DType, Device, Tensor};
 
 use super::{Event, job::PredictJob, job_context::JobContext, job_control::JobControl, job_error::JobError, subject};
 use crate::{
     attention::OutputPlan,
-    checkpoint::load_model_dir,
+    checkpoint::{LoadedModel, load_model_dir},
     config::{Source, counted},
-    data::{Documents, TextTokenizer, unanswered_batches},
+    data::{Documents, NumberedBatch, TextTokenizer, unanswered_batches, unanswered_images},
     model::{ForwardOptions, Model},
     objective::Labels,
     ops::softmax,
@@ -26,7 +28,23 @@ fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: 
     let (directory, stored) = subject::open(&context.store, &job.target).map_err(JobError::refusal)?;
     let loaded = load_model_dir(&directory, DType::F32, &Device::Cpu).map_err(|error| told(&error))?;
     let labels = labels(&loaded.plan.head, loaded.labels.clone())?;
-    let config = stored.map(|stored| stored.config).or(loaded.config);
+    let images = match (&job.images, loaded.plan.image_shape()) {
+        (Some(path), Some(_)) => Some(images_of(path, &loaded).map_err(JobError::refusal)?),
+        (None, None) => None,
+        (None, Some(_)) => {
+            return Err(JobError::refusal("The model reads images, and the input is text. Name a file of images, or a folder."));
+        }
+        (Some(path), None) => {
+            let path = path.display();
+            return Err(JobError::refusal(format!("The model reads text, and the input is no text file: {path}")));
+        }
+    };
+    if let Some((batches, names)) = images {
+        let outputs = outputs_of(&loaded, batches, &labels, control)?;
+        let (target, names) = (named.to_owned(), names.unwrap_or_default());
+        return Ok(Event::Predicted { target, labels, outputs, cut_rows: 0, names });
+    }
+    let config = stored.map(|stored| stored.config).or(loaded.config.clone());
     let texts = texts_of_a_row(&job.rows, config.as_ref().map(|config| &config.data.source))?;
     let Some(tokenizer) = &loaded.tokenizer_json else {
         return Err(JobError::refusal("The model directory has no tokenizer.json, so text cannot be read."));
@@ -42,15 +60,35 @@ fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: 
     let documents: Documents = job.rows.iter().flatten().map(|text| text.trim()).collect();
     let (batches, cut) =
         unanswered_batches(&documents, texts, &tokenizer, sequence, AT_ONCE).map_err(|error| told(&error))?;
+    let outputs = outputs_of(&loaded, batches, &labels, control)?;
+    Ok(Event::Predicted { target: named.to_owned(), labels, outputs, cut_rows: cut, names: Vec::new() })
+}
+
+/// The images of a path in batches, and what each is called.
+fn images_of(path: &Path, loaded: &LoadedModel) -> Result<(Vec<NumberedBatch>, Option<Vec<String>>), String> {
+    let (Some(shape), Some(normalisation)) = (loaded.plan.image_shape(), &loaded.normalisation) else {
+        return Err(subject::NO_NORMALISATION.to_owned());
+    };
+    unanswered_images(path, shape, normalisation, loaded.plan.stack.positions, AT_ONCE).map_err(|error| error.to_string())
+}
+
+/// Of each example, in their order, the probabilities of its classes, or its number.
+fn outputs_of(
+    loaded: &LoadedModel,
+    batches: Vec<NumberedBatch>,
+    labels: &Labels,
+    control: &JobControl,
+) -> Result<Vec<Vec<f64>>, JobError> {
+    let told = |error: &dyn std::fmt::Display| JobError::refusal(error.to_string());
     let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| told(&error))?;
-    let mut outputs = vec![Vec::new(); job.rows.len()];
+    let mut outputs = vec![Vec::new(); batches.iter().map(|(rows, _)| rows.len()).sum()];
     for (rows, batch) in batches {
         if control.should_stop() {
             return Err(JobError::failure("It was stopped."));
         }
         let input = batch.input(&model).map_err(|error| told(&error))?;
         let found = model.forward(&input, &ForwardOptions::default()).map_err(|error| told(&error))?;
-        let answers = answers(&found.logits, &labels).map_err(|error| JobError::failure(error.to_string()))?;
+        let answers = answers(&found.logits, labels).map_err(|error| JobError::failure(error.to_string()))?;
         for (row, answer) in rows.into_iter().zip(answers) {
             if answer.iter().any(|number| !number.is_finite()) {
                 return Err(JobError::failure(
@@ -62,22 +100,22 @@ fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: 
             }
         }
     }
-    Ok(Event::Predicted { target: named.to_owned(), labels, outputs, cut_rows: cut })
+    Ok(outputs)
 }
 
 /// What the model answers.
 fn labels(head: &OutputPlan, labels: Option<Labels>) -> Result<Labels, JobError> {
     let ends_in = match (head, labels) {
         (OutputPlan::Classes { .. }, Some(labels)) => return Ok(labels),
-        (OutputPlan::Classes { .. }, None) => "several classes at once, or classes of images",
+        (OutputPlan::Classes { .. }, None) => "several classes at once",
         (OutputPlan::Vocabulary(_), _) => "tokens",
         (OutputPlan::Span, _) => "spans",
         (OutputPlan::Replaced, _) => "whether tokens were replaced",
         (OutputPlan::States { .. }, _) => "its hidden states",
     };
     Err(JobError::refusal(format!(
-        "It ends in {ends_in}, and answers are those of a model of text that ends in one class or a number. Train one on a table \
-         (task.kind = \"classification\" or \"regression\")."
+        "It ends in {ends_in}, and answers are those of a model that ends in one class or a number. Train one on a table \
+         (task.kind = \"classification\" or \"regression\") or on images (\"image_classification\")."
     )))
 }
 
@@ -85,7 +123,16 @@ fn labels(head: &OutputPlan, labels: Option<Labels>) -> Result<Labels, JobError>
 fn texts_of_a_row(rows: &[Vec<String>], trained_on: Option<&Source>) -> Result<usize, JobError> {
     let known = match trained_on {
         Some(Source::Table(table)) => Some(table.text.len()),
-        Some(Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_))
+        Some(Source::ListOps(_)) => Some(1),
+        Some(
+            Source::File(_)
+            | Source::Grammar(_)
+            | Source::Random(_)
+            | Source::Pairs(_)
+            | Source::NumberWords(_)
+            | Source::Images(_)
+            | Source::Pathfinder(_),
+        )
         | None => None,
     };
     let Some(first) = rows.first() else {

@@ -4,7 +4,7 @@ use egui::Ui;
 use headroom_engine::config::{
     ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, InitialTokenizer, LongPairs,
     NumberWordsSource, PairsSource, RandomSource, RunConfig, Source, TableSource, TaskConfig, Tokenizer,
-    TrainedTokenizer,
+    TrainedTokenizer, WordTokenizer,
 };
 
 use super::super::{
@@ -99,6 +99,9 @@ enum SourceKind {
     NumberWords,
     Pairs,
     Table,
+    Images,
+    Pathfinder,
+    ListOps,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -106,6 +109,7 @@ enum TokenizerKind {
     Bytes,
     Bpe,
     WordPiece,
+    Words,
     File,
     Initial,
 }
@@ -116,6 +120,8 @@ pub struct SourceMemory {
     file: FileSource,
     pairs: PairsSource,
     table: Option<TableSource>,
+    /// Images or expressions, which a config brings along.
+    other: Option<Source>,
     task: Option<TaskConfig>,
     numbers: NumberWordsSource,
     words: Option<(usize, u64)>,
@@ -127,18 +133,36 @@ pub struct SourceMemory {
 /// `begins`: whether training begins with a model, whose tokenizer can then be chosen.
 pub fn data_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins: bool, memory: &mut SourceMemory) {
     source_ui(ui, form, data, memory);
+    if data.source.has_images() {
+        image_split_ui(ui, form, data);
+        return;
+    }
     form.size(ui, SEQUENCE, &mut data.sequence_length, 16);
     form.choice(ui, ORDER, &mut data.shuffled, &[(false, "As in the text"), (true, "Shuffled: the control")]);
     let held_out_by_file = match &data.source {
         Source::File(file) => file.validation_path.is_some(),
         Source::Pairs(pairs) => pairs.validation_path.is_some() || pairs.validation_source.is_some(),
         Source::Table(table) => table.validation_path.is_some(),
-        Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) => false,
+        Source::ListOps(_) => true,
+        Source::Grammar(_)
+        | Source::Random(_)
+        | Source::NumberWords(_)
+        | Source::Images(_)
+        | Source::Pathfinder(_) => false,
     };
     if !held_out_by_file {
         form.decimal(ui, HELD_OUT, &mut data.validation_fraction);
     }
-    tokenizer_ui(ui, form, data, begins, memory);
+    if !data.source.has_own_tokens() {
+        tokenizer_ui(ui, form, data, begins, memory);
+    }
+}
+
+/// The held-out share of images that have no held-out ones of their own.
+fn image_split_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig) {
+    if matches!(&data.source, Source::Images(images) if images.validation_path.is_none()) {
+        form.decimal(ui, HELD_OUT, &mut data.validation_fraction);
+    }
 }
 
 impl SourceMemory {
@@ -151,6 +175,7 @@ impl SourceMemory {
             Source::NumberWords(numbers) => self.numbers = numbers.clone(),
             Source::Pairs(pairs) => self.pairs = pairs.clone(),
             Source::Table(table) => self.table = Some(table.clone()),
+            other @ (Source::Images(_) | Source::Pathfinder(_) | Source::ListOps(_)) => self.other = Some(other.clone()),
         }
     }
 
@@ -164,6 +189,7 @@ impl SourceMemory {
             SourceKind::NumberWords => Source::NumberWords(self.numbers.clone()),
             SourceKind::Pairs => Source::Pairs(self.pairs.clone()),
             SourceKind::Table => Source::Table(self.table.clone().unwrap_or_default()),
+            SourceKind::Images | SourceKind::Pathfinder | SourceKind::ListOps => self.other.clone().unwrap_or_default(),
         }
     }
 }
@@ -201,6 +227,9 @@ fn source_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &m
         Source::NumberWords(_) => SourceKind::NumberWords,
         Source::Pairs(_) => SourceKind::Pairs,
         Source::Table(_) => SourceKind::Table,
+        Source::Images(_) => SourceKind::Images,
+        Source::Pathfinder(_) => SourceKind::Pathfinder,
+        Source::ListOps(_) => SourceKind::ListOps,
     };
     let mut kinds = vec![
         (SourceKind::Grammar, "Built-in English"),
@@ -212,6 +241,12 @@ fn source_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &m
     // A table needs a task, which a config brings along.
     if kind == SourceKind::Table || memory.table.is_some() {
         kinds.push((SourceKind::Table, "A table with labels"));
+    }
+    match memory.other.as_ref().unwrap_or(&data.source) {
+        Source::Images(_) => kinds.push((SourceKind::Images, "Images with classes")),
+        Source::Pathfinder(_) => kinds.push((SourceKind::Pathfinder, "Pathfinder images")),
+        Source::ListOps(_) => kinds.push((SourceKind::ListOps, "ListOps expressions")),
+        _ => {}
     }
     if form.choice(ui, SOURCE, &mut kind, &kinds) {
         memory.keep(&data.source);
@@ -251,6 +286,13 @@ fn source_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &m
         }
         Source::Pairs(pairs) => pairs_ui(ui, form, pairs),
         Source::Table(table) => table_ui(ui, form, table),
+        Source::Images(images) => {
+            note_ui(ui, "Images with a class each. Labels, names of the classes and the patch stand in the config file.");
+            let picks = [Pick::File, Pick::Folder];
+            form.path(ui, PATH, &mut images.path, &picks, |pick| Ask::new(pick, PATH.label));
+        }
+        Source::Pathfinder(_) => note_ui(ui, "Two curves, two discs: are they connected? Its numbers stand in the config file."),
+        Source::ListOps(_) => note_ui(ui, "Expressions with values from 0 to 9. Their numbers stand in the config file."),
     }
 }
 
@@ -327,6 +369,7 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins:
         Tokenizer::Bytes(_) => TokenizerKind::Bytes,
         Tokenizer::Bpe(_) => TokenizerKind::Bpe,
         Tokenizer::WordPiece(_) => TokenizerKind::WordPiece,
+        Tokenizer::Words(_) => TokenizerKind::Words,
         Tokenizer::File(_) => TokenizerKind::File,
         Tokenizer::Initial(_) => TokenizerKind::Initial,
     };
@@ -336,6 +379,9 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins:
         (TokenizerKind::Bytes, "Bytes"),
         (TokenizerKind::File, "A tokenizer.json"),
     ];
+    if kind == TokenizerKind::Words {
+        kinds.push((TokenizerKind::Words, "Words between blanks"));
+    }
     if begins || kind == TokenizerKind::Initial {
         kinds.push((TokenizerKind::Initial, "That of the model to begin with"));
     }
@@ -343,6 +389,7 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins:
         match &data.tokenizer {
             Tokenizer::Bpe(trained) | Tokenizer::WordPiece(trained) => memory.vocabulary = Some(trained.vocabulary),
             Tokenizer::File(file) => memory.tokenizer_path.clone_from(&file.path),
+            Tokenizer::Words(words) => memory.vocabulary = Some(words.vocabulary),
             Tokenizer::Bytes(_) | Tokenizer::Initial(_) => {}
         }
         let vocabulary = memory.vocabulary.unwrap_or_else(|| TrainedTokenizer::default().vocabulary);
@@ -350,6 +397,7 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins:
             TokenizerKind::Bytes => Tokenizer::Bytes(ByteTokenizer {}),
             TokenizerKind::Bpe => Tokenizer::Bpe(TrainedTokenizer { vocabulary }),
             TokenizerKind::WordPiece => Tokenizer::WordPiece(TrainedTokenizer { vocabulary }),
+            TokenizerKind::Words => Tokenizer::Words(WordTokenizer { vocabulary }),
             TokenizerKind::File => Tokenizer::File(FileTokenizer { path: memory.tokenizer_path.clone() }),
             TokenizerKind::Initial => Tokenizer::Initial(InitialTokenizer {}),
         };
@@ -359,6 +407,10 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins:
         Tokenizer::Bpe(TrainedTokenizer { vocabulary }) | Tokenizer::WordPiece(TrainedTokenizer { vocabulary }) => {
             note_ui(ui, "Trained on the training text, once; kept for later runs.");
             form.size(ui, VOCABULARY, vocabulary, 256);
+        }
+        Tokenizer::Words(words) => {
+            note_ui(ui, "Each word of the training text is a token; of too many the rarer ones are unknown.");
+            form.size(ui, VOCABULARY, &mut words.vocabulary, 256);
         }
         Tokenizer::Initial(_) => note_ui(ui, "Its weights are for these tokens alone."),
         Tokenizer::Bytes(_) => note_ui(ui, "Each byte is a token: 256 and the special ones."),
@@ -380,6 +432,9 @@ pub fn picked(dialogs: &mut FileDialogs, data: &mut DataConfig) -> Option<&'stat
             (Source::File(file), _) if words.path == PATH.path => file.path = path,
             (Source::File(file), _) if words.path == VALIDATION_PATH.path => file.validation_path = Some(path),
             (Source::Table(table), _) if words.path == PATH.path => table.path = path,
+            (Source::Images(images), _) if words.path == PATH.path => {
+                (images.path, images.size, images.channels) = (path, None, None);
+            }
             (Source::Table(table), _) if words.path == VALIDATION_PATH.path => table.validation_path = Some(path),
             (_, Tokenizer::File(file)) if words.path == TOKENIZER_PATH.path => file.path = path,
             (Source::Pairs(pairs), _) => match pairs.path_mut(words.path) {
