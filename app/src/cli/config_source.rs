@@ -5,7 +5,7 @@ use std::{
 
 use headroom_engine::{
     config::{Problem, RunConfig, Source, from_toml_noting, nearest, preset, presets},
-    data::{data_problems, with_image_shape, read_file, read_stream, wrong_kind},
+    data::{data_problems, read_file, read_stream, with_image_shape, wrong_kind},
     worker::free_bytes,
 };
 

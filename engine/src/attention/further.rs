@@ -65,7 +65,9 @@ impl ModelPlan {
     /// In words: why none can.
     pub fn config_to_train_further(&self) -> Result<(ModelConfig, AttentionConfig), String> {
         if matches!(self.input, InputPlan::Patches { .. }) {
-            return Err("it reads images; name it in model.initial of a config whose data.kind is \"images\"".to_owned());
+            return Err(
+                "it reads images; name it in model.initial of a config whose data.kind is \"images\"".to_owned()
+            );
         }
         self.head_to_train()
             .map_err(|problems| problems.into_iter().map(|problem| problem.message).collect::<String>())?;

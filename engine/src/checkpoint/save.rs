@@ -4,10 +4,10 @@ use candle_core::{DType, Tensor};
 use serde_json::json;
 
 use super::{
-    CARD, CONFIG, CheckpointError, GENERATION_CONFIG, Lineage, MANIFEST, MODULE, ModelCard, PREPROCESSOR,
-    RUN_CONFIG, SPECIAL_TOKENS,
-    TOKENIZER, TOKENIZER_CONFIG, TRAINING_STATE, TrainingState, WEIGHTS, card, directory::Scratch, hugging_face,
-    manifest::Manifest, preprocessor, space, special_tokens::SpecialTokens, tensors, training_state::Header, weights,
+    CARD, CONFIG, CheckpointError, GENERATION_CONFIG, Lineage, MANIFEST, MODULE, ModelCard, PREPROCESSOR, RUN_CONFIG,
+    SPECIAL_TOKENS, TOKENIZER, TOKENIZER_CONFIG, TRAINING_STATE, TrainingState, WEIGHTS, card, directory::Scratch,
+    hugging_face, manifest::Manifest, preprocessor, space, special_tokens::SpecialTokens, tensors,
+    training_state::Header, weights,
 };
 use crate::{
     attention::ModelPlan,

@@ -86,8 +86,7 @@ fn gradients_agree_with_finite_differences() {
             }
         }
         plan.stack.dropout = 0.1;
-        let (parameters, fresh) =
-            ParameterSet::init_around(&plan, 1, DType::F64, &Device::Cpu, &tensors).unwrap();
+        let (parameters, fresh) = ParameterSet::init_around(&plan, 1, DType::F64, &Device::Cpu, &tensors).unwrap();
         assert!(fresh.is_empty(), "{fresh:?}");
         let mut batch = batch(&expected, objective);
         if let Some(Answers::Classes { classes, weights }) = &mut batch.answers {

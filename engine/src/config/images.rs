@@ -240,6 +240,10 @@ fn does_not_divide(patch: usize, ImageShape { size, .. }: ImageShape) -> Option<
     if patch > 0 && size.is_multiple_of(patch) {
         return None;
     }
-    let fitting: Vec<String> = (1..=size).filter(|side| size.is_multiple_of(*side)).map(|side| side.to_string()).collect();
-    Some(format!("an image of {size} pixels a side is not cut into squares of {patch}; take one of {}", fitting.join(", ")))
+    let fitting: Vec<String> =
+        (1..=size).filter(|side| size.is_multiple_of(*side)).map(|side| side.to_string()).collect();
+    Some(format!(
+        "an image of {size} pixels a side is not cut into squares of {patch}; take one of {}",
+        fitting.join(", ")
+    ))
 }

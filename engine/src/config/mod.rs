@@ -46,9 +46,9 @@ pub use data::{
 };
 pub use descriptor::{About, Number, NumberValue};
 pub use device::DeviceChoice;
+pub use entrant::{Entrant, free_tag, runs_of};
 pub use images::{ImageShape, ImagesSource, MOST_SIDE, PathfinderSource};
 pub use listops::ListOpsSource;
-pub use entrant::{Entrant, free_tag, runs_of};
 pub use model::{Architecture, ModelConfig, NormPlacement};
 pub use objective::{Classification, MaskedTokens, NextToken, Objective, Regression, SpecialTokens, Translation};
 pub use parse::{ConfigError, from_json, from_toml, from_toml_noting, from_toml_with, nearest, to_toml};

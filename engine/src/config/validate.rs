@@ -3,8 +3,8 @@
 use std::{ops::RangeInclusive, path::PathBuf};
 
 use super::{
-    Architecture, AttentionConfig, DeviceChoice, FORMAT, MOST_SIDE, ModelConfig, PairsSource, Precision, Problem, RunConfig,
-    Schedule, Source, SpecialTokens, TaskConfig, Tokenizer, TrainedTokenizer, WordTokenizer,
+    Architecture, AttentionConfig, DeviceChoice, FORMAT, MOST_SIDE, ModelConfig, PairsSource, Precision, Problem,
+    RunConfig, Schedule, Source, SpecialTokens, TaskConfig, Tokenizer, TrainedTokenizer, WordTokenizer,
     range::{End, outside},
 };
 

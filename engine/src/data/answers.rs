@@ -157,7 +157,9 @@ pub fn source_labels(
         Source::Table(table) => table_labels(table, objective, base_dir, progress).map(Some),
         Source::Images(_) | Source::Pathfinder(_) => image_labels(source, base_dir).map(Some),
         Source::ListOps(_) => Ok(Some(listops_labels())),
-        Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_) => Ok(None),
+        Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_) => {
+            Ok(None)
+        }
     }
 }
 

@@ -87,7 +87,11 @@ pub fn short_text_problems(config: &DataConfig, objective: &Objective, batch: us
             files.iter().flat_map(PairFiles::paths).map(text_bytes_at).collect()
         }
         // Never too short by themselves, or quick to be told.
-        Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) | Source::ListOps(_) | Source::Pathfinder(_) => {
+        Source::Grammar(_)
+        | Source::Random(_)
+        | Source::NumberWords(_)
+        | Source::ListOps(_)
+        | Source::Pathfinder(_) => {
             return Vec::new();
         }
         // Looked at by their beginnings.

@@ -13,8 +13,8 @@ use super::rng::{Purpose, Stream};
 use super::split::split_in_pairs;
 use super::tokenizer::{bpe, bytes, given, of_model, symbols, word_piece, words_of};
 use super::{
-    DataError, Documents, ImageCorpus, Normalisation, Progress, Split, Stage, TextTokenizer, TokenStream, generate_grammar, generate_random,
-    load_files, memory, split,
+    DataError, Documents, ImageCorpus, Normalisation, Progress, Split, Stage, TextTokenizer, TokenStream,
+    generate_grammar, generate_random, load_files, memory, split,
 };
 use crate::config::{
     DataConfig, FileSource, ImageShape, ListOpsSource, LongPairs, NumberWordsSource, PairsSource, Source, TaskConfig,
@@ -310,7 +310,18 @@ impl Corpus {
             skipped_files,
         };
         let long_pairs = LongPairs::default();
-        Ok(Self { train, validation, tokenizer, data_hash, held_out_hash, statistics, long_pairs, answers, images: None, warnings })
+        Ok(Self {
+            train,
+            validation,
+            tokenizer,
+            data_hash,
+            held_out_hash,
+            statistics,
+            long_pairs,
+            answers,
+            images: None,
+            warnings,
+        })
     }
 
     /// The control of this text: every token but the special ones at a random place in its part, always the same one.

@@ -1,4 +1,4 @@
-//! ListOps (Nangia and Bowman 2018) as the Long Range Arena generates it (Tay et al. 2021): a tree whose leaves are digits and
+//! `ListOps` (Nangia and Bowman 2018) as the Long Range Arena generates it (Tay et al. 2021): a tree whose leaves are digits and
 //! whose nodes are operators on lists, written as `[MAX 2 9 [MIN 4 7 ] 0 ]`; every value is a digit.
 //!
 //! A node above the last level is an operator with probability 1/4, else a digit, each equally likely; at the last level it is
@@ -25,6 +25,9 @@ const GROUP: u64 = 1 << 14;
 
 /// Draws for each wanted expression after which the rules are taken to give too few.
 const MOST_DRAWS: u64 = 20_000;
+
+/// Draws without one more expression after which there is taken to be none.
+const FRUITLESS: u64 = 1 << 20;
 
 /// Digits, and where operators and the end of a list stand among the symbols.
 const DIGITS: u8 = 10;
@@ -148,7 +151,8 @@ pub(super) fn generate_listops(source: &ListOpsSource, progress: &dyn Progress) 
             text.push_str(ListOpsSource::SYMBOLS.get(usize::from(symbol)).copied().unwrap_or_default());
         }
         let is_held_out = number >= source.examples;
-        if is_held_out { split.validation.push(&text) } else { split.train.push(&text) }
+        let part = if is_held_out { &mut split.validation } else { &mut split.train };
+        part.push(&text);
         classes[usize::from(is_held_out)].push(u32::from(value));
     }
     let [train, validation] = classes.map(|classes| Answers::Classes { classes, weights: None });
@@ -157,16 +161,12 @@ pub(super) fn generate_listops(source: &ListOpsSource, progress: &dyn Progress) 
 }
 
 /// The first accepted draws, in the order of their numbers: a function of the seed.
-fn expressions(
-    source: &ListOpsSource,
-    wanted: usize,
-    progress: &dyn Progress,
-) -> Result<Vec<Expression>, DataError> {
+fn expressions(source: &ListOpsSource, wanted: usize, progress: &dyn Progress) -> Result<Vec<Expression>, DataError> {
     let longest = (source.max_length * wanted) as u64;
     let mean = (source.min_length.midpoint(source.max_length) * wanted) as u64;
     memory::check(mean.min(longest) * 3, None)?;
     let (mut found, mut known) = (Vec::new(), HashSet::new());
-    let mut draws = 0;
+    let (mut draws, mut fruitful) = (0, 0);
     let most = MOST_DRAWS.saturating_mul(wanted as u64);
     while found.len() < wanted {
         advance(progress, Stage::Generating, found.len() as u64, wanted as u64)?;
@@ -184,9 +184,10 @@ fn expressions(
         for expression in drawn.into_iter().flatten() {
             if found.len() < wanted && known.insert(sha256_prefix(&expression.symbols)) {
                 found.push(expression);
+                fruitful = draws;
             }
         }
-        if draws >= most && found.len() < wanted {
+        if found.len() < wanted && (draws >= most || draws - fruitful >= FRUITLESS) {
             let (min_length, max_length) = (source.min_length, source.max_length);
             return Err(DataError::RareExpressions { found: found.len(), wanted, draws, min_length, max_length });
         }

@@ -136,7 +136,11 @@ pub fn compare(
 pub(super) fn random_batch(config: &RunConfig, vocabulary: usize, micro_step: u64) -> Batch {
     let sizes = [config.train.batch, config.data.sequence_length];
     if let Some(shape) = config.data.source.image_shape() {
-        return config.objective().random_images(shape, sizes, &mut Stream::new(config.seed, Purpose::Test, micro_step));
+        return config.objective().random_images(
+            shape,
+            sizes,
+            &mut Stream::new(config.seed, Purpose::Test, micro_step),
+        );
     }
     config.objective().random_batch(vocabulary, sizes, &mut Stream::new(config.seed, Purpose::Test, micro_step))
 }

@@ -32,7 +32,9 @@ fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: 
         (Some(path), Some(_)) => Some(images_of(path, &loaded).map_err(JobError::refusal)?),
         (None, None) => None,
         (None, Some(_)) => {
-            return Err(JobError::refusal("The model reads images, and the input is text. Name a file of images, or a folder."));
+            return Err(JobError::refusal(
+                "The model reads images, and the input is text. Name a file of images, or a folder.",
+            ));
         }
         (Some(path), None) => {
             let path = path.display();
@@ -69,7 +71,8 @@ fn images_of(path: &Path, loaded: &LoadedModel) -> Result<(Vec<NumberedBatch>, O
     let (Some(shape), Some(normalisation)) = (loaded.plan.image_shape(), &loaded.normalisation) else {
         return Err(subject::NO_NORMALISATION.to_owned());
     };
-    unanswered_images(path, shape, normalisation, loaded.plan.stack.positions, AT_ONCE).map_err(|error| error.to_string())
+    unanswered_images(path, shape, normalisation, loaded.plan.stack.positions, AT_ONCE)
+        .map_err(|error| error.to_string())
 }
 
 /// Of each example, in their order, the probabilities of its classes, or its number.

@@ -197,7 +197,9 @@ impl Subject {
         let data = table.as_ref().or(images.as_ref()).or(data);
         match (shape, data.unwrap_or(&config.data).source.has_images()) {
             (Some(_), true) | (None, false) => {}
-            (Some(_), false) => return Err("It reads images, and it is not known on which it was trained. Name some.".to_owned()),
+            (Some(_), false) => {
+                return Err("It reads images, and it is not known on which it was trained. Name some.".to_owned());
+            }
             (None, true) => return Err("It reads text, so that it takes no images. Name a text or a table.".to_owned()),
         }
         let is_shuffled = shuffled.unwrap_or(data.unwrap_or(&config.data).shuffled);
@@ -229,7 +231,8 @@ impl Subject {
         let told = |error: DataError| error.to_string();
         let corpus = match (data, &loaded.tokenizer_json) {
             (Some(data), _) if data.source.has_images() => {
-                let (Some(shape), Some(normalisation), Some(labels)) = (shape, &loaded.normalisation, &loaded.labels) else {
+                let (Some(shape), Some(normalisation), Some(labels)) = (shape, &loaded.normalisation, &loaded.labels)
+                else {
                     return Err(NO_NORMALISATION.to_owned());
                 };
                 let base = PathBuf::new();

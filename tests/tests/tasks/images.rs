@@ -86,23 +86,31 @@ fn a_model_of_images_is_trained_evaluated_asked_exported_and_begun_with() {
     let config = settings(&program, "model");
     assert_eq!(config["architectures"][0], "ViTForImageClassification");
     assert_eq!(config["id2label"], serde_json::json!({ "0": "left", "1": "right" }));
-    assert_eq!((&config["image_size"], &config["patch_size"], &config["num_channels"]), (&12.into(), &3.into(), &1.into()));
+    assert_eq!(
+        (&config["image_size"], &config["patch_size"], &config["num_channels"]),
+        (&12.into(), &3.into(), &1.into())
+    );
     let preprocessor = std::fs::read_to_string(program.path("model").join("preprocessor_config.json")).unwrap();
     let preprocessor: Value = serde_json::from_str(&preprocessor).unwrap();
     assert!(number(&preprocessor["image_mean"][0]) > 0.3 && number(&preprocessor["image_std"][0]) > 0.1);
     assert!(!program.path("model").join("tokenizer.json").exists());
-    let of_directory = program.run(&["eval", "model", "--data", "dev-images-idx3-ubyte", "--json"]).expect_code(0).json();
+    let of_directory =
+        program.run(&["eval", "model", "--data", "dev-images-idx3-ubyte", "--json"]).expect_code(0).json();
     assert_eq!(of_directory["metrics"], found["metrics"]);
     // Answers, from the run and from the directory.
     for target in [run.as_str(), "model"] {
-        let answers = program.run(&["predict", target, "--input", "dev-images-idx3-ubyte", "--json"]).expect_code(0).events();
+        let answers =
+            program.run(&["predict", target, "--input", "dev-images-idx3-ubyte", "--json"]).expect_code(0).events();
         assert_eq!(answers.len(), 50);
         let right = |(place, answer): &(usize, &Value)| answer["label"] == ["left", "right"][place % 2];
         assert!(answers.iter().enumerate().filter(right).count() > 47);
         let sum = number(&answers[0]["probabilities"]["left"]) + number(&answers[0]["probabilities"]["right"]);
         assert!((sum - 1.0).abs() < 1e-9);
     }
-    let _ = program.run_with_input(&["predict", &run, "--input", "-"], "a text\n").expect_code(2).expect_words(&["reads images"]);
+    let _ = program
+        .run_with_input(&["predict", &run, "--input", "-"], "a text\n")
+        .expect_code(2)
+        .expect_words(&["reads images"]);
     let _ = program.run(&["analyse", &run]).expect_code(2).expect_words(&["images"]);
     let _ = program.run(&["generate", &run, "--prompt", "x"]).expect_code(2);
     // Other classes: the head starts fresh, and that is told.
@@ -138,6 +146,7 @@ fn variants_of_attention_learn_images_too() {
         "attention.reuse={ kind = \"first\", layers = 1, heads = 1 }",
         "attention.compatibility={ kind = \"shared_weight\" }",
         "attention.coverage={ kind = \"partial\", k = 6, warmup_steps = 20 }",
+        "model.norm=post",
     ] {
         let run = program.train(CONFIG, &["--set", answer]);
         let found = program.run(&["eval", &run, "--json"]).expect_code(0).json();
@@ -182,7 +191,10 @@ fn generated_curves_and_expressions_are_learnt_by_their_own_rules() {
     let found = program.run(&["eval", &run, "--json"]).expect_code(0).json();
     assert_eq!(found["tokens"], 20);
     // A patch of one pixel: 1,024 and the class token.
-    let by_pixel = program.train(&pathfinder, &["--steps", "1", "--set", "model.patch=1", "--set", "train.batch=2", "--set", "train.evaluate_batches=1"]);
+    let by_pixel = program.train(
+        &pathfinder,
+        &["--steps", "1", "--set", "model.patch=1", "--set", "train.batch=2", "--set", "train.evaluate_batches=1"],
+    );
     assert_eq!(number(&program.run(&["eval", &by_pixel, "--json"]).expect_code(0).json()["sequence_length"]), 1025.0);
     let listops = CONFIG
         .replace("kind = \"images\"\npath = \"train-images-idx3-ubyte\"\nvalidation_path = \"dev-images-idx3-ubyte\"\nclasses = \"classes.txt\"", "kind = \"listops\"\nmin_length = 5\nmax_length = 40\nmax_args = 4\nexamples = 300\nvalidation_examples = 40\nsequence_length = 44")
@@ -192,12 +204,40 @@ fn generated_curves_and_expressions_are_learnt_by_their_own_rules() {
     let found = program.run(&["eval", &run, "--json", "--which", "last"]).expect_code(0).json();
     assert_eq!(found["tokens"], 40);
     assert!(found["metrics"]["accuracy"].is_number());
-    let answers = program.run_with_input(&["predict", &run, "--input", "-", "--json"], "[MAX 1 2 [MIN 3 4 ] ]\n").expect_code(0).events();
+    let answers = program
+        .run_with_input(&["predict", &run, "--input", "-", "--json"], "[MAX 1 2 [MIN 3 4 ] ]\n")
+        .expect_code(0)
+        .events();
     assert_eq!(answers[0]["probabilities"].as_object().unwrap().len(), 10);
-    program.write("bad.toml", listops.replace("sequence_length = 44", "sequence_length = 44\ntokenizer = { kind = \"bytes\" }"));
-    let _ = program.run(&["train", "bad.toml"]).expect_code(2).expect_words(&["data.tokenizer", "vocabulary of its own"]);
+    program.write(
+        "bad.toml",
+        listops.replace("sequence_length = 44", "sequence_length = 44\ntokenizer = { kind = \"bytes\" }"),
+    );
+    let _ =
+        program.run(&["train", "bad.toml"]).expect_code(2).expect_words(&["data.tokenizer", "vocabulary of its own"]);
     // Two thousand symbols.
-    let long = ["--steps", "1", "--set", "data.sequence_length=2048", "--set", "train.batch=1", "--set", "train.evaluate_batches=1", "--set", "data.min_length=1500", "--set", "data.max_length=2040", "--set", "data.max_args=10", "--set", "data.max_depth=10", "--set", "data.examples=100", "--set", "data.validation_examples=10"];
+    let long = [
+        "--steps",
+        "1",
+        "--set",
+        "data.sequence_length=2048",
+        "--set",
+        "train.batch=1",
+        "--set",
+        "train.evaluate_batches=1",
+        "--set",
+        "data.min_length=1500",
+        "--set",
+        "data.max_length=2040",
+        "--set",
+        "data.max_args=10",
+        "--set",
+        "data.max_depth=10",
+        "--set",
+        "data.examples=100",
+        "--set",
+        "data.validation_examples=10",
+    ];
     let run = program.train(&listops, &long);
     assert!(number(&program.show(&run)["metrics"]["validation/loss"]["last"]) > 0.0);
 }

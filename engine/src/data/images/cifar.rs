@@ -33,11 +33,11 @@ pub(super) fn images(bytes: &[u8], path: &std::path::Path) -> Result<(Vec<u8>, V
             classes: usize::from(classes),
             known: "as CIFAR has".to_owned(),
         };
-        let label = match head {
-            &[label] if label < TEN => label,
-            &[coarse, fine] if coarse < COARSE && fine < FINE => fine,
-            &[label] => return Err(out_of_range(label, TEN)),
-            &[coarse, fine] => {
+        let label = match *head {
+            [label] if label < TEN => label,
+            [coarse, fine] if coarse < COARSE && fine < FINE => fine,
+            [label] => return Err(out_of_range(label, TEN)),
+            [coarse, fine] => {
                 return Err(if coarse < COARSE { out_of_range(fine, FINE) } else { out_of_range(coarse, COARSE) });
             }
             _ => return Err(unknown()),

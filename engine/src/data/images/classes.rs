@@ -1,7 +1,7 @@
 //! Names of classes, and the class of each image.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::ImageError;
 use crate::data::{DataError, read_text_file};
@@ -49,7 +49,8 @@ fn many(path: &Path, count: usize) -> ImageError {
 /// The classes of images of which nobody says the names: the numbers up to the largest, or the folders, numbers by value and
 /// words by their letters.
 pub(super) fn found(labels: &[Label], path: &Path) -> Result<Vec<String>, ImageError> {
-    let most = labels.iter().filter_map(|label| if let Label::Number(number) = label { Some(*number) } else { None }).max();
+    let most =
+        labels.iter().filter_map(|label| if let Label::Number(number) = label { Some(*number) } else { None }).max();
     let folders: BTreeSet<&String> =
         labels.iter().filter_map(|label| if let Label::Folder(name) = label { Some(name) } else { None }).collect();
     let mut names: Vec<String> = match most {
@@ -67,9 +68,7 @@ pub(super) fn require_two(labels: &[Label], names: &[String], path: &Path) -> Re
     match labels.first() {
         Some(first) if labels.iter().all(|label| label == first) => {
             let label = match first {
-                Label::Number(number) => {
-                    names.get(usize::from(*number)).cloned().unwrap_or_else(|| number.to_string())
-                }
+                Label::Number(number) => names.get(usize::from(*number)).cloned().unwrap_or_else(|| number.to_string()),
                 Label::Folder(name) => name.clone(),
             };
             Err(ImageError::OneClass { path: path.to_owned(), label })
@@ -79,24 +78,21 @@ pub(super) fn require_two(labels: &[Label], names: &[String], path: &Path) -> Re
 }
 
 /// The class of each image by its place among the names; `known` says where these are from.
-pub(super) fn classes(
-    labels: &[Label],
-    names: &[String],
-    known: &str,
-    path: &PathBuf,
-) -> Result<Vec<u32>, ImageError> {
+pub(super) fn classes(labels: &[Label], names: &[String], known: &str, path: &Path) -> Result<Vec<u32>, ImageError> {
     let class = |(image, label): (usize, &Label)| match label {
         Label::Number(number) if usize::from(*number) < names.len() => Ok(u32::from(*number)),
         Label::Number(number) => Err(ImageError::LabelOutOfRange {
-            path: path.clone(),
+            path: path.to_owned(),
             image,
             label: usize::from(*number),
             classes: names.len(),
             known: known.to_owned(),
         }),
-        Label::Folder(name) => names.iter().position(|known| known == name).map(|place| place as u32).ok_or_else(|| {
-            ImageError::UnknownClass { path: path.clone(), label: name.clone(), known: names.to_vec() }
-        }),
+        Label::Folder(name) => {
+            names.iter().position(|known| known == name).map(|place| place as u32).ok_or_else(|| {
+                ImageError::UnknownClass { path: path.to_owned(), label: name.clone(), known: names.to_vec() }
+            })
+        }
     };
     (1..).zip(labels).map(class).collect()
 }

@@ -186,12 +186,8 @@ pub(in crate::data) fn all_images(
         _ => return Err(DataError::NoImages),
     };
     require_shape(found, Some(shape), &path)?;
-    let images = ImageCorpus {
-        shape,
-        normalisation: normalisation.clone(),
-        train: Arc::new([]),
-        validation: pixels.into(),
-    };
+    let images =
+        ImageCorpus { shape, normalisation: normalisation.clone(), train: Arc::new([]), validation: pixels.into() };
     let (train, validation) = (part(Vec::new()), part(classes));
     let answers = RowAnswers { labels: labels.clone(), texts: 0, train, validation };
     Ok(Pictured { images, answers, files, warnings })

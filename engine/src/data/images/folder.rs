@@ -87,7 +87,8 @@ pub(super) fn images(folder: &Path, channels: Option<usize>, progress: &dyn Prog
             1 => ("1 file".to_owned(), "was"),
             count => (crate::config::counted(count as u64, "file"), "were"),
         };
-        set.warnings.push(format!("{count} that {were} neither PNG nor JPEG {were} left out, the first: {}", first.display()));
+        set.warnings
+            .push(format!("{count} that {were} neither PNG nor JPEG {were} left out, the first: {}", first.display()));
     }
     Ok(set)
 }
@@ -115,11 +116,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), DataError> {
 }
 
 /// Images of one size; in grey where the first is, unless it is said.
-pub(super) fn of_files(
-    files: &[PathBuf],
-    channels: Option<usize>,
-    progress: &dyn Progress,
-) -> Result<Set, DataError> {
+pub(super) fn of_files(files: &[PathBuf], channels: Option<usize>, progress: &dyn Progress) -> Result<Set, DataError> {
     let mut pixels = Vec::new();
     let mut first: Option<(PathBuf, ImageShape)> = None;
     let available_bytes = memory::free_bytes().unwrap_or(u64::MAX);
@@ -153,5 +150,13 @@ pub(super) fn of_files(
     }
     let shape = first.map_or(ImageShape { size: 0, channels: 1 }, |(_, shape)| shape);
     let names = files.iter().map(|path| path.display().to_string()).collect();
-    Ok(Set { shape, pixels, labels: None, names: Some(names), labels_path: None, files: files.len(), warnings: Vec::new() })
+    Ok(Set {
+        shape,
+        pixels,
+        labels: None,
+        names: Some(names),
+        labels_path: None,
+        files: files.len(),
+        warnings: Vec::new(),
+    })
 }

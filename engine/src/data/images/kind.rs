@@ -10,7 +10,7 @@ use crate::data::DataError;
 /// A file of images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Numbers of some dimensions (LeCun's format of MNIST).
+    /// Numbers of some dimensions (the format of MNIST).
     Idx,
     /// Binaries of CIFAR-10 or CIFAR-100.
     Cifar,
@@ -67,7 +67,7 @@ pub fn holds_images(path: &Path) -> bool {
 
 fn is_text(path: &Path) -> bool {
     const LOOKED_AT: u64 = 4096;
-    Raw::open(path)
-        .and_then(|mut raw| raw.read(LOOKED_AT, path))
-        .is_ok_and(|bytes| std::str::from_utf8(&bytes).map_or_else(|error| error.error_len().is_none(), |_| true) && !bytes.contains(&0))
+    Raw::open(path).and_then(|mut raw| raw.read(LOOKED_AT, path)).is_ok_and(|bytes| {
+        std::str::from_utf8(&bytes).map_or_else(|error| error.error_len().is_none(), |_| true) && !bytes.contains(&0)
+    })
 }

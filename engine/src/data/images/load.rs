@@ -171,7 +171,8 @@ pub(super) fn require_shape(found: ImageShape, wanted: Option<ImageShape>, path:
 pub(in crate::data) fn probe_images(source: &ImagesSource, is_held_out: bool) -> Result<(), DataError> {
     let training = Place::training(source);
     let own = shape_at(training, source.channels)?;
-    let wanted = ImageShape { size: source.size.unwrap_or(own.size), channels: source.channels.unwrap_or(own.channels) };
+    let wanted =
+        ImageShape { size: source.size.unwrap_or(own.size), channels: source.channels.unwrap_or(own.channels) };
     require_shape(own, Some(wanted), training.path)?;
     if let Some(names) = source.classes.as_ref().filter(|_| !is_held_out) {
         super::classes::names_of(names)?;
@@ -192,9 +193,8 @@ pub fn with_image_shape(mut config: RunConfig) -> Result<RunConfig, Problem> {
         && images.size.zip(images.channels).is_none()
         && !images.path.as_os_str().is_empty()
     {
-        let shape = shape_at(Place::training(images), images.channels).map_err(|error| {
-            Problem::new(error.field().unwrap_or("data.path"), error.to_string())
-        })?;
+        let shape = shape_at(Place::training(images), images.channels)
+            .map_err(|error| Problem::new(error.field().unwrap_or("data.path"), error.to_string()))?;
         images.size.get_or_insert(shape.size);
         images.channels.get_or_insert(shape.channels);
     }

@@ -19,7 +19,7 @@ mod canvas;
 use canvas::{Canvas, Mask};
 
 /// How often two curves are begun before there is no place for them.
-const RESTARTS: usize = 2_000;
+const RESTARTS: usize = 50_000;
 
 /// How often a stroke, or a shorter curve, is tried again.
 const RETRIES: usize = 3;
@@ -159,6 +159,23 @@ impl Artist {
         mask.occupy(self.ends(stroke), self.radii()[1]);
     }
 
+    fn release(&self, mask: &mut Mask, stroke: &Stroke) {
+        mask.release(self.ends(stroke), self.radii()[1]);
+    }
+
+    /// Lets a curve grow by a stroke among what is there; none where it finds no place. The last stroke is not in the way of the
+    /// one that follows it.
+    fn grow(&mut self, mask: &mut Mask, curve: &mut Vec<Stroke>) -> Option<()> {
+        let last = *curve.last()?;
+        self.release(mask, &last);
+        let next = self.next(mask, &last);
+        self.occupy(mask, &last);
+        let next = next?;
+        self.occupy(mask, &next);
+        curve.push(next);
+        Some(())
+    }
+
     /// A direction in whole degrees.
     fn any_direction(&mut self) -> f64 {
         (below(&mut self.stream, 360) as f64).to_radians()
@@ -218,43 +235,30 @@ impl Artist {
             curve.push(stroke);
         }
         for _ in 1..length {
-            for curve in 0..2 {
-                let last = *curves[curve].last()?;
-                // All but the stroke that the next one follows.
-                let others = self.mask_of(&curves, Some(curve));
-                let stroke = self.next(&others, &last)?;
-                curves[curve].push(stroke);
+            for curve in &mut curves {
+                self.grow(&mut mask, curve)?;
             }
         }
-        let mask = self.mask_of(&curves, None);
         Some((curves, mask))
     }
 
-    /// What two curves occupy, without the last stroke of one of them.
-    fn mask_of(&self, curves: &[Vec<Stroke>; 2], without_last_of: Option<usize>) -> Mask {
-        let mut mask = Mask::new(self.parameters.size, self.parameters.padding);
-        for (number, curve) in curves.iter().enumerate() {
-            let all = if without_last_of == Some(number) { curve.split_last().map_or(&[][..], |(_, rest)| rest) } else { curve };
-            all.iter().for_each(|stroke| self.occupy(&mut mask, stroke));
-        }
-        mask
-    }
-
-    /// A shorter curve among what is there; none where it finds no place.
-    fn short_curve(&mut self, mask: &Mask, length: usize) -> Option<Vec<Stroke>> {
+    /// A shorter curve among what is there, which takes its place; none, and no place taken, where it finds none.
+    fn short_curve(&mut self, mask: &mut Mask, length: usize) -> Option<Vec<Stroke>> {
         let size = self.parameters.size;
         let pivot = [0; 2].map(|_: i32| self.stream.uniform() * size as f64);
         let first = Stroke { pivot, direction: self.any_direction() };
         if !mask.is_free(pivot) || self.meets(mask, &first) {
             return None;
         }
+        self.occupy(mask, &first);
         let mut curve = vec![first];
         while curve.len() < length {
-            let (last, rest) = curve.split_last()?;
-            let mut with_own = mask.clone();
-            rest.iter().for_each(|stroke| self.occupy(&mut with_own, stroke));
-            let last = *last;
-            curve.push(self.next(&with_own, &last)?);
+            if self.grow(mask, &mut curve).is_none() {
+                for stroke in &curve {
+                    self.release(mask, stroke);
+                }
+                return None;
+            }
         }
         Some(curve)
     }
@@ -266,10 +270,7 @@ impl Artist {
                 break;
             }
             let found = (0..=CURVE_RETRIES).find_map(|_| self.short_curve(mask, length));
-            for stroke in found.into_iter().flatten() {
-                self.occupy(mask, &stroke);
-                all.push(stroke);
-            }
+            all.extend(found.into_iter().flatten());
         }
         all
     }
@@ -315,9 +316,13 @@ fn picture(source: &PathfinderSource, part: u64, number: u64) -> Result<Picture,
         (curves[0].as_slice(), brightness * long_brightness),
         (curves[1].as_slice(), brightness * long_brightness),
     ] {
-        strokes.iter().for_each(|stroke| canvas.line(artist.ends(stroke), thickness, light));
+        for stroke in strokes {
+            canvas.line(artist.ends(stroke), thickness, light);
+        }
     }
-    discs.iter().for_each(|middle| canvas.disc(*middle, disc_radius));
+    for middle in discs {
+        canvas.disc(middle, disc_radius);
+    }
     Ok(Picture { pixels: canvas.reduced(), is_connected, curves, discs })
 }
 

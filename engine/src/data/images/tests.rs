@@ -13,7 +13,9 @@ use crate::objective::{Answers, Labels, Objective};
 
 fn idx(dimensions: &[usize], content: impl IntoIterator<Item = u8>) -> Vec<u8> {
     let mut bytes = vec![0, 0, 8, dimensions.len() as u8];
-    dimensions.iter().for_each(|size| bytes.extend((*size as u32).to_be_bytes()));
+    for size in dimensions {
+        bytes.extend((*size as u32).to_be_bytes());
+    }
     bytes.extend(content);
     bytes
 }
@@ -63,13 +65,15 @@ fn every_image_is_seen_once_an_epoch_with_its_class() {
         let batch = batcher.train_batch(step);
         let pixels = batch.pixels.as_ref().unwrap();
         let Some(Answers::Classes { classes, weights: None }) = &batch.answers else { panic!() };
-        assert_eq!((batch.targets(), batch.tokens(), pixels.values.len()), (batch.batch, batch.batch * 17, batch.batch * 64));
+        assert_eq!(
+            (batch.targets(), batch.tokens(), pixels.values.len()),
+            (batch.batch, batch.batch * 17, batch.batch * 64)
+        );
         for ((image, class), values) in pixels.images.iter().zip(classes).zip(pixels.values.chunks(64)) {
             // Which image it is, its first two pixels say.
             let mean = images.normalisation.mean[0];
-            let byte = |value: f32| {
-                ((f64::from(value) * images.normalisation.deviation[0] + mean) * 255.0).round() as usize
-            };
+            let byte =
+                |value: f32| ((f64::from(value) * images.normalisation.deviation[0] + mean) * 255.0).round() as usize;
             let number = (0..200).find(|number| {
                 (0..64).all(|at| usize::from(pixel(*number, at)) == byte(values[at])) && number % 3 == *class as usize
             });
@@ -123,7 +127,8 @@ fn cifar_is_told_by_its_length() {
         head.iter().copied().chain(pixels).collect::<Vec<u8>>()
     };
     let ten: Vec<u8> = (0..30).flat_map(|number| image(number, &[(number % 10) as u8])).collect();
-    let hundred: Vec<u8> = (0..30).flat_map(|number| image(number, &[(number % 20) as u8, (number * 3) as u8])).collect();
+    let hundred: Vec<u8> =
+        (0..30).flat_map(|number| image(number, &[(number % 20) as u8, (number * 3) as u8])).collect();
     std::fs::write(at("ten.bin"), &ten).unwrap();
     std::fs::write(at("hundred.bin.gz"), gzipped(&hundred)).unwrap();
     for (name, classes) in [("ten.bin", 10), ("hundred.bin.gz", 88)] {
@@ -140,7 +145,10 @@ fn cifar_is_told_by_its_length() {
     assert_eq!(corpus_of(named.clone(), folder.path()).unwrap().answers.unwrap().labels, Labels::Classes(names));
     std::fs::write(at("classes.txt"), "a\nb\nc\n").unwrap();
     let (said, _) = told(named.clone(), folder.path());
-    assert!(said.contains("Image 4 has the label 3") && said.contains("classes.txt") && said.ends_with("ten.bin"), "{said}");
+    assert!(
+        said.contains("Image 4 has the label 3") && said.contains("classes.txt") && said.ends_with("ten.bin"),
+        "{said}"
+    );
     std::fs::write(at("classes.txt"), "a\nb\na\n").unwrap();
     assert_eq!(told(named, folder.path()).1, Some("data.classes"));
     let mut wrong = ten.clone();
@@ -192,7 +200,9 @@ fn folders_of_classes_are_read_by_what_their_files_are() {
         assert_eq!(alone.pixels, first);
         let below = load_unlabelled(&root, channels, &Silent).unwrap();
         assert!(below.len() == 24 && below.names.unwrap()[0].ends_with("0.txt"));
-        assert!(holds_images(&root) && holds_images(&root.join("cat/0.txt")) && !holds_images(&root.join("dog/notes.png")));
+        assert!(
+            holds_images(&root) && holds_images(&root.join("cat/0.txt")) && !holds_images(&root.join("dog/notes.png"))
+        );
     }
 }
 
@@ -239,7 +249,10 @@ fn what_is_wrong_with_files_is_told_by_their_names() {
     said(with(b"\x01\x02\x03\x04\x05\x06\x07\x08\x09"), &["[01, 02, 03, 04]", "IDX"]);
     said(ImagesSource { labels: Some("images".into()), ..of("l") }, &["no images that can be read"]);
     std::fs::write(at("cut"), &images[..90]).unwrap();
-    said(ImagesSource { labels: Some("l".into()), ..of("cut") }, &["is shorter than it says", "112 bytes and 90", "cut"]);
+    said(
+        ImagesSource { labels: Some("l".into()), ..of("cut") },
+        &["is shorter than it says", "112 bytes and 90", "cut"],
+    );
     std::fs::write(at("wide"), idx(&[6, 4, 5], vec![7; 120])).unwrap();
     said(of("wide"), &["5 x 4 pixels"]);
     std::fs::write(at("broken.gz"), &gzipped(&images)[..20]).unwrap();
@@ -255,14 +268,18 @@ fn shape_and_length_are_looked_up() {
     let folder = TempDir::new().unwrap();
     let mut config = RunConfig::default();
     let source = mnist(folder.path(), "train", 20, 28);
-    config.data.source = Source::Images(ImagesSource { path: folder.path().join(source.path), ..ImagesSource::default() });
+    config.data.source =
+        Source::Images(ImagesSource { path: folder.path().join(source.path), ..ImagesSource::default() });
     config.task = Some(TaskConfig::ImageClassification(ImageClassificationTask::default()));
     (config.model.kind, config.model.patch) = (crate::config::Architecture::Encoder, Some(4));
     let known = with_image_shape(config.clone()).unwrap();
     assert_eq!(known.data.source.image_shape(), Some(ImageShape { size: 28, channels: 1 }));
     assert_eq!((known.data.sequence_length, known.validate()), (50, vec![]));
     assert_eq!(crate::config::from_toml(&crate::config::to_toml(&known)).unwrap(), known);
-    let uneven = with_image_shape(RunConfig { model: crate::config::ModelConfig { patch: Some(5), ..config.model.clone() }, ..config.clone() });
+    let uneven = with_image_shape(RunConfig {
+        model: crate::config::ModelConfig { patch: Some(5), ..config.model.clone() },
+        ..config.clone()
+    });
     let problems = uneven.unwrap().validate();
     assert!(problems[0].field == "model.patch" && problems[0].message.contains("1, 2, 4, 7, 14, 28"), "{problems:?}");
     config.data.source = Source::Images(ImagesSource { path: folder.path().join("none"), ..ImagesSource::default() });

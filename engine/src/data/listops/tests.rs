@@ -30,9 +30,8 @@ fn accepted_expressions_are_as_often_and_as_long_as_those_of_others() {
     let source = ListOpsSource::default();
     let count = 60_000;
     let all = draws(&source, count);
-    let share = |is: &dyn Fn(&Option<Expression>) -> bool| {
-        all.iter().filter(|drawn| is(drawn)).count() as f64 / count as f64
-    };
+    let share =
+        |is: &dyn Fn(&Option<Expression>) -> bool| all.iter().filter(|drawn| is(drawn)).count() as f64 / count as f64;
     let length = |drawn: &Option<Expression>| drawn.as_ref().map_or(usize::MAX, |drawn| drawn.symbols.len());
     let accepted = share(&|drawn| length(drawn) > 500 && length(drawn) < 2000);
     assert!((accepted - 0.0834).abs() < 0.0075, "{accepted}");
@@ -73,7 +72,8 @@ fn labels_are_as_frequent_as_those_of_others() {
         let part = of_root.len() as f64 / found.len() as f64;
         assert!(root.is_none() || (part - 0.25).abs() < 0.02, "{name}: {part}");
         for (value, wanted) in shares.into_iter().enumerate() {
-            let share = of_root.iter().filter(|one| usize::from(one.value) == value).count() as f64 / of_root.len() as f64;
+            let share =
+                of_root.iter().filter(|one| usize::from(one.value) == value).count() as f64 / of_root.len() as f64;
             let wanted: f64 = wanted / 100.0;
             // Four deviations of both samples, and the digits that are told.
             let deviation = (wanted.max(0.003) * (1.0 - wanted) * (1.0 / of_root.len() as f64 + 1.0 / 5000.0)).sqrt();

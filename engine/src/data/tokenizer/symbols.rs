@@ -38,8 +38,7 @@ pub(in crate::data) fn words_of(
             *counts.entry(word).or_default() += 1;
         }
     }
-    let mut words: Vec<(&str, u64)> =
-        counts.into_iter().filter(|(word, _)| !specials.names.contains(word)).collect();
+    let mut words: Vec<(&str, u64)> = counts.into_iter().filter(|(word, _)| !specials.names.contains(word)).collect();
     words.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
     words.truncate(most.saturating_sub(specials.names.len()));
     symbols(specials, &words.into_iter().map(|(word, _)| word).collect::<Vec<_>>())

@@ -64,7 +64,8 @@ impl TextTokenizer {
     /// # Errors
     /// If the library fails.
     pub(in crate::data) fn none() -> Result<Self, DataError> {
-        const JSON: &str = r#"{"version":"1.0","added_tokens":[],"model":{"type":"WordLevel","vocab":{},"unk_token":""}}"#;
+        const JSON: &str =
+            r#"{"version":"1.0","added_tokens":[],"model":{"type":"WordLevel","vocab":{},"unk_token":""}}"#;
         let tokenizer = Tokenizer::from_bytes(JSON).map_err(failure)?;
         let specials = Specials::find(|_| None);
         let (plain, json) = (tokenizer.clone(), JSON.to_owned());

@@ -1,10 +1,7 @@
 //! Models of images: every way to score a pair, with every schedule, as single operations and composed of small ones.
 
 use super::*;
-use crate::{
-    config::ImageShape,
-    objective::{Answers, Batch, Objective, Pixels},
-};
+use crate::{config::ImageShape, model::Loss, ops};
 
 const SHAPE: ImageShape = ImageShape { size: 6, channels: 3 };
 const PATCH: usize = 2;
@@ -24,26 +21,22 @@ fn image_plan(norm: NormPlacement, compatibility: Compatibility, reuse: Reuse) -
     ModelPlan::of_images(&model, &attention, SHAPE, PATCH, 5).unwrap()
 }
 
-fn batch() -> Batch {
+/// Three images of noise.
+fn pixels() -> Vec<f32> {
     let mut stream = Stream::new(3, Purpose::Test, 0);
-    let values = (0..3 * SHAPE.numbers()).map(|_| stream.normal() as f32).collect();
-    Batch {
-        input_ids: Vec::new(),
-        labels: Vec::new(),
-        key_mask: None,
-        token_types: None,
-        batch: 3,
-        sequence: SHAPE.tokens(PATCH),
-        sources: None,
-        answers: Some(Answers::Classes { classes: vec![4, 0, 2], weights: None }),
-        pixels: Some(Pixels { values, shape: SHAPE, images: vec![0, 1, 2] }),
-    }
+    (0..3 * SHAPE.numbers()).map(|_| stream.normal() as f32).collect()
+}
+
+fn images(pixels: &[f32]) -> ModelInput {
+    ModelInput::images(pixels, [3, SHAPE.channels, SHAPE.size], &Device::Cpu).unwrap()
 }
 
 /// The loss, then every gradient, by name.
 fn everything(model: &Model) -> Vec<(String, Tensor)> {
     let options = ForwardOptions { dropout: Some((3, 4)), ..ForwardOptions::default() };
-    let loss = Objective::CLASSIFICATION.task().loss(model, &batch(), &options).unwrap();
+    let found = model.forward(&images(&pixels()), &options).unwrap();
+    let loss = ops::cross_entropy(&found.logits, &Tensor::new(&[4_i64, 0, 2], &Device::Cpu).unwrap()).unwrap();
+    let loss = Loss { loss, labelled: 3, maps: found.maps, hidden: found.hidden };
     model.backward(&loss).unwrap();
     let gradients = model.gradients().unwrap();
     let gradients = gradients.iter().map(|(name, gradient)| (name.to_owned(), gradient));
@@ -65,7 +58,8 @@ fn images_train_every_family_and_schedule_as_single_operations() {
                 let difference = largest_difference(ours, reference);
                 assert!(difference <= 1e-12 * scale, "{name} of {compatibility:?}, {reuse:?}: {difference} of {scale}");
             }
-            for name in ["input.patches.weight", "input.patches.bias", "input.class_token", "encoder.positions.weight"] {
+            for name in ["input.patches.weight", "input.patches.bias", "input.class_token", "encoder.positions.weight"]
+            {
                 let gradient = &ours.iter().find(|(known, _)| known == name).unwrap().1;
                 assert!(numbers(gradient).iter().any(|number| *number != 0.0), "{name}");
             }
@@ -78,13 +72,11 @@ fn images_train_every_family_and_schedule_as_single_operations() {
 fn every_pixel_counts() {
     let plan = image_plan(NormPlacement::Pre, Compatibility::default(), Reuse::default());
     let model = frozen(&plan, &wide(&plan, DType::F64));
-    let logits = |batch: &Batch| {
-        numbers(&model.forward(&batch.input(&model).unwrap(), &ForwardOptions::default()).unwrap().logits)
-    };
-    let before = logits(&batch());
+    let logits = |pixels: &[f32]| numbers(&model.forward(&images(pixels), &ForwardOptions::default()).unwrap().logits);
+    let before = logits(&pixels());
     for place in 0..SHAPE.numbers() {
-        let mut other = batch();
-        other.pixels.as_mut().unwrap().values[place] += 1.0;
+        let mut other = pixels();
+        other[place] += 1.0;
         let after = logits(&other);
         assert!(before[..5] != after[..5] && before[5..] == after[5..], "number {place} of the first image alone");
     }

@@ -34,7 +34,7 @@ pub enum Purpose {
     Factors = 13,
     /// The images of Pathfinder.
     Pathfinder = 14,
-    /// The expressions of ListOps.
+    /// The expressions of `ListOps`.
     ListOps = 15,
     /// Tests and benchmarks.
     Test = 255,

@@ -144,11 +144,9 @@ pub fn data_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins: 
         Source::Pairs(pairs) => pairs.validation_path.is_some() || pairs.validation_source.is_some(),
         Source::Table(table) => table.validation_path.is_some(),
         Source::ListOps(_) => true,
-        Source::Grammar(_)
-        | Source::Random(_)
-        | Source::NumberWords(_)
-        | Source::Images(_)
-        | Source::Pathfinder(_) => false,
+        Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) | Source::Images(_) | Source::Pathfinder(_) => {
+            false
+        }
     };
     if !held_out_by_file {
         form.decimal(ui, HELD_OUT, &mut data.validation_fraction);
@@ -175,7 +173,9 @@ impl SourceMemory {
             Source::NumberWords(numbers) => self.numbers = numbers.clone(),
             Source::Pairs(pairs) => self.pairs = pairs.clone(),
             Source::Table(table) => self.table = Some(table.clone()),
-            other @ (Source::Images(_) | Source::Pathfinder(_) | Source::ListOps(_)) => self.other = Some(other.clone()),
+            other @ (Source::Images(_) | Source::Pathfinder(_) | Source::ListOps(_)) => {
+                self.other = Some(other.clone());
+            }
         }
     }
 
@@ -287,12 +287,19 @@ fn source_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &m
         Source::Pairs(pairs) => pairs_ui(ui, form, pairs),
         Source::Table(table) => table_ui(ui, form, table),
         Source::Images(images) => {
-            note_ui(ui, "Images with a class each. Labels, names of the classes and the patch stand in the config file.");
+            note_ui(
+                ui,
+                "Images with a class each. Labels, names of the classes and the patch stand in the config file.",
+            );
             let picks = [Pick::File, Pick::Folder];
             form.path(ui, PATH, &mut images.path, &picks, |pick| Ask::new(pick, PATH.label));
         }
-        Source::Pathfinder(_) => note_ui(ui, "Two curves, two discs: are they connected? Its numbers stand in the config file."),
-        Source::ListOps(_) => note_ui(ui, "Expressions with values from 0 to 9. Their numbers stand in the config file."),
+        Source::Pathfinder(_) => {
+            note_ui(ui, "Two curves, two discs: are they connected? Its numbers stand in the config file.");
+        }
+        Source::ListOps(_) => {
+            note_ui(ui, "Expressions with values from 0 to 9. Their numbers stand in the config file.");
+        }
     }
 }
 

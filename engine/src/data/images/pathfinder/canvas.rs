@@ -12,15 +12,16 @@ const REACH: i64 = 3 * SCALE as i64;
 #[derive(Clone, Debug)]
 pub(super) struct Mask {
     size: usize,
-    is_taken: Vec<bool>,
+    /// How many lines take each pixel; the edge is always taken. `[size, size]`
+    takers: Vec<u16>,
 }
 
 impl Mask {
     /// An empty image but for its edge.
     pub(super) fn new(size: usize, padding: f64) -> Self {
         let is_edge = |at: usize| (at as f64) < padding || at as f64 >= size as f64 - padding;
-        let is_taken = (0..size * size).map(|at| is_edge(at % size) || is_edge(at / size)).collect();
-        Self { size, is_taken }
+        let takers = (0..size * size).map(|at| u16::from(is_edge(at % size) || is_edge(at / size))).collect();
+        Self { size, takers }
     }
 
     /// Whether a place is inside and free.
@@ -29,12 +30,12 @@ impl Mask {
             return false;
         }
         let (x, y) = (x as usize, y as usize);
-        x < self.size && self.is_taken.get(y * self.size + x) == Some(&false)
+        x < self.size && self.takers.get(y * self.size + x) == Some(&0)
     }
 
     /// Share of the pixels that are free.
     pub(super) fn free_share(&self) -> f64 {
-        self.is_taken.iter().filter(|taken| !**taken).count() as f64 / self.is_taken.len().max(1) as f64
+        self.takers.iter().filter(|takers| **takers == 0).count() as f64 / self.takers.len().max(1) as f64
     }
 
     /// Whether a line with its surroundings of a radius meets what is taken, or leaves the image.
@@ -43,16 +44,25 @@ impl Mask {
             return true;
         }
         let mut meets = false;
-        near(self.size, line, radius, |at| meets |= self.is_taken.get(at) == Some(&true));
+        near(self.size, line, radius, |at| meets |= self.takers.get(at).is_some_and(|takers| *takers > 0));
         meets
     }
 
     /// Takes a line with its surroundings.
     pub(super) fn occupy(&mut self, line: [Point; 2], radius: f64) {
-        let Self { size, is_taken } = self;
+        self.change(line, radius, |takers| takers.saturating_add(1));
+    }
+
+    /// Gives back what [`Self::occupy`] took for a line.
+    pub(super) fn release(&mut self, line: [Point; 2], radius: f64) {
+        self.change(line, radius, |takers| takers.saturating_sub(1));
+    }
+
+    fn change(&mut self, line: [Point; 2], radius: f64, by: impl Fn(u16) -> u16) {
+        let Self { size, takers } = self;
         near(*size, line, radius, |at| {
-            if let Some(taken) = is_taken.get_mut(at) {
-                *taken = true;
+            if let Some(takers) = takers.get_mut(at) {
+                *takers = by(*takers);
             }
         });
     }
@@ -130,8 +140,7 @@ impl Canvas {
             light / weights
         };
         let light = |at: usize| self.light.get(at).copied().unwrap_or_default();
-        let rows: Vec<f64> =
-            (0..size * wide).map(|at| sum(at / wide, &|y| light(y * wide + at % wide))).collect(); // [size, wide]
+        let rows: Vec<f64> = (0..size * wide).map(|at| sum(at / wide, &|y| light(y * wide + at % wide))).collect(); // [size, wide]
         let pixel = |at: usize| {
             let light = sum(at % size, &|x| rows.get(at / size * wide + x).copied().unwrap_or_default());
             (light.clamp(0.0, 1.0) * 255.0).round() as u8
@@ -168,5 +177,9 @@ mod tests {
         mask.occupy(line, 1.6);
         assert!(mask.meets([[7.0, 4.0], [7.0, 12.0]], 0.5) && !mask.meets([[4.0, 11.0], [10.0, 11.0]], 0.5));
         assert!(mask.meets([[12.0, 4.0], [18.0, 4.0]], 0.5), "it leaves the image");
+        let free = mask.free_share();
+        mask.occupy([[7.0, 4.0], [7.0, 12.0]], 1.6);
+        mask.release([[7.0, 4.0], [7.0, 12.0]], 1.6);
+        assert!(mask.meets(line, 0.6) && (mask.free_share() - free).abs() < 1e-12, "the other line is still there");
     }
 }
