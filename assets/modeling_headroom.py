@@ -126,6 +126,9 @@ VIT = [
     ("encoder.{}.feed_forward.in", "vit.encoder.layer.{}.intermediate.dense"),
     ("encoder.{}.feed_forward.out", "vit.encoder.layer.{}.output.dense"),
     ("encoder.final_norm", "vit.layernorm"),
+    ("encoder.embedding_norm", "vit.embeddings.LayerNorm"),
+    ("encoder.coverage", "vit.encoder.coverage"),
+    ("encoder.restore", "vit.encoder.restore"),
     ("head.classes", "classifier"),
 ]
 

@@ -207,6 +207,7 @@ fn live() {
         sources: None,
         token_types: None,
         answers: None,
+        pixels: None,
         input_ids: (0..examples * tokens).map(|_| stream.below(8192) as u32).collect(),
         labels: vec![1; examples * tokens],
         key_mask: None,

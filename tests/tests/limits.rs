@@ -197,7 +197,14 @@ fn every_small_preset_trains() {
         let size = match config.data.source {
             Source::Grammar(_) => "data.words=6000",
             Source::NumberWords(_) => "data.pairs=1000",
-            Source::File(_) | Source::Random(_) | Source::Pairs(_) | Source::Table(_) | Source::Squad(_) => {
+            Source::File(_)
+            | Source::Random(_)
+            | Source::Pairs(_)
+            | Source::Table(_)
+            | Source::Squad(_)
+            | Source::Images(_)
+            | Source::Pathfinder(_)
+            | Source::ListOps(_) => {
                 panic!("{} trains on other text", preset.name)
             }
         };

@@ -1,6 +1,9 @@
 //! Tasks: classification and regression on tables of texts here, questions in `spans`, from the config to the export, through the command line.
 #![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
+#[path = "tasks/images.rs"]
+mod images;
+
 use std::fmt::Write as _;
 
 use headroom_tests::Program;

@@ -460,8 +460,9 @@ pub struct PredictArgs {
     #[arg(value_name = "RUN|DIR")]
     pub target: String,
     /// A file with a text in each line, two with a tab between where the model reads two: a question and its paragraph, for which a
-    /// SQuAD file (.json) will do as well; `-`: standard input.
-    #[arg(long, value_name = "FILE|-")]
+    /// SQuAD file (.json) will do as well; `-`: standard input. For a model of images: a PNG or JPEG file, a folder of such, or an
+    /// IDX or CIFAR file.
+    #[arg(long, value_name = "FILE|FOLDER|-")]
     pub input: PathBuf,
     /// Which checkpoint of a run: `best`, `last` or a step.
     #[arg(long, default_value = "best")]
@@ -470,7 +471,7 @@ pub struct PredictArgs {
     /// what the config of a run says, and 0 for a directory, where the model or the SQuAD file knows questions without answers.
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
     pub no_answer_threshold: Option<f64>,
-    /// One JSON object a line for each line of the input, or each question.
+    /// One JSON object a line for each line of the input, or each question or image.
     #[arg(long)]
     pub json: bool,
 }

@@ -5,7 +5,7 @@ use std::{
 
 use headroom_engine::{
     config::{Problem, RunConfig, Source, from_toml_noting, nearest, preset, presets},
-    data::{data_problems, read_file, read_stream, wrong_kind},
+    data::{data_problems, read_file, read_stream, with_image_shape, wrong_kind},
     worker::free_bytes,
 };
 
@@ -16,9 +16,12 @@ use super::{
 };
 
 /// The fields of a config that name files.
-const PATH_FIELDS: [&str; 7] = [
+const PATH_FIELDS: [&str; 10] = [
     "data.path",
     "data.validation_path",
+    "data.labels",
+    "data.validation_labels",
+    "data.classes",
     "data.source",
     "data.target",
     "data.validation_source",
@@ -86,6 +89,11 @@ impl GivenConfig {
         for note in notes {
             print::aside(format!("Note: {note}"));
         }
+        // What keeps images from being looked at is told where they are read.
+        let config = match with_image_shape(config.clone().anchored(&base_dir)) {
+            Ok(known) if config.data.source.has_images() => known,
+            Ok(_) | Err(_) => config,
+        };
         Ok(Self { label, config, base_dir })
     }
 

@@ -76,6 +76,12 @@ pub fn run(args: &EstimateArgs) -> CliResult {
     }
     let tokens = counted(vocabulary, "token");
     print::line(match known_from {
+        KnownFrom::Source if vocabulary == 0 => {
+            "Counted for images of the size that was found, or is assumed where none could be looked at, and two classes where \
+             nothing says how many there are."
+                .to_owned()
+        }
+        KnownFrom::Source => format!("Counted for a vocabulary of {tokens}, that of the source."),
         KnownFrom::Bytes => format!("Counted for a vocabulary of {tokens}: bytes and special tokens."),
         KnownFrom::Config => {
             format!("Counted for a vocabulary of {tokens}, as data.tokenizer.vocabulary says; no text was read.")
@@ -102,6 +108,8 @@ enum KnownFrom {
     Bytes,
     /// The config says how many tokens are trained.
     Config,
+    /// The source of the data, which has tokens of its own or none.
+    Source,
     /// The tokenizer's file.
     File,
     /// The model to begin with.
@@ -117,6 +125,7 @@ impl KnownFrom {
         match self {
             Self::Bytes => "bytes",
             Self::Config => "config",
+            Self::Source => "source",
             Self::File => "tokenizer_file",
             Self::Model => "model",
             Self::Assumption(_) | Self::Elsewhere => "assumption",
@@ -128,8 +137,9 @@ impl KnownFrom {
 fn vocabulary(config: &RunConfig, base_dir: &Path) -> (usize, KnownFrom) {
     let estimated = estimated_vocabulary(config);
     match &config.data.tokenizer {
+        _ if config.data.source.has_own_tokens() => (estimated, KnownFrom::Source),
         Tokenizer::Bytes(_) => (estimated, KnownFrom::Bytes),
-        Tokenizer::Bpe(_) | Tokenizer::WordPiece(_) => (estimated, KnownFrom::Config),
+        Tokenizer::Bpe(_) | Tokenizer::WordPiece(_) | Tokenizer::Words(_) => (estimated, KnownFrom::Config),
         Tokenizer::Initial(_) => (estimated, KnownFrom::Elsewhere),
         Tokenizer::File(file) => match TextTokenizer::open_file(&base_dir.join(&file.path)) {
             Ok(tokenizer) => (tokenizer.vocabulary_size(), KnownFrom::File),

@@ -82,7 +82,10 @@ fn table(path: &Path, args: &EvalArgs, trained_on: Option<&DataConfig>) -> Optio
             | Source::Random(_)
             | Source::Pairs(_)
             | Source::NumberWords(_)
-            | Source::Squad(_),
+            | Source::Squad(_)
+            | Source::Images(_)
+            | Source::Pathfinder(_)
+            | Source::ListOps(_),
         )
         | None => None,
     };
@@ -155,7 +158,10 @@ pub(super) fn named_text(
         | Source::Pairs(_)
         | Source::NumberWords(_)
         | Source::Table(_)
-        | Source::Squad(_) => (None, None),
+        | Source::Squad(_)
+        | Source::Images(_)
+        | Source::Pathfinder(_)
+        | Source::ListOps(_) => (None, None),
     };
     if let Some(source) = named_pairs(path, translations, &before.source) {
         return Ok(DataConfig { source, ..before });
@@ -173,7 +179,14 @@ pub(super) fn named_text(
 fn named_pairs(path: &Path, translations: Option<&Path>, before: &Source) -> Option<Source> {
     let text = match before {
         Source::Pairs(pairs) => pairs.text.clone(),
-        Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Table(_) | Source::Squad(_)
+        Source::File(_)
+        | Source::Grammar(_)
+        | Source::Random(_)
+        | Source::Table(_)
+        | Source::Squad(_)
+        | Source::Images(_)
+        | Source::Pathfinder(_)
+        | Source::ListOps(_)
             if translations.is_none() =>
         {
             return None;
@@ -183,7 +196,10 @@ fn named_pairs(path: &Path, translations: Option<&Path>, before: &Source) -> Opt
         | Source::Random(_)
         | Source::NumberWords(_)
         | Source::Table(_)
-        | Source::Squad(_) => None,
+        | Source::Squad(_)
+        | Source::Images(_)
+        | Source::Pathfinder(_)
+        | Source::ListOps(_) => None,
     };
     let path = Some(PathBuf::from(path));
     Some(Source::Pairs(match translations {

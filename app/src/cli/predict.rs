@@ -1,9 +1,10 @@
-//! `headroom predict`: what a run or a model directory with a task answers about texts.
+//! `headroom predict`: what a run or a model directory with a task answers about texts or images.
 
 use std::path::Path;
 
 use headroom_engine::{
     config::counted,
+    data::holds_images,
     objective::Labels,
     worker::{Command, Event, Target},
 };
@@ -19,11 +20,16 @@ use super::{
     target::{Named, named},
 };
 
-/// Answers about every line of the input.
+/// Answers about every line, question or image of the input.
 pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
-    let asked = Asked::read(&args.input)?;
+    let images = (args.input.as_os_str() != "-" && holds_images(&args.input))
+        .then(|| std::path::absolute(&args.input).unwrap_or_else(|_| args.input.clone()));
+    let asked = match &images {
+        Some(_) => Asked::Lines(String::new()),
+        None => Asked::read(&args.input)?,
+    };
     let rows = asked.rows();
-    if rows.is_empty() {
+    if rows.is_empty() && images.is_none() {
         return Err(CliError::at("--input", "The input is empty. Give a text in each line."));
     }
     let target = match named(store, &args.target)? {
@@ -32,7 +38,7 @@ pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
     };
     let session = Session::open_for_reading(store, matches!(target, Target::Run { .. }))?;
     signals::listen();
-    let ticket = session.send(Command::Predict { target, rows })?;
+    let ticket = session.send(Command::Predict { target, rows, images })?;
     let mut is_stopping = false;
     let found = session.follow(ticket, "the answers were there", |event| {
         if signals::is_stop_wanted() && !is_stopping {
@@ -48,12 +54,13 @@ pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
         }
     })?;
     session.end();
-    let (labels, outputs, cut_rows) = match found {
-        Event::Predicted { labels, outputs, cut_rows, .. } => (labels, outputs, cut_rows),
+    let (labels, outputs, cut_rows, names) = match found {
+        Event::Predicted { labels, outputs, cut_rows, names, .. } => (labels, outputs, cut_rows, names),
         other => return tell_answers(&other, &asked, args),
     };
-    for outputs in &outputs {
-        if args.json { tell_json(&labels, outputs)? } else { tell(&labels, outputs)? }
+    for (place, outputs) in outputs.iter().enumerate() {
+        let name = names.get(place).map(String::as_str);
+        if args.json { tell_json(name, &labels, outputs)? } else { tell(name, &labels, outputs)? }
     }
     if cut_rows > 0 {
         print::aside(format!("{} longer than the model reads: cut off.", counted(cut_rows as u64, "text")));
@@ -66,29 +73,34 @@ fn best(outputs: &[f64]) -> Option<usize> {
     outputs.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map(|(place, _)| place)
 }
 
-fn tell_json(labels: &Labels, outputs: &[f64]) -> CliResult {
-    match labels {
+fn tell_json(name: Option<&str>, labels: &Labels, outputs: &[f64]) -> CliResult {
+    let mut answer = match labels {
         // Told as answers.
-        Labels::Span { .. } => Ok(()),
-        Labels::Number => print::json_line(&json!({ "value": outputs.first() })),
+        Labels::Span { .. } => return Ok(()),
+        Labels::Number => json!({ "value": outputs.first() }),
         Labels::Classes(names) => {
             let probabilities: Map<String, Value> =
                 names.iter().cloned().zip(outputs.iter().map(|probability| json!(probability))).collect();
             let label = best(outputs).and_then(|place| labels.name(place));
-            print::json_line(&json!({ "label": label, "probabilities": probabilities }))
+            json!({ "label": label, "probabilities": probabilities })
         }
+    };
+    if let (Some(name), Some(answer)) = (name, answer.as_object_mut()) {
+        answer.insert("image".to_owned(), json!(name));
     }
+    print::json_line(&answer)
 }
 
-/// The label, then all labels with their probabilities, with tabs between; or the number.
-fn tell(labels: &Labels, outputs: &[f64]) -> CliResult {
+/// The label, then all labels with their probabilities, with tabs between; or the number. The file of an image comes first.
+fn tell(name: Option<&str>, labels: &Labels, outputs: &[f64]) -> CliResult {
+    let name = name.map(|name| format!("{name}\t")).unwrap_or_default();
     match labels {
         Labels::Span { .. } => Ok(()),
         Labels::Number => print::line(outputs.first().map(|number| plain::number(*number)).unwrap_or_default()),
         Labels::Classes(names) => {
             let label = best(outputs).and_then(|place| labels.name(place)).unwrap_or_default();
             let all = names.iter().zip(outputs).map(|(name, probability)| format!("\t{name} {probability:.4}"));
-            print::line(format!("{label}{}", all.collect::<String>()))
+            print::line(format!("{name}{label}{}", all.collect::<String>()))
         }
     }
 }

@@ -139,7 +139,14 @@ fn facts(config: &RunConfig, state: &State) -> String {
     match known.data.source {
         Source::File(_) => known.data.source = Source::default(),
         Source::Pairs(_) => known.data.source = Source::NumberWords(NumberWordsSource::default()),
-        Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) | Source::Table(_) | Source::Squad(_) => {}
+        Source::Grammar(_)
+        | Source::Random(_)
+        | Source::NumberWords(_)
+        | Source::Table(_)
+        | Source::Squad(_)
+        | Source::Images(_)
+        | Source::Pathfinder(_)
+        | Source::ListOps(_) => {}
     }
     match Estimate::of(&known) {
         Ok(estimate) => {

@@ -20,6 +20,7 @@ impl ModelPlan {
     /// cannot be trained.
     pub fn trained_further(&self, config: &RunConfig) -> Result<Self, Vec<Problem>> {
         let refused = |why: String| vec![Problem::new("model.initial", why)];
+        reads_the_same(self, config).map_err(refused)?;
         let (model, attention) = self.config_without_head().map_err(refused)?;
         let mut problems = differences(config, &model, &attention);
         let (length, positions) = (config.data.sequence_length, self.stack.positions);
@@ -66,9 +67,10 @@ impl ModelPlan {
     /// # Errors
     /// In words: why none can.
     pub fn config_to_train_further(&self) -> Result<(ModelConfig, AttentionConfig), String> {
-        // Of models of images the first thing that is told.
         if matches!(self.input, InputPlan::Patches { .. }) {
-            return self.config_without_head();
+            return Err(
+                "it reads images; name it in model.initial of a config whose data.kind is \"images\"".to_owned()
+            );
         }
         self.head_to_train()
             .map_err(|problems| problems.into_iter().map(|problem| problem.message).collect::<String>())?;
@@ -77,9 +79,13 @@ impl ModelPlan {
 
     /// The same whatever the model ends in.
     fn config_without_head(&self) -> Result<(ModelConfig, AttentionConfig), String> {
-        if matches!(self.input, InputPlan::Patches { .. }) {
-            return Err("it reads images; models that read text can be trained further so far".to_owned());
-        }
+        let patch = match self.input {
+            InputPlan::Patches { distils: true, .. } => {
+                return Err("it learnt from a teacher's answers too, which training here has none of".to_owned());
+            }
+            InputPlan::Patches { patch, .. } => Some(patch),
+            InputPlan::Tokens { .. } => None,
+        };
         let stack = &self.stack;
         // Heads may be wider or narrower than a share of the stream: that is the model's own.
         if !stack.width.is_multiple_of(stack.heads) {
@@ -120,7 +126,9 @@ impl ModelPlan {
             feed_forward: stack.feed_forward,
             dropout: stack.dropout,
             norm: stack.norm,
-            positions: Some(stack.positions),
+            // Of images they follow from the patches.
+            positions: patch.is_none().then_some(stack.positions),
+            patch,
             initial: None,
         };
         let others = |head_plan: &HeadPlan, compatibility: &Compatibility| {
@@ -173,6 +181,26 @@ impl ModelPlan {
     }
 }
 
+/// Refuses a model of text for images, one of images for text, and one of images of another shape.
+fn reads_the_same(plan: &ModelPlan, config: &RunConfig) -> Result<(), String> {
+    let (theirs, source) = (plan.image_shape(), &config.data.source);
+    match (theirs, source.has_images()) {
+        (None, false) => Ok(()),
+        (None, true) => Err("it reads text, and the data are images; begin with a model like ViT".to_owned()),
+        (Some(_), false) => Err("it reads images, and the data are text; begin with a model of text".to_owned()),
+        (Some(theirs), true) => match source.image_shape().filter(|ours| *ours != theirs) {
+            None => Ok(()),
+            Some(ours) => Err(format!(
+                "it reads images of {} with {} a pixel, and those of the data have {} and {}; begin with a model of such images",
+                counted(theirs.size, "pixel"),
+                counted(theirs.channels, "number"),
+                counted(ours.size, "pixel"),
+                counted(ours.channels, "number")
+            )),
+        },
+    }
+}
+
 /// The schedule of a head plan: none, or its table.
 fn reuse(head_plan: &HeadPlan) -> Reuse {
     if head_plan.is_plain() { Reuse::default() } else { Reuse::Custom(head_plan.to_custom()) }
@@ -210,6 +238,7 @@ fn differences(config: &RunConfig, model: &ModelConfig, attention: &AttentionCon
         ("model.heads", ours.heads, model.heads),
         ("model.width", ours.width, model.width),
         ("model.feed_forward", ours.feed_forward, model.feed_forward),
+        ("model.patch", ours.patch.unwrap_or(0), model.patch.unwrap_or(0)),
         ("model.positions", ours.positions.or(model.positions).unwrap_or(0), model.positions.unwrap_or(0)),
     ];
     for (field, ours, theirs) in sizes {

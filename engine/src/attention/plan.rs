@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AttentionKind, Cell, CrossPlan, HeadAt, HeadPlan, Naming, ParameterMatch, Positions, Preset, StackDesign,
-    StackName, StackPlan,
+    StackName, StackPlan, VIT,
 };
 use crate::config::{
-    Architecture, AttentionConfig, Cache, Compatibility, Coverage, DEFAULT_STEPS, ModelConfig, NormPlacement,
-    PartialCoverage, Problem, Reuse, RunConfig, TaskConfig, Tokenizer,
+    Architecture, AttentionConfig, Cache, Compatibility, Coverage, DEFAULT_STEPS, ImageShape, ListOpsSource,
+    ModelConfig, NormPlacement, PartialCoverage, Problem, Reuse, RunConfig, TaskConfig, Tokenizer,
 };
 use crate::ops::{Activation, Gelu};
 
@@ -126,7 +126,7 @@ impl ModelPlan {
         let mut problems = config.validate();
         let fields: Vec<String> = problems.iter().map(|problem| problem.field.clone()).collect();
         problems.extend(supported(config).into_iter().filter(|problem| !fields.contains(&problem.field)));
-        if vocabulary == 0 {
+        if vocabulary == 0 && !config.data.source.has_images() {
             problems.push(Problem::new("data.tokenizer", "the tokenizer has no tokens"));
         }
         if !problems.is_empty() {
@@ -144,6 +144,10 @@ impl ModelPlan {
         vocabulary: usize,
     ) -> Result<Self, Vec<Problem>> {
         let model = ModelConfig { layers, ..config.model.clone() };
+        if let Some(patch) = model.patch.filter(|_| config.data.source.has_images()) {
+            let shape = config.data.source.image_shape_or_assumed(patch);
+            return Self::of_images(&model, attention, shape, patch, config.task.as_ref().map_or(1, estimated_outputs));
+        }
         let (preset, length) = (Preset::of(&model), config.data.sequence_length);
         let mut plan = Self::of_text(&preset, &model, attention, length, vocabulary)?;
         if let Some(task) = &config.task {
@@ -191,6 +195,30 @@ impl ModelPlan {
             encoder: None,
             stack: preset.stack(preset.stack, model, attention, length)?,
             head: OutputPlan::Vocabulary(preset.vocabulary_head),
+            cache: attention.cache.clone(),
+        })
+    }
+
+    /// A model of one stack that reads images in squares of `patch` pixels a side and tells `classes` classes apart (Dosovitskiy
+    /// et al., 2021).
+    ///
+    /// # Errors
+    /// If the schedule does not fit the sizes.
+    pub fn of_images(
+        model: &ModelConfig,
+        attention: &AttentionConfig,
+        shape: ImageShape,
+        patch: usize,
+        classes: usize,
+    ) -> Result<Self, Vec<Problem>> {
+        let (preset, length) = (Preset { norm: model.norm, ..VIT }, shape.tokens(patch));
+        let model = ModelConfig { positions: Some(length), ..model.clone() };
+        Ok(Self {
+            naming: preset.naming,
+            input: InputPlan::Patches { image: shape.size, patch, channels: shape.channels, distils: false },
+            encoder: None,
+            stack: preset.stack(preset.stack, &model, attention, length)?,
+            head: OutputPlan::Classes { classes, pooler: None, distils: false },
             cache: attention.cache.clone(),
         })
     }
@@ -257,6 +285,22 @@ impl ModelPlan {
         }
     }
 
+    /// The shape of the images that it reads; none where it reads text.
+    pub fn image_shape(&self) -> Option<ImageShape> {
+        match self.input {
+            InputPlan::Patches { image, channels, .. } => Some(ImageShape { size: image, channels }),
+            InputPlan::Tokens { .. } => None,
+        }
+    }
+
+    /// Whether it tells classes of images apart, by one head.
+    pub fn classifies_images(&self) -> bool {
+        matches!(
+            (self.input, self.head),
+            (InputPlan::Patches { distils: false, .. }, OutputPlan::Classes { distils: false, .. })
+        )
+    }
+
     /// Whether it reads text and writes the translation of it.
     pub fn translates(&self) -> bool {
         self.encoder.is_some()
@@ -294,12 +338,15 @@ pub(super) fn task_head(naming: Naming, task: &TaskConfig) -> Result<OutputPlan,
         Naming::Bert | Naming::Roberta | Naming::Albert => Activation::Tanh,
         Naming::DistilBert => Activation::Relu,
         Naming::Electra => Activation::Gelu(Gelu::Exact),
-        Naming::Gpt2 | Naming::Bart | Naming::Vit | Naming::Deit | Naming::Marian | Naming::Llama | Naming::T5 => {
-            return Err("a head for a task is added to encoders of text, like BERT, alone".to_owned());
+        Naming::Vit => {
+            return Ok(OutputPlan::Classes { classes: estimated_outputs(task), pooler: None, distils: false });
+        }
+        Naming::Gpt2 | Naming::Bart | Naming::Deit | Naming::Marian | Naming::Llama | Naming::T5 => {
+            return Err("a head for a task is added to encoders, like BERT and ViT, alone".to_owned());
         }
     };
     Ok(match task {
-        TaskConfig::Classification(_) | TaskConfig::Regression(_) => {
+        TaskConfig::Classification(_) | TaskConfig::Regression(_) | TaskConfig::ImageClassification(_) => {
             OutputPlan::Classes { classes: estimated_outputs(task), pooler: Some(pooler), distils: false }
         }
         TaskConfig::Span(_) => OutputPlan::Span,
@@ -308,10 +355,10 @@ pub(super) fn task_head(naming: Naming, task: &TaskConfig) -> Result<OutputPlan,
 
 /// The outputs that a model with a task will probably have, before its labels were read.
 fn estimated_outputs(task: &TaskConfig) -> usize {
-    match task {
-        TaskConfig::Classification(task) => task.class_weights.len().max(LEAST_CLASSES),
-        TaskConfig::Regression(_) => 1,
-        TaskConfig::Span(_) => 2,
+    match (task, task.class_weights()) {
+        (TaskConfig::Span(_), _) => 2,
+        (_, Some(weights)) => weights.len().max(LEAST_CLASSES),
+        (_, None) => 1,
     }
 }
 
@@ -482,14 +529,22 @@ fn check_warm_up(config: &RunConfig, PartialCoverage { from, warmup_steps, .. }:
     })
 }
 
+/// The vocabulary of a source that has one of its own: none of images.
+fn own_vocabulary(config: &RunConfig) -> usize {
+    let specials = config.objective().special_tokens().names.len();
+    if config.data.source.has_images() { 0 } else { ListOpsSource::SYMBOLS.len() + specials }
+}
+
 /// The vocabulary that a config will probably have, before there is a tokenizer: for estimates only.
 ///
 /// The number asked for where one is trained (a small corpus may allow fewer); for bytes 256 and the special tokens
 /// (BERT's five, GPT-2's one); 32,000 for a file, and for that of a model to begin with.
 pub fn estimated_vocabulary(config: &RunConfig) -> usize {
     match &config.data.tokenizer {
+        _ if config.data.source.has_own_tokens() => own_vocabulary(config),
         Tokenizer::Bytes(_) => BYTES + config.objective().special_tokens().names.len(),
         Tokenizer::Bpe(trained) | Tokenizer::WordPiece(trained) => trained.vocabulary,
+        Tokenizer::Words(words) => words.vocabulary,
         Tokenizer::File(_) | Tokenizer::Initial(_) => FILE_VOCABULARY,
     }
 }

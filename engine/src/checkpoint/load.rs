@@ -3,11 +3,11 @@ use std::{io, path::Path};
 use candle_core::{DType, Device};
 
 use super::{
-    CONFIG, CheckpointError, Lineage, RUN_CONFIG, TOKENIZER, TRAINING_STATE, TrainingState, WEIGHTS,
+    CONFIG, CheckpointError, Lineage, PREPROCESSOR, RUN_CONFIG, TOKENIZER, TRAINING_STATE, TrainingState, WEIGHTS,
     directory::{is_model, recovered, refuse_other_kinds},
     hugging_face, labels,
     manifest::Manifest,
-    marks, tensors,
+    marks, preprocessor, tensors,
     tokenizer_files::tokenizer_json,
     training_state::Header,
     weights,
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     attention::ModelPlan,
     config::{RunConfig, from_toml},
-    data::read_text_file,
+    data::{Normalisation, read_text_file},
     generate::Marks,
     model::{ModelError, ParameterSet},
     objective::Labels,
@@ -42,8 +42,10 @@ pub struct LoadedModel {
     pub marks: Marks,
     /// Where it came from, if it was converted.
     pub lineage: Option<Lineage>,
-    /// What its outputs stand for, of a model of text that ends in one class or a number.
+    /// What its outputs stand for, of a model that ends in one class or a number.
     pub labels: Option<Labels>,
+    /// How pixels become the numbers that it reads, of a model of images whose directory says so.
+    pub normalisation: Option<Normalisation>,
 }
 
 /// Reads a model directory: one of ours, checked against its checksums, or a plain Hugging Face directory of a family that
@@ -59,7 +61,7 @@ pub fn load_model_dir(dir: &Path, dtype: DType, device: &Device) -> Result<Loade
     refuse_other_kinds(dir)?;
     let manifest = Manifest::read(dir)?;
     if let Some(manifest) = &manifest {
-        for file in [CONFIG, WEIGHTS, TOKENIZER, RUN_CONFIG] {
+        for file in [CONFIG, WEIGHTS, TOKENIZER, PREPROCESSOR, RUN_CONFIG] {
             manifest.check(dir, file)?;
         }
     }
@@ -67,6 +69,10 @@ pub fn load_model_dir(dir: &Path, dtype: DType, device: &Device) -> Result<Loade
     let settings = text(dir, CONFIG)?.ok_or_else(|| missing(CONFIG))?;
     let plan = hugging_face::plan_of(&settings, &tensors::names(dir)?, dir)?;
     let labels = labels::read(&settings, &plan);
+    let normalisation = match (plan.image_shape(), text(dir, PREPROCESSOR)?) {
+        (Some(shape), Some(settings)) => Some(preprocessor::read(&settings, shape, dir)?),
+        (Some(_), None) | (None, _) => None,
+    };
     let config = match text(dir, RUN_CONFIG)? {
         None => None,
         Some(text) => Some(from_toml(&text).map_err(|error| CheckpointError::Settings {
@@ -89,6 +95,7 @@ pub fn load_model_dir(dir: &Path, dtype: DType, device: &Device) -> Result<Loade
         marks: marks::marks(dir)?,
         lineage: manifest.and_then(|manifest| manifest.lineage),
         labels,
+        normalisation,
     })
 }
 

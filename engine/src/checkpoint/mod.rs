@@ -6,6 +6,7 @@
 //! | `generation_config.json` | how a decoder after an encoder begins and what ends its texts |
 //! | `model.safetensors` | the weights under Hugging Face's names |
 //! | `tokenizer.json` | the tokenizer, with `tokenizer_config.json` and `special_tokens_map.json` |
+//! | `preprocessor_config.json` | of a model of images, how pixels become the numbers that it reads |
 //! | `headroom.toml` | the run config |
 //! | `training_state.safetensors` | optimiser, under our own names, and progress, where training can continue |
 //! | `README.md` | the model card, in directories that are taken home |
@@ -15,7 +16,7 @@
 //! A directory is written beside its place, synced and moved there whole: a reader never sees half of one. Plain
 //! Hugging Face directories of many families open as well (`families/` has their names and settings), also with weights in several files that
 //! `model.safetensors.index.json` names or in `pytorch_model.bin`, and with the files of older tokenizers.
-//! Uses `config`, `ops`, `attention`, `model`, `generate`.
+//! Uses `config`, `ops`, `attention`, `model`, `data`, `generate`.
 
 mod card;
 mod describe;
@@ -31,6 +32,7 @@ mod load;
 mod manifest;
 mod marks;
 mod pickle;
+mod preprocessor;
 mod removal;
 mod save;
 mod sentence_pieces;
@@ -76,6 +78,8 @@ const TOKENIZER: &str = "tokenizer.json";
 const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
 /// Special tokens for older programs.
 const SPECIAL_TOKENS: &str = "special_tokens_map.json";
+/// How pixels become numbers.
+const PREPROCESSOR: &str = "preprocessor_config.json";
 /// The run config.
 const RUN_CONFIG: &str = "headroom.toml";
 /// Optimiser and progress.

@@ -4,13 +4,15 @@ use candle_core::{DType, Tensor};
 use serde_json::json;
 
 use super::{
-    CARD, CONFIG, CheckpointError, GENERATION_CONFIG, Lineage, MANIFEST, MODULE, ModelCard, RUN_CONFIG, SPECIAL_TOKENS,
-    TOKENIZER, TOKENIZER_CONFIG, TRAINING_STATE, TrainingState, WEIGHTS, card, directory::Scratch, hugging_face,
-    manifest::Manifest, space, special_tokens::SpecialTokens, tensors, training_state::Header, weights,
+    CARD, CONFIG, CheckpointError, GENERATION_CONFIG, Lineage, MANIFEST, MODULE, ModelCard, PREPROCESSOR, RUN_CONFIG,
+    SPECIAL_TOKENS, TOKENIZER, TOKENIZER_CONFIG, TRAINING_STATE, TrainingState, WEIGHTS, card, directory::Scratch,
+    hugging_face, manifest::Manifest, preprocessor, space, special_tokens::SpecialTokens, tensors,
+    training_state::Header, weights,
 };
 use crate::{
     attention::ModelPlan,
     config::{Precision, RunConfig, to_toml},
+    data::Normalisation,
     objective::Labels,
 };
 
@@ -37,6 +39,8 @@ pub struct ModelDirectory<'a> {
     pub lineage: Option<&'a Lineage>,
     /// What its outputs stand for, where that is known.
     pub labels: Option<&'a Labels>,
+    /// How pixels become the numbers that it reads, where it reads images and that is known.
+    pub normalisation: Option<&'a Normalisation>,
     /// What its card says, if it is taken home: then a card comes along, and where `transformers` does not know the model a
     /// module that computes it.
     pub card: Option<&'a ModelCard>,
@@ -54,6 +58,7 @@ impl<'a> ModelDirectory<'a> {
             run: None,
             lineage: None,
             labels: None,
+            normalisation: None,
             card: None,
         }
     }
@@ -121,6 +126,9 @@ fn write(dir: &Path, contents: &ModelDirectory) -> Result<SavedModel, Checkpoint
         settings.insert("clean_up_tokenization_spaces".to_owned(), json!(false));
         text(TOKENIZER_CONFIG, &serde_json::to_string_pretty(&settings).unwrap_or_default())?;
         text(SPECIAL_TOKENS, &serde_json::to_string_pretty(&map).unwrap_or_default())?;
+    }
+    if let Some(settings) = preprocessor::text(contents.plan, contents.normalisation) {
+        text(PREPROCESSOR, &settings)?;
     }
     if let Some(config) = contents.config {
         text(RUN_CONFIG, &to_toml(config))?;

@@ -48,6 +48,7 @@ fn batch(expected: &HashMap<String, Tensor>) -> Batch {
         sequence,
         sources: None,
         answers: Some(Answers::Spans(spans)),
+        pixels: None,
     }
 }
 
@@ -111,6 +112,7 @@ fn padding_does_not_change_the_loss() {
             sequence: tokens,
             sources: None,
             answers: whole.answers.as_ref().map(|answers| answers.of_rows(&[row])),
+            pixels: None,
         };
         apart += task.task().evaluate(&model, &alone).unwrap().loss;
     }

@@ -8,7 +8,7 @@ use super::{LoadedModel, load_model_dir};
 use crate::{
     attention::ModelPlan,
     model::{ForwardOptions, Model, ParameterSet},
-    objective::{Answers, Batch, IGNORED, Labels, Objective},
+    objective::{Answers, Batch, IGNORED, Labels, Objective, Pixels},
 };
 
 fn folder() -> PathBuf {
@@ -36,6 +36,7 @@ fn batch(expected: &HashMap<String, Tensor>, objective: Objective) -> Batch {
             Objective::Regression(_) => Answers::Numbers(classes.iter().map(|class| *class as f32 + 0.5).collect()),
             _ => Answers::Classes { classes, weights: None },
         }),
+        pixels: None,
     }
 }
 
@@ -95,7 +96,47 @@ fn gradients_agree_with_finite_differences() {
     }
 }
 
-/// With dropout, of every parameter the element whose gradient is the largest.
+/// A classifier of images, from the golden's pixels: the loss is that of its logits.
+#[test]
+fn loss_and_gradients_of_images_are_those_of_transformers() {
+    let folder = folder().with_file_name("vit");
+    let expected = candle_core::safetensors::load(folder.join("io.safetensors"), &Device::Cpu).unwrap();
+    let classes = vec![3_u32, 5];
+    for (dtype, tolerance) in [(DType::F32, 2e-5), (DType::F64, 2e-6)] {
+        let LoadedModel { mut plan, parameters, labels, .. } = load_model_dir(&folder, dtype, &Device::Cpu).unwrap();
+        assert_eq!(labels.map(|labels| labels.outputs()), Some(7));
+        let pixels = expected["pixel_values"].to_dtype(DType::F32).unwrap().flatten_all().unwrap();
+        let shape = plan.image_shape().unwrap();
+        let batch = Batch {
+            input_ids: Vec::new(),
+            labels: Vec::new(),
+            key_mask: None,
+            token_types: None,
+            batch: 2,
+            sequence: shape.tokens(4),
+            sources: None,
+            answers: Some(Answers::Classes { classes: classes.clone(), weights: None }),
+            pixels: Some(Pixels { values: pixels.to_vec1().unwrap(), shape, images: vec![0, 1] }),
+        };
+        let logits: Vec<Vec<f64>> = expected["logits"].to_dtype(DType::F64).unwrap().to_vec2().unwrap();
+        let of_row = |(row, class): (&Vec<f64>, &u32)| {
+            row.iter().map(|logit| logit.exp()).sum::<f64>().ln() - row[*class as usize]
+        };
+        let wanted = logits.iter().zip(&classes).map(of_row).sum::<f64>() / 2.0;
+        let task = Objective::CLASSIFICATION;
+        let model = Model::trainable(&plan, &parameters).unwrap();
+        let loss = task.task().loss(&model, &batch, &ForwardOptions::default()).unwrap();
+        assert!((value(&loss.loss) - wanted).abs() < tolerance * wanted, "{:?} {wanted}", loss.loss);
+        let found = task.task().evaluate(&Model::frozen(&plan, &parameters).unwrap(), &batch).unwrap();
+        assert!((found.mean_loss() - wanted).abs() < tolerance * wanted);
+        if dtype == DType::F64 {
+            plan.stack.dropout = 0.1;
+            check_gradients(task, &plan, &parameters, &batch);
+        }
+    }
+}
+
+/// Of every parameter the element whose gradient is the largest, against finite differences.
 pub(super) fn check_gradients(objective: Objective, plan: &ModelPlan, parameters: &ParameterSet, batch: &Batch) {
     let options = ForwardOptions { dropout: Some((3, 4)), ..ForwardOptions::default() };
     let loss_now = || {

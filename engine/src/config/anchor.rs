@@ -43,6 +43,9 @@ impl DataConfig {
                 anchor(path);
             }
         }
+        if let Source::Images(images) = &mut self.source {
+            images.paths_mut().for_each(|(_, path)| anchor(path));
+        }
         if let Tokenizer::File(file) = &mut self.tokenizer {
             anchor(&mut file.path);
         }

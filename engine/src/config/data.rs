@@ -5,29 +5,57 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer, de::Error as _};
 
-use super::{SquadSource, TableSource};
+use super::{ImagesSource, ListOpsSource, PathfinderSource, SquadSource, TableSource};
 
 /// `[data]`. The source's own fields stand beside the common ones, as in
 /// `kind = "file"`, `path = "train.txt"`, `sequence_length = 128`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "toml::Table")]
 pub struct DataConfig {
     /// Where the text comes from.
-    #[serde(flatten)]
     pub source: Source,
-    /// Tokens per example, special tokens included.
+    /// Tokens per example, special tokens included. Of images it follows from their size and `model.patch`
+    /// ([`super::RunConfig::with_image_tokens`]), and is never written.
     pub sequence_length: usize,
     /// Share of the text that is held out when the source names no validation text, 0.001..0.5.
     /// Cut by document, or by contiguous blocks where there is one document only.
     pub validation_fraction: f64,
-    /// How text becomes tokens.
+    /// How text becomes tokens; without a meaning, and not written, where the source has tokens of its own
+    /// ([`Source::has_own_tokens`]).
     pub tokenizer: Tokenizer,
     /// The text's control: every token stands at a random place in its part, so that single tokens are as frequent as
     /// before and nothing else is left to learn. The tokenizer is that of the text as it was.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shuffled: bool,
+}
+
+/// `[data]` as it is written.
+#[derive(Serialize)]
+struct Written<'a> {
+    #[serde(flatten)]
+    source: &'a Source,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sequence_length: Option<usize>,
+    validation_fraction: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokenizer: Option<&'a Tokenizer>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    shuffled: bool,
+}
+
+impl Serialize for DataConfig {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { source, sequence_length, validation_fraction, tokenizer, shuffled } = self;
+        let written = Written {
+            source,
+            sequence_length: (!source.has_images()).then_some(*sequence_length),
+            validation_fraction: *validation_fraction,
+            tokenizer: (!source.has_own_tokens()).then_some(tokenizer),
+            shuffled: *shuffled,
+        };
+        written.serialize(serializer)
+    }
 }
 
 /// The fields of `[data]` that every source shares.
@@ -55,6 +83,9 @@ impl Default for Common {
 /// The source of a config that names none.
 pub(super) const DEFAULT_KIND: &str = "grammar";
 
+/// The sources that have tokens of their own: see [`Source::has_own_tokens`].
+pub(super) const OWN_TOKENS: [&str; 3] = ["images", "listops", "pathfinder"];
+
 /// Names of the common fields.
 pub(super) const COMMON: [&str; 4] = ["sequence_length", "shuffled", "tokenizer", "validation_fraction"];
 
@@ -68,9 +99,22 @@ impl TryFrom<toml::Table> for DataConfig {
                 common.insert(name.to_owned(), value);
             }
         }
+        let is_written = |field: &str| common.contains_key(field);
+        let [has_length, has_tokenizer] = ["sequence_length", "tokenizer"].map(is_written);
         let Common { sequence_length, validation_fraction, tokenizer, shuffled } = common.try_into()?;
         table.entry("kind").or_insert_with(|| DEFAULT_KIND.into());
-        Ok(Self { source: table.try_into()?, sequence_length, validation_fraction, tokenizer, shuffled })
+        let source: Source = table.try_into()?;
+        if has_length && source.has_images() {
+            return Err(toml::de::Error::custom(
+                "`sequence_length` follows from the images and model.patch: the patches and the class token; leave it out",
+            ));
+        }
+        if has_tokenizer && source.has_own_tokens() {
+            let why = if source.has_images() { "images have no text" } else { "this text has a vocabulary of its own" };
+            return Err(toml::de::Error::custom(format!("no `tokenizer` is needed, since {why}; leave it out")));
+        }
+        let sequence_length = if source.has_images() { 0 } else { sequence_length };
+        Ok(Self { source, sequence_length, validation_fraction, tokenizer, shuffled })
     }
 }
 
@@ -104,6 +148,13 @@ pub enum Source {
     Table(TableSource),
     /// Questions about paragraphs on disk.
     Squad(SquadSource),
+    /// Images on disk, with a class each.
+    Images(ImagesSource),
+    /// Images of curves that one follows with the eye, generated.
+    Pathfinder(PathfinderSource),
+    /// Expressions of lists of digits with their values, generated.
+    #[serde(rename = "listops")]
+    ListOps(ListOpsSource),
 }
 
 impl fmt::Display for Source {
@@ -121,6 +172,9 @@ impl fmt::Display for Source {
             Self::Table(TableSource { path, .. }) | Self::Squad(SquadSource { path, .. }) => {
                 f.write_str(&last_part(path))
             }
+            Self::Images(images) => f.write_str(&last_part(&images.path)),
+            Self::Pathfinder(_) => f.write_str("Pathfinder images"),
+            Self::ListOps(_) => f.write_str("ListOps expressions"),
         }
     }
 }
@@ -135,15 +189,36 @@ impl Source {
     pub fn has_pairs(&self) -> bool {
         match self {
             Self::Pairs(_) | Self::NumberWords(_) => true,
-            Self::File(_) | Self::Grammar(_) | Self::Random(_) | Self::Table(_) | Self::Squad(_) => false,
+            Self::File(_)
+            | Self::Grammar(_)
+            | Self::Random(_)
+            | Self::Table(_)
+            | Self::Squad(_)
+            | Self::Images(_)
+            | Self::Pathfinder(_)
+            | Self::ListOps(_) => false,
         }
     }
 
-    /// Whether it gives texts with labels or answers, for models with a task.
+    /// Whether it gives texts or images with labels or answers, for models with a task.
     pub fn has_labels(&self) -> bool {
         match self {
-            Self::Table(_) | Self::Squad(_) => true,
+            Self::Table(_) | Self::Squad(_) | Self::Images(_) | Self::Pathfinder(_) | Self::ListOps(_) => true,
             Self::File(_) | Self::Grammar(_) | Self::Random(_) | Self::Pairs(_) | Self::NumberWords(_) => false,
+        }
+    }
+
+    /// Whether nothing is to be chosen about tokens: it has no text, or a vocabulary of its own.
+    pub fn has_own_tokens(&self) -> bool {
+        match self {
+            Self::Images(_) | Self::Pathfinder(_) | Self::ListOps(_) => true,
+            Self::File(_)
+            | Self::Grammar(_)
+            | Self::Random(_)
+            | Self::Pairs(_)
+            | Self::NumberWords(_)
+            | Self::Table(_)
+            | Self::Squad(_) => false,
         }
     }
 
@@ -153,7 +228,8 @@ impl Source {
             Self::File(FileSource { validation_path: Some(path), .. })
             | Self::Pairs(PairsSource { validation_path: Some(path), .. })
             | Self::Table(TableSource { validation_path: Some(path), .. })
-            | Self::Squad(SquadSource { validation_path: Some(path), .. }) => last_part(path),
+            | Self::Squad(SquadSource { validation_path: Some(path), .. })
+            | Self::Images(ImagesSource { validation_path: Some(path), .. }) => last_part(path),
             Self::Pairs(PairsSource { validation_source: Some(source), validation_target: Some(target), .. }) => {
                 format!("{} and {}", last_part(source), last_part(target))
             }
@@ -319,6 +395,8 @@ pub enum Tokenizer {
     Bpe(TrainedTokenizer),
     /// WordPiece, lower-cased, trained on the training text.
     WordPiece(TrainedTokenizer),
+    /// One token a word between blanks, of the words of the training text; for encoders, such as on expressions.
+    Words(WordTokenizer),
     /// A given `tokenizer.json`.
     File(FileTokenizer),
     /// That of the model which training begins with (`model.initial`).
@@ -352,6 +430,25 @@ impl TrainedTokenizer {
 impl Default for TrainedTokenizer {
     fn default() -> Self {
         Self { vocabulary: 8192 }
+    }
+}
+
+/// One token a word.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WordTokenizer {
+    /// The most tokens, special ones included, 10..=1,000,000: where the text has more words, rarer ones become `[UNK]`.
+    pub vocabulary: usize,
+}
+
+impl WordTokenizer {
+    /// The smallest bound: the special tokens and some words.
+    pub const LEAST: usize = 10;
+}
+
+impl Default for WordTokenizer {
+    fn default() -> Self {
+        Self { vocabulary: 32_768 }
     }
 }
 

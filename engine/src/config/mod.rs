@@ -14,6 +14,8 @@ mod data;
 mod descriptor;
 mod device;
 mod entrant;
+mod images;
+mod listops;
 mod model;
 mod objective;
 mod parse;
@@ -41,11 +43,13 @@ pub use counted::{counted, grouped};
 pub use coverage::{Coverage, EigenCoverage, PartialCoverage, Restore};
 pub use data::{
     ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, InitialTokenizer, LongPairs,
-    NumberWordsSource, PairsSource, RandomSource, Source, Tokenizer, TrainedTokenizer,
+    NumberWordsSource, PairsSource, RandomSource, Source, Tokenizer, TrainedTokenizer, WordTokenizer,
 };
 pub use descriptor::{About, Number, NumberValue};
 pub use device::DeviceChoice;
 pub use entrant::{Entrant, free_tag, runs_of};
+pub use images::{ImageShape, ImagesSource, MOST_SIDE, PathfinderSource};
+pub use listops::ListOpsSource;
 pub use model::{Architecture, ModelConfig, NormPlacement};
 pub use objective::{Classification, MaskedTokens, NextToken, Objective, Regression, Span, SpecialTokens, Translation};
 pub use parse::{ConfigError, from_json, from_toml, from_toml_noting, from_toml_with, nearest, to_toml};
@@ -60,7 +64,7 @@ pub use run::{FORMAT, ProbeConfig, RunConfig};
 pub use squad::SquadSource;
 pub use sweep::{Combine, Sweep};
 pub use table::{Column, TableSource};
-pub use task::{ClassificationTask, RegressionTask, SpanTask, TaskConfig};
+pub use task::{ClassificationTask, ImageClassificationTask, RegressionTask, SpanTask, TaskConfig};
 pub use train::{
     Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Schedule, StabilityChoice,
     TrainConfig, Unwatched, Watched,

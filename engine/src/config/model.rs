@@ -25,6 +25,9 @@ pub struct ModelConfig {
     /// with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub positions: Option<usize>,
+    /// Pixels of a side of the squares in which a model reads images; divides that of the images. Of models of images alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patch: Option<usize>,
     /// The model whose weights training begins with: a run by name or id (its best checkpoint), a model directory, or a
     /// model of a hub that was fetched. A relative path is taken from the folder of the config file. When absent, weights are
     /// drawn. The model's sizes and answers about attention must be those of the config.
@@ -44,6 +47,7 @@ impl Default for ModelConfig {
             dropout: 0.0,
             norm: NormPlacement::Pre,
             positions: None,
+            patch: None,
             initial: None,
         }
     }

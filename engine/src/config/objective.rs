@@ -165,7 +165,9 @@ impl RunConfig {
     /// What the model learns.
     pub fn objective(&self) -> Objective {
         match &self.task {
-            Some(TaskConfig::Classification(_)) => return Objective::CLASSIFICATION,
+            Some(TaskConfig::Classification(_) | TaskConfig::ImageClassification(_)) => {
+                return Objective::CLASSIFICATION;
+            }
             Some(TaskConfig::Regression(_)) => return Objective::REGRESSION,
             Some(TaskConfig::Span(task)) => return Objective::Span(task.into()),
             None => {}

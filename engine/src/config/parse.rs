@@ -121,6 +121,10 @@ fn default_tokenizer(table: &mut Table) {
     }
     let data = table.entry("data").or_insert_with(|| Value::Table(Table::new()));
     if let Some(data) = data.as_table_mut() {
+        let source = data.get("kind").and_then(Value::as_str);
+        if source.is_some_and(|kind| data::OWN_TOKENS.contains(&kind)) {
+            return;
+        }
         let kind = Value::String(INITIAL_TOKENIZER.to_owned());
         data.entry("tokenizer").or_insert_with(|| Value::Table([("kind".to_owned(), kind)].into_iter().collect()));
     }
@@ -128,7 +132,7 @@ fn default_tokenizer(table: &mut Table) {
 
 fn read(mut table: Table) -> Result<RunConfig, ConfigError> {
     default_tokenizer(&mut table);
-    RunConfig::deserialize(Value::Table(table.clone())).map_err(|error| {
+    RunConfig::deserialize(Value::Table(table.clone())).map(RunConfig::with_image_tokens).map_err(|error| {
         let mut found = faults(&table);
         if found.is_empty() {
             return ConfigError::Fields(vec![fault("config", "", &error)]);

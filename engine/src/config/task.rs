@@ -16,16 +16,28 @@ pub enum TaskConfig {
     Regression(RegressionTask),
     /// Where in a paragraph the answer to a question stands.
     Span(SpanTask),
+    /// To which of some classes an image belongs.
+    ImageClassification(ImageClassificationTask),
 }
 
 impl TaskConfig {
     /// One of each kind, for conformance tests.
-    pub fn examples() -> [Self; 3] {
+    pub fn examples() -> [Self; 4] {
         [
             Self::Classification(ClassificationTask::default()),
             Self::Regression(RegressionTask::default()),
             Self::Span(SpanTask::default()),
+            Self::ImageClassification(ImageClassificationTask::default()),
         ]
+    }
+
+    /// How much an example of a class counts in the training loss, by its label; none where a number is learnt.
+    pub fn class_weights(&self) -> Option<&BTreeMap<String, f64>> {
+        match self {
+            Self::Classification(task) => Some(&task.class_weights),
+            Self::ImageClassification(task) => Some(&task.class_weights),
+            Self::Regression(_) | Self::Span(_) => None,
+        }
     }
 
     /// Its word in configs.
@@ -34,22 +46,26 @@ impl TaskConfig {
             Self::Classification(_) => "classification",
             Self::Regression(_) => "regression",
             Self::Span(_) => "span",
+            Self::ImageClassification(_) => "image_classification",
         }
     }
 
-    /// The word in configs of the data that it is learnt from.
+    /// The word in configs of the data that it is usually learnt from.
     pub fn data_kind(&self) -> &'static str {
         match self {
             Self::Classification(_) | Self::Regression(_) => "table",
             Self::Span(_) => "squad",
+            Self::ImageClassification(_) => "images",
         }
     }
 
     /// Whether it is learnt from such data.
     pub fn learns_from(&self, source: &Source) -> bool {
         match self {
-            Self::Classification(_) | Self::Regression(_) => matches!(source, Source::Table(_)),
+            Self::Classification(_) => matches!(source, Source::Table(_) | Source::ListOps(_)),
+            Self::Regression(_) => matches!(source, Source::Table(_)),
             Self::Span(_) => matches!(source, Source::Squad(_)),
+            Self::ImageClassification(_) => source.has_images(),
         }
     }
 }
@@ -59,6 +75,15 @@ impl TaskConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct ClassificationTask {
     /// How much an example of a class counts in the training loss, by its label, above 0; 1 where a class is not named.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub class_weights: BTreeMap<String, f64>,
+}
+
+/// Images belong to one of some classes: those of their source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ImageClassificationTask {
+    /// As of [`ClassificationTask::class_weights`].
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub class_weights: BTreeMap<String, f64>,
 }

@@ -3,8 +3,8 @@
 use std::{ops::RangeInclusive, path::PathBuf};
 
 use super::{
-    Architecture, AttentionConfig, DeviceChoice, FORMAT, ModelConfig, PairsSource, Precision, Problem, RunConfig,
-    Schedule, Source, TaskConfig, Tokenizer, TrainedTokenizer,
+    Architecture, AttentionConfig, DeviceChoice, FORMAT, MOST_SIDE, ModelConfig, PairsSource, Precision, Problem,
+    RunConfig, Schedule, Source, SpecialTokens, TaskConfig, Tokenizer, TrainedTokenizer, WordTokenizer,
     range::{End, outside},
 };
 
@@ -58,7 +58,10 @@ impl RunConfig {
     fn check_data(&self, check: &mut Check) {
         let data = &self.data;
         let shortest = self.objective().shortest_example();
-        check.count("data.sequence_length", data.sequence_length, shortest..=1_048_576);
+        // Of images it follows from other fields.
+        if !data.source.has_images() {
+            check.count("data.sequence_length", data.sequence_length, shortest..=1_048_576);
+        }
         check.number("data.validation_fraction", data.validation_fraction, 0.001..=0.5);
         match &data.source {
             Source::File(file) => {
@@ -81,7 +84,11 @@ impl RunConfig {
             Source::Pairs(source) => check.extend(source.problems()),
             Source::Table(source) => check.extend(source.problems()),
             Source::Squad(source) => check.extend(source.problems()),
+            Source::Images(source) => check.all(source.counts(), source.problems()),
+            Source::Pathfinder(source) => check.all(source.counts(), source.problems()),
+            Source::ListOps(source) => check.all(source.counts(), source.problems()),
         }
+        check.extend(self.problems_of_images());
         check.extend(self.problems_of_task());
         match (data.source.has_pairs(), self.model.kind) {
             // Told with the task.
@@ -99,8 +106,15 @@ impl RunConfig {
             ),
         }
         match &data.tokenizer {
+            _ if data.source.has_own_tokens() => {}
             Tokenizer::Bpe(trained) | Tokenizer::WordPiece(trained) => {
                 check.count("data.tokenizer.vocabulary", trained.vocabulary, TrainedTokenizer::LEAST..=1_000_000);
+            }
+            Tokenizer::Words(words) => {
+                check.count("data.tokenizer.vocabulary", words.vocabulary, WordTokenizer::LEAST..=1_000_000);
+                if self.objective().special_tokens() != SpecialTokens::BERT {
+                    check.add("data.tokenizer.kind", "words need a token for unknown ones, which encoders alone have; choose another");
+                }
             }
             Tokenizer::File(file) => {
                 if file.path.as_os_str().is_empty() {
@@ -119,8 +133,21 @@ impl RunConfig {
     /// What does not fit the task, or does not fit without one.
     fn problems_of_task(&self) -> Vec<Problem> {
         let mut check = Check(Vec::new());
-        match (&self.task, &self.data.source) {
-            (Some(task), source) if !task.learns_from(source) => check.add(
+        let source = &self.data.source;
+        match (&self.task, source.has_labels()) {
+            (Some(TaskConfig::ImageClassification(_)), true) if !source.has_images() => check.add(
+                "task.kind",
+                "image_classification is for images; set data.kind to \"images\" or \"pathfinder\", or task.kind to \
+                 \"classification\"",
+            ),
+            (Some(TaskConfig::Classification(_) | TaskConfig::Regression(_)), true) if source.has_images() => {
+                check.add("task.kind", "of images classes are learnt; set task.kind to \"image_classification\"");
+            }
+            (Some(TaskConfig::Regression(_)), true) if matches!(source, Source::ListOps(_)) => check.add(
+                "task.kind",
+                "the value of an expression is one of ten classes; set task.kind to \"classification\"",
+            ),
+            (Some(task), _) if !task.learns_from(source) => check.add(
                 "data.kind",
                 format!(
                     "{} learns from {}; set data.kind to \"{}\", or leave [task] out",
@@ -128,30 +155,37 @@ impl RunConfig {
                     match task {
                         TaskConfig::Classification(_) | TaskConfig::Regression(_) => "a table of texts with labels",
                         TaskConfig::Span(_) => "questions about paragraphs",
+                        TaskConfig::ImageClassification(_) => "images",
                     },
                     task.data_kind()
                 ),
             ),
-            (None, Source::Squad(_)) => {
+            (Some(_), _) | (None, false) => {}
+            (None, true) if matches!(source, Source::Squad(_)) => {
                 check.add("task.kind", "questions about paragraphs are for a task; set task.kind to \"span\"");
             }
-            (None, source) if source.has_labels() => check.add(
+            (None, true) if source.has_images() => {
+                check.add("task.kind", "images are for a task; set task.kind to \"image_classification\"");
+            }
+            (None, true) if matches!(source, Source::ListOps(_)) => {
+                check.add("task.kind", "expressions are for a task; set task.kind to \"classification\"");
+            }
+            (None, true) => check.add(
                 "task.kind",
                 "a table is for a task; set task.kind to \"classification\" or \"regression\", or read the text of a column \
                  with data.kind = \"file\"",
             ),
-            _ => {}
         }
         match self.model.kind {
             Architecture::Encoder => {}
             Architecture::Decoder | Architecture::EncoderDecoder if self.task.is_none() => {}
             Architecture::Decoder | Architecture::EncoderDecoder => check.add(
                 "model.kind",
-                "a task is learnt by an encoder, which reads texts in both directions; set model.kind to \"encoder\"",
+                "a task is learnt by an encoder, which reads in both directions; set model.kind to \"encoder\"",
             ),
         }
-        if let Some(TaskConfig::Classification(task)) = &self.task {
-            for (label, weight) in &task.class_weights {
+        if let Some(weights) = self.task.as_ref().and_then(TaskConfig::class_weights) {
+            for (label, weight) in weights {
                 check.between(&format!("task.class_weights.{label}"), *weight, End::Beyond(0.0), End::At(1e6));
             }
         }
@@ -214,6 +248,9 @@ impl ModelConfig {
     fn check(&self, attention: &AttentionConfig, length: usize, check: &mut Check) {
         let model = self;
         check.count("model.layers", model.layers, 1..=256);
+        if let Some(patch) = model.patch {
+            check.count("model.patch", patch, 1..=MOST_SIDE);
+        }
         if let Some(layers) = model.encoder_layers {
             check.count("model.encoder_layers", layers, 1..=256);
         }
@@ -357,6 +394,14 @@ impl Check {
 
     fn extend(&mut self, problems: impl IntoIterator<Item = Problem>) {
         self.0.extend(problems.into_iter().map(|problem| (Kind::Other, problem)));
+    }
+
+    /// Numbers with what they may be, and other problems.
+    fn all(&mut self, counts: Vec<(&str, usize, RangeInclusive<usize>)>, problems: Vec<Problem>) {
+        for (field, value, range) in counts {
+            self.count(field, value, range);
+        }
+        self.extend(problems);
     }
 
     fn into_problems(self, is_wanted: impl Fn(Kind) -> bool) -> Vec<Problem> {

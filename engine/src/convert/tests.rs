@@ -359,6 +359,7 @@ fn a_price_is_what_maps_and_streams_say() {
         sources: None,
         token_types: None,
         answers: None,
+        pixels: None,
     };
     let batches = || [batch(0), batch(5)].into_iter();
     let nothing = price([&models[0], &models[0]], batches(), &|| false).unwrap().unwrap();

@@ -219,6 +219,7 @@ impl Rows {
             sequence,
             sources: None,
             answers: self.has_labels.then(|| self.answers.of_rows(rows)),
+            pixels: None,
         }
     }
 }

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::file::{Judged, LabelledRows, load_rows, probe_rows};
+use super::images::image_labels;
+use super::listops::listops_labels;
 use super::progress::advance;
 use super::split::held_out_rows;
 use super::{DataError, Documents, Progress, Split, Stage, TableError};
-use crate::config::{TableSource, TaskConfig, counted};
+use crate::config::{Source, TableSource, TaskConfig, counted};
 use crate::objective::{Answers, Labels, Objective};
 
 /// The most classes: what is counted of them grows with their square.
@@ -18,7 +20,7 @@ const MOST_CLASSES: usize = 1000;
 pub struct RowAnswers {
     /// What the answers are.
     pub labels: Labels,
-    /// Texts of a row, 1 or 2.
+    /// Texts of a row, 1 or 2; 0 of images.
     pub texts: usize,
     /// Of the rows to train on.
     pub train: Answers,
@@ -32,16 +34,16 @@ impl RowAnswers {
     /// # Errors
     /// If the task gives the weight of a class that is not there.
     pub(super) fn weighted(mut self, task: &TaskConfig) -> Result<Self, TableError> {
-        let TaskConfig::Classification(task) = task else { return Ok(self) };
+        let Some(class_weights) = task.class_weights() else { return Ok(self) };
         let Labels::Classes(names) = &self.labels else { return Ok(self) };
-        if let Some(label) = task.class_weights.keys().find(|label| !names.contains(label)) {
+        if let Some(label) = class_weights.keys().find(|label| !names.contains(label)) {
             return Err(TableError::UnknownWeight { label: label.clone(), known: names.clone() });
         }
         if let Answers::Classes { classes, weights } = &mut self.train
-            && !task.class_weights.is_empty()
+            && !class_weights.is_empty()
         {
             let of_class: Vec<f32> =
-                names.iter().map(|name| task.class_weights.get(name).map_or(1.0, |weight| *weight as f32)).collect();
+                names.iter().map(|name| class_weights.get(name).map_or(1.0, |weight| *weight as f32)).collect();
             *weights =
                 Some(classes.iter().map(|class| of_class.get(*class as usize).copied().unwrap_or(1.0)).collect());
         }
@@ -141,11 +143,30 @@ pub(super) fn all_of_table(
     Ok(Labelled { texts, answers, files: 1, warnings })
 }
 
-/// What the labels of a table are, before its texts become tokens.
+/// What the labels of a source are, before its texts become tokens; none where it has none.
 ///
 /// # Errors
 /// If it cannot be read, or holds nothing to learn.
-pub fn table_labels(
+pub fn source_labels(
+    source: &Source,
+    objective: &Objective,
+    base_dir: &Path,
+    progress: &dyn Progress,
+) -> Result<Option<Labels>, DataError> {
+    match source {
+        Source::Table(table) => table_labels(table, objective, base_dir, progress).map(Some),
+        Source::Images(_) | Source::Pathfinder(_) => image_labels(source, base_dir).map(Some),
+        Source::ListOps(_) => Ok(Some(listops_labels())),
+        Source::File(_)
+        | Source::Grammar(_)
+        | Source::Random(_)
+        | Source::Pairs(_)
+        | Source::NumberWords(_)
+        | Source::Squad(_) => Ok(None),
+    }
+}
+
+fn table_labels(
     source: &TableSource,
     objective: &Objective,
     base_dir: &Path,

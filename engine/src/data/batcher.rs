@@ -1,10 +1,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::answered::Rows;
+use super::images::Pictures;
 use super::pairs::Pairs;
 use super::rng::{Purpose, Stream};
 use super::windows::{Cut, Windows};
-use super::{Corpus, DataError, TableError, TokenStream};
+use super::{Corpus, DataError, ImageError, TableError, TokenStream};
 use crate::objective::{Answers, Batch, Objective};
 
 /// Seeds the random choices on held-out text, the same for every run so that runs can be compared.
@@ -22,6 +23,8 @@ enum Examples {
     Pairs(Pairs),
     /// Rows of a table.
     Rows(Rows),
+    /// Images.
+    Images(Pictures),
 }
 
 /// A part of a corpus.
@@ -43,6 +46,14 @@ impl Examples {
                 Part::Train => &answers.train,
                 Part::Validation => &answers.validation,
             };
+            if let Some(images) = &corpus.images {
+                let pixels = match part {
+                    Part::Train => &images.train,
+                    Part::Validation => &images.validation,
+                };
+                let (pixels, normalisation) = (Arc::clone(pixels), images.normalisation.clone());
+                return Ok(Self::Images(Pictures::new(pixels, images.shape, normalisation, own, sequence)));
+            }
             return match (own, objective) {
                 (Answers::Spans(spans), Objective::Span(span)) => {
                     Rows::of_questions(stream, &spans.questions, tokenizer, span, sequence)
@@ -62,6 +73,8 @@ impl Examples {
     fn sort_nearly(&self, order: &mut [usize], batch: usize) -> bool {
         match self {
             Self::Windows(_) => return false,
+            // Of one length; the order is that of the epoch, and its batches differ by one at most.
+            Self::Images(_) => {}
             Self::Pairs(pairs) => pairs.sort_nearly(order, batch),
             Self::Rows(rows) => rows.sort_nearly(order, batch),
         }
@@ -74,6 +87,7 @@ impl Examples {
             Self::Windows(windows) => windows.full(),
             Self::Pairs(pairs) => pairs.len(),
             Self::Rows(rows) => rows.len(),
+            Self::Images(images) => images.len(),
         }
     }
 
@@ -83,6 +97,7 @@ impl Examples {
             Self::Windows(windows) => windows.with_tail(),
             Self::Pairs(pairs) => pairs.len(),
             Self::Rows(rows) => rows.len(),
+            Self::Images(images) => images.len(),
         }
     }
 }
@@ -139,6 +154,7 @@ impl Batcher {
                 Err(DataError::NoPairFits { part: "training", pairs: corpus.train.ends.len() / 2, sequence })
             }
             (Examples::Pairs(_), pairs) if pairs < batch => Err(DataError::TooFewPairs { pairs, batch }),
+            (Examples::Images(_), images) if images < batch => Err(ImageError::TooFew { images, batch }.into()),
             (Examples::Rows(_), rows) if rows < batch => Err(TableError::TooFewRows { rows, batch }.into()),
             _ => Ok(Self { examples, held_out, batch, seed, order: Mutex::new(None) }),
         }
@@ -159,13 +175,14 @@ impl Batcher {
             }
             Examples::Pairs(pairs) => pairs.batch(&self.in_step(micro_step)),
             Examples::Rows(rows) => rows.batch(&self.in_step(micro_step)),
+            Examples::Images(images) => images.batch(&self.in_step(micro_step)),
         }
     }
 
     /// The same in which every example is as long as one may be: where all must have one length.
     pub fn whole_batch(&self, micro_step: u64) -> Batch {
         match &self.examples {
-            Examples::Windows(_) | Examples::Pairs(_) => self.train_batch(micro_step),
+            Examples::Windows(_) | Examples::Pairs(_) | Examples::Images(_) => self.train_batch(micro_step),
             Examples::Rows(rows) => rows.whole_batch(&self.in_step(micro_step)),
         }
     }
@@ -206,13 +223,14 @@ impl Batcher {
             Examples::Windows(windows) => self.batch * windows.sequence(),
             Examples::Pairs(pairs) => 2 * self.batch * pairs.sequence(),
             Examples::Rows(rows) => self.batch * rows.sequence(),
+            Examples::Images(images) => self.batch * images.sequence(),
         }
     }
 
     /// Pairs for training of which a side is longer than an example may be: left out or cut off.
     pub fn long_pairs(&self) -> usize {
         match &self.examples {
-            Examples::Windows(_) | Examples::Rows(_) => 0,
+            Examples::Windows(_) | Examples::Rows(_) | Examples::Images(_) => 0,
             Examples::Pairs(pairs) => pairs.long(),
         }
     }
@@ -220,7 +238,7 @@ impl Batcher {
     /// Rows of a table for training that were cut off.
     pub fn long_rows(&self) -> usize {
         match &self.examples {
-            Examples::Windows(_) | Examples::Pairs(_) => 0,
+            Examples::Windows(_) | Examples::Pairs(_) | Examples::Images(_) => 0,
             Examples::Rows(rows) => rows.long(),
         }
     }
@@ -228,7 +246,7 @@ impl Batcher {
     /// What is to be told of the windows of questions for training, as sentences.
     pub fn window_notes(&self) -> Vec<String> {
         match &self.examples {
-            Examples::Windows(_) | Examples::Pairs(_) => Vec::new(),
+            Examples::Windows(_) | Examples::Pairs(_) | Examples::Images(_) => Vec::new(),
             Examples::Rows(rows) => rows.notes(),
         }
     }
@@ -241,7 +259,7 @@ impl Batcher {
             _ => None,
         });
         let (all, padding) = match &self.examples {
-            Examples::Windows(_) => (0, 0),
+            Examples::Windows(_) | Examples::Images(_) => (0, 0),
             Examples::Pairs(pairs) => pairs.padding(batches),
             Examples::Rows(rows) => rows.padding(batches),
         };
@@ -325,6 +343,11 @@ impl HeldOut {
                     return Err(DataError::BadShape { batch, sequence, least });
                 }
             }
+            Examples::Images(images) => {
+                if batch == 0 || images.len() == 0 {
+                    return Err(ImageError::TooFew { images: images.len(), batch: batch.max(1) }.into());
+                }
+            }
         }
         Ok(Self { examples, batch })
     }
@@ -336,6 +359,7 @@ impl HeldOut {
             Examples::Windows(windows) => Examples::Windows(windows.without_labels()),
             Examples::Pairs(pairs) => Examples::Pairs(pairs.without_labels()),
             Examples::Rows(rows) => Examples::Rows(rows.without_labels()),
+            Examples::Images(images) => Examples::Images(images.without_labels()),
         };
         Self { examples, ..self }
     }
@@ -348,12 +372,12 @@ impl HeldOut {
         let total = self.examples.with_tail();
         let taken = if limit == 0 { total } else { total.min(limit.saturating_mul(self.batch)) };
         let mut rows = match &self.examples {
-            Examples::Windows(_) | Examples::Pairs(_) => spread_over(taken, total),
+            Examples::Windows(_) | Examples::Pairs(_) | Examples::Images(_) => spread_over(taken, total),
             Examples::Rows(table) => table.whole(spread_over(taken, total)),
         };
         let taken = rows.len();
         match &self.examples {
-            Examples::Windows(_) => {}
+            Examples::Windows(_) | Examples::Images(_) => {}
             Examples::Pairs(pairs) => pairs.sort(&mut rows),
             Examples::Rows(table) => table.sort(&mut rows),
         }
@@ -380,7 +404,7 @@ impl HeldOut {
         let total = self.examples.with_tail();
         let rows = spread_over(examples.min(total), total);
         let rows = match &self.examples {
-            Examples::Windows(_) | Examples::Pairs(_) => rows,
+            Examples::Windows(_) | Examples::Pairs(_) | Examples::Images(_) => rows,
             Examples::Rows(table) => table.whole(rows),
         };
         (!rows.is_empty()).then(|| self.batch_of(&rows))
@@ -397,6 +421,7 @@ impl HeldOut {
             Examples::Windows(windows) => windows.batch(&rows.iter().map(cut).collect::<Vec<_>>()),
             Examples::Pairs(pairs) => pairs.batch(rows),
             Examples::Rows(table) => table.batch(rows),
+            Examples::Images(images) => images.batch(rows),
         }
     }
 

@@ -2,6 +2,7 @@ use std::path::Path;
 
 use super::answers::probe_table;
 use super::file::{PairFiles, probe_files, probe_pair_file, probe_pairs, probe_questions, text_bytes_at};
+use super::images::probe_images;
 use super::progress::Silent;
 use super::tokenizer::given;
 use super::{Batcher, Corpus, DataError};
@@ -44,6 +45,13 @@ pub fn data_problems(config: &DataConfig, objective: &Objective) -> Vec<Problem>
             note("data.validation_path", path, &|| probe_questions(path));
         }
     }
+    if let Source::Images(images) = &config.source {
+        let is_readable = images.path.as_os_str().is_empty() || probe_images(images, false).is_ok();
+        note("data.path", &images.path, &|| probe_images(images, false));
+        if let Some(path) = images.validation_path.as_ref().filter(|_| is_readable) {
+            note("data.validation_path", path, &|| probe_images(images, true));
+        }
+    }
     if let Source::Pairs(pairs) = &config.source {
         let (train, validation) = PairFiles::of(pairs, Path::new(""));
         let names = if pairs.path.is_some() { ["data.path"; 2] } else { ["data.source", "data.target"] };
@@ -61,7 +69,9 @@ pub fn data_problems(config: &DataConfig, objective: &Objective) -> Vec<Problem>
             }
         }
     }
-    if let Tokenizer::File(file) = &config.tokenizer {
+    if let Tokenizer::File(file) = &config.tokenizer
+        && !config.source.has_own_tokens()
+    {
         note("data.tokenizer.path", &file.path, &|| given(&file.path, objective).map(drop));
     }
     found
@@ -84,8 +94,14 @@ pub fn short_text_problems(config: &DataConfig, objective: &Objective, batch: us
             let files: Vec<PairFiles> = train.into_iter().chain(held_out).collect();
             files.iter().flat_map(PairFiles::paths).map(text_bytes_at).collect()
         }
-        // Never too short by themselves, or quick to be told, or judged whole already.
-        Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) | Source::Squad(_) => return Vec::new(),
+        // Never too short by themselves, or quick to be told, or judged whole or by their beginnings already.
+        Source::Grammar(_)
+        | Source::Random(_)
+        | Source::NumberWords(_)
+        | Source::Squad(_)
+        | Source::ListOps(_)
+        | Source::Pathfinder(_)
+        | Source::Images(_) => return Vec::new(),
     };
     let is_short = sizes.iter().copied().sum::<Option<u64>>().is_some_and(|bytes| bytes <= READ_WHOLE);
     if !is_short || matches!(config.tokenizer, Tokenizer::Initial(_)) {
@@ -106,7 +122,12 @@ fn short_text_problem(config: &DataConfig, error: &DataError) -> Problem {
         | Source::Table(TableSource { validation_path, .. })
         | Source::Squad(SquadSource { validation_path, .. }) => validation_path.is_some(),
         Source::Pairs(pairs) => pairs.validation_path.is_some() || pairs.validation_source.is_some(),
-        Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) => false,
+        Source::Grammar(_)
+        | Source::Random(_)
+        | Source::NumberWords(_)
+        | Source::ListOps(_)
+        | Source::Pathfinder(_)
+        | Source::Images(_) => false,
     };
     match error {
         DataError::TooShort { part: "validation", tokens, needed } => Problem::new(

@@ -5,18 +5,21 @@ use super::cache::TokenizerCache;
 use super::encode::Encoder;
 use super::file::{PairFiles, load_pairs};
 use super::hash::sha256_hex;
+use super::images::{Pictured, all_images, split_images};
+use super::listops::generate_listops;
 use super::number_words::{all_number_words, generate_number_words};
 use super::progress::advance;
 use super::questions::{all_questions, located, split_questions};
 use super::rng::{Purpose, Stream};
 use super::split::split_in_pairs;
-use super::tokenizer::{bpe, bytes, given, of_model, word_piece};
+use super::tokenizer::{bpe, bytes, given, of_model, symbols, word_piece, words_of};
 use super::{
-    DataError, Documents, Progress, Split, Stage, TextTokenizer, TokenStream, generate_grammar, generate_random,
-    load_files, memory, split,
+    DataError, Documents, ImageCorpus, Normalisation, Progress, Split, Stage, TextTokenizer, TokenStream,
+    generate_grammar, generate_random, load_files, memory, split,
 };
 use crate::config::{
-    DataConfig, FileSource, LongPairs, NumberWordsSource, PairsSource, Source, TaskConfig, Tokenizer, counted,
+    DataConfig, FileSource, ImageShape, ListOpsSource, LongPairs, NumberWordsSource, PairsSource, Source, TaskConfig,
+    Tokenizer, counted,
 };
 use crate::objective::{Answers, Labels, Objective};
 
@@ -33,7 +36,7 @@ pub struct Corpus {
     pub train: TokenStream,
     /// What it is judged by; shares no text with `train` unless the user named overlapping files.
     pub validation: TokenStream,
-    /// Made the tokens.
+    /// Made the tokens; without any where there are images.
     pub tokenizer: TextTokenizer,
     /// Lower-case hex SHA-256 over the text of both parts and the tokenizer: equal hashes, equal tokens.
     pub data_hash: String,
@@ -46,6 +49,8 @@ pub struct Corpus {
     /// What is right of each row, where it holds the texts of a table: those of a row one after the other. Of questions about
     /// paragraphs all paragraphs come first, then all questions.
     pub answers: Option<RowAnswers>,
+    /// The images in place of text, where there are such; both parts of text are empty then.
+    pub images: Option<ImageCorpus>,
     /// What the user should know and may ignore, as sentences.
     pub warnings: Vec<String>,
 }
@@ -98,18 +103,30 @@ impl Corpus {
         cache_dir: &Path,
         progress: &dyn Progress,
     ) -> Result<Self, DataError> {
+        if config.source.has_images() {
+            return Self::load_images(config, base_dir, progress);
+        }
         // Before text is read for it.
         let given_by_model = match &config.tokenizer {
+            // The tokens of the source are those of a model that is to learn from it.
+            _ if config.source.has_own_tokens() && model_tokenizer.is_none() => None,
+            _ if config.source.has_own_tokens() => Some(of_model(model_tokenizer, objective)?),
             Tokenizer::Initial(_) => Some(of_model(model_tokenizer, objective)?),
-            Tokenizer::Bytes(_) | Tokenizer::Bpe(_) | Tokenizer::WordPiece(_) | Tokenizer::File(_) => None,
+            Tokenizer::Bytes(_)
+            | Tokenizer::Bpe(_)
+            | Tokenizer::WordPiece(_)
+            | Tokenizer::Words(_)
+            | Tokenizer::File(_) => None,
         };
         let mut notes = Notes::default();
         let texts = split_texts(config, objective, base_dir, &mut notes, progress)?;
         let specials = objective.special_tokens();
         let tokenizer = match (&config.tokenizer, given_by_model) {
             (_, Some(tokenizer)) => tokenizer,
+            _ if config.source.has_own_tokens() => symbols(specials, &ListOpsSource::SYMBOLS)?,
             (Tokenizer::Initial(_), None) => return Err(DataError::NoModelTokenizer),
             (Tokenizer::Bytes(_), None) => bytes(specials)?,
+            (Tokenizer::Words(words), None) => words_of(specials, &texts.train, words.vocabulary, progress)?,
             (Tokenizer::File(file), None) => given(&base_dir.join(&file.path), objective)?,
             (Tokenizer::Bpe(trained), None) => TokenizerCache::new(cache_dir).get_or_train(
                 &format!("bpe {} {}", trained.vocabulary, specials.cache_key),
@@ -185,11 +202,67 @@ impl Corpus {
         let validation = match source {
             Source::Table(table) => notes.take(all_of_table(table, objective, labels, base_dir, progress)?).validation,
             Source::Squad(squad) => notes.take(all_questions(squad, base_dir, progress)?).validation,
+            Source::ListOps(expressions) => {
+                let mut found = generate_listops(expressions, progress)?;
+                found.answers.train = found.answers.train.of_rows(&[]);
+                notes.take(found).validation
+            }
             other => all_texts(other, base_dir, &mut notes, progress)?,
         };
         let texts = Split { train: Documents::new(), validation };
         let corpus = Self::from_texts(&texts, tokenizer, objective, notes, progress)?;
         Ok(Self { long_pairs: long_pairs(source), ..corpus })
+    }
+
+    /// Images in place of text.
+    fn load_images(config: &DataConfig, base_dir: &Path, progress: &dyn Progress) -> Result<Self, DataError> {
+        let mut corpus = Self::of_images(split_images(config, base_dir, progress)?)?;
+        for part in [&mut corpus.statistics.train, &mut corpus.statistics.validation] {
+            part.tokens = part.documents * config.sequence_length;
+        }
+        Ok(corpus)
+    }
+
+    /// The whole of a source of images as held-out images, of the shape that a model reads and made into numbers as it has it.
+    ///
+    /// # Errors
+    /// If they cannot be read, have another shape, or classes that the model does not know.
+    pub fn load_held_out_images(
+        source: &Source,
+        labels: &Labels,
+        (shape, normalisation): (ImageShape, &Normalisation),
+        base_dir: &Path,
+        progress: &dyn Progress,
+    ) -> Result<Self, DataError> {
+        Self::of_images(all_images(source, labels, (shape, normalisation), base_dir, progress)?)
+    }
+
+    fn of_images(Pictured { images, answers, files, warnings }: Pictured) -> Result<Self, DataError> {
+        let (train, validation) = (TokenStream::empty(), TokenStream::empty());
+        let (own, held_out) = ((&*images.train, &answers.train), (&*images.validation, &answers.validation));
+        let part = |pixels: &[u8]| PartStatistics { documents: images.count(pixels), tokens: 0, bytes: pixels.len() };
+        Ok(Self {
+            train,
+            validation,
+            tokenizer: TextTokenizer::none()?,
+            data_hash: images.hash(&[own, held_out], &answers.labels),
+            held_out_hash: images.hash(&[held_out], &answers.labels),
+            statistics: Statistics {
+                train: part(&images.train),
+                validation: part(&images.validation),
+                files,
+                skipped_files: 0,
+            },
+            long_pairs: LongPairs::default(),
+            answers: Some(answers),
+            images: Some(images),
+            warnings,
+        })
+    }
+
+    /// The text of its `tokenizer.json`; none where there are images.
+    pub fn tokenizer_json(&self) -> Option<&str> {
+        self.images.is_none().then(|| self.tokenizer.to_json())
     }
 
     fn from_texts(
@@ -245,7 +318,18 @@ impl Corpus {
             skipped_files,
         };
         let long_pairs = LongPairs::default();
-        Ok(Self { train, validation, tokenizer, data_hash, held_out_hash, statistics, long_pairs, answers, warnings })
+        Ok(Self {
+            train,
+            validation,
+            tokenizer,
+            data_hash,
+            held_out_hash,
+            statistics,
+            long_pairs,
+            answers,
+            images: None,
+            warnings,
+        })
     }
 
     /// The control of this text: every token but the special ones at a random place in its part, always the same one.
@@ -318,6 +402,8 @@ fn split_texts(
         }
         Source::Table(table) => Ok(notes.take(split_table(table, objective, fraction, base_dir, progress)?)),
         Source::Squad(squad) => Ok(notes.take(split_questions(squad, fraction, base_dir, progress)?)),
+        Source::ListOps(expressions) => Ok(notes.take(generate_listops(expressions, progress)?)),
+        Source::Images(_) | Source::Pathfinder(_) => Ok(Split::default()),
         generated @ (Source::Grammar(_) | Source::Random(_)) => Ok(split(&generate(generated, progress)?, fraction)),
     }
 }
@@ -336,7 +422,9 @@ fn all_texts(
         },
         Source::NumberWords(NumberWordsSource { pairs, text_seed }) => all_number_words(*pairs, *text_seed, progress),
         // Read with their labels.
-        Source::Table(_) | Source::Squad(_) => Ok(Documents::new()),
+        Source::Table(_) | Source::Squad(_) | Source::Images(_) | Source::Pathfinder(_) | Source::ListOps(_) => {
+            Ok(Documents::new())
+        }
         generated @ (Source::Grammar(_) | Source::Random(_)) => generate(generated, progress),
     }
 }
@@ -346,9 +434,14 @@ fn generate(source: &Source, progress: &dyn Progress) -> Result<Documents, DataE
     match source {
         Source::Grammar(source) => generate_grammar(source.words, source.text_seed, progress),
         Source::Random(source) => generate_random(source.words, source.text_seed, progress),
-        Source::File(_) | Source::Pairs(_) | Source::NumberWords(_) | Source::Table(_) | Source::Squad(_) => {
-            Ok(Documents::new())
-        }
+        Source::File(_)
+        | Source::Pairs(_)
+        | Source::NumberWords(_)
+        | Source::Table(_)
+        | Source::Squad(_)
+        | Source::Images(_)
+        | Source::Pathfinder(_)
+        | Source::ListOps(_) => Ok(Documents::new()),
     }
 }
 
@@ -360,7 +453,10 @@ fn long_pairs(source: &Source) -> LongPairs {
         | Source::Random(_)
         | Source::NumberWords(_)
         | Source::Table(_)
-        | Source::Squad(_) => LongPairs::default(),
+        | Source::Squad(_)
+        | Source::Images(_)
+        | Source::Pathfinder(_)
+        | Source::ListOps(_) => LongPairs::default(),
     }
 }
 

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use super::{SquadError, TableError, memory::words, wrong_kind};
+use super::{ImageError, SquadError, TableError, memory::words, wrong_kind};
 use crate::config::{TrainedTokenizer, counted};
 
 /// Why text could not become tokens. Every message says what failed, why, what to do, and the path last.
@@ -463,6 +463,32 @@ pub enum DataError {
     #[error(transparent)]
     Squad(#[from] SquadError),
 
+    /// Images cannot be learnt from.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+
+    /// Images are asked for where there is text.
+    #[error("The data are text, and the model reads images. Name a folder or a file of images")]
+    NoImages,
+
+    /// The rules of expressions hardly ever give one.
+    #[error(
+        "Only {found} of {wanted} different expressions were found in {draws} draws: hardly any is longer than {min_length} and \
+         shorter than {max_length} by these rules. Widen data.min_length and data.max_length, or raise data.max_depth or data.max_args"
+    )]
+    RareExpressions {
+        /// Expressions that were found.
+        found: usize,
+        /// Expressions that are wanted.
+        wanted: usize,
+        /// Expressions that were drawn.
+        draws: u64,
+        /// See [`crate::config::ListOpsSource`].
+        min_length: usize,
+        /// See [`crate::config::ListOpsSource`].
+        max_length: usize,
+    },
+
     /// The built-in grammar does not parse.
     #[error("The grammar is broken ({why}). Correct the grammar file")]
     Grammar {
@@ -490,6 +516,8 @@ impl DataError {
             Self::UnequalLines { .. } => Some("data.target"),
             Self::Table(error) => error.field(),
             Self::Squad(error) => error.field(),
+            Self::Image(error) => error.field(),
+            Self::RareExpressions { .. } => Some("data.min_length"),
             Self::MissingPairColumn { .. } | Self::WhichPairColumns { .. } | Self::ShortPairRow { .. } => {
                 Some("data.text")
             }

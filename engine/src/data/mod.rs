@@ -6,8 +6,9 @@
 //!
 //! Sources are one file each: `file` (on disk), `grammar` (built-in English-like text), `random` (its control) and
 //! `number_words` (pairs of texts to translate). A corpus of pairs has the documents of plain text, a source and then its
-//! translation; a table has the texts of each row as documents, and beside them the answers that stand there (`answers`);
-//! of questions about paragraphs (`questions`) the paragraphs come first. `preview` looks at the beginning of a table before
+//! translation; a table has the texts of each row as documents, and beside them the answers that stand there (`answers`), and so
+//! have generated expressions (`listops`); of questions about paragraphs (`questions`) the paragraphs come first. A corpus of
+//! images (`images`) has no documents and a tokenizer without tokens. `preview` looks at the beginning of a table before
 //! anything is trained. What a batch is, the `objective` says. Uses `config`, `ops` and `objective`; everything that
 //! crosses this door is plain data.
 
@@ -23,6 +24,8 @@ mod error;
 mod file;
 mod grammar;
 mod hash;
+mod images;
+mod listops;
 /// What the machine has of memory.
 pub mod memory;
 mod number_words;
@@ -40,7 +43,7 @@ mod tokenizer;
 mod windows;
 
 pub use answered::{Asked, NumberedBatch, question_batches, unanswered_batches};
-pub use answers::{RowAnswers, table_labels};
+pub use answers::{RowAnswers, source_labels};
 pub use batcher::{Batcher, HeldOut};
 pub use check::{data_problems, short_text_problems};
 pub use corpus::{Corpus, PartStatistics, Statistics, all_pairs, held_out_pairs};
@@ -50,6 +53,7 @@ pub use error::DataError;
 pub use file::{Loaded, load_files};
 pub use grammar::{Agreement, Checked, Checker, Grammar, Passage, generate_grammar};
 pub(crate) use hash::hex;
+pub use images::{ImageCorpus, ImageError, Normalisation, holds_images, unanswered_images, with_image_shape};
 pub use open::{open_file, read_file, read_stream, read_text_file, wrong_kind};
 pub use preview::{PreviewAnswers, PreviewExample, TablePreview, preview_table};
 pub use progress::{Progress, Silent, Stage};

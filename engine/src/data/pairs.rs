@@ -150,6 +150,7 @@ impl Pairs {
             sources: Some(Sources { ids: sources.ids, key_mask: sources.mask, sequence: read }),
             token_types: None,
             answers: None,
+            pixels: None,
         }
     }
 }

@@ -164,7 +164,7 @@ fn known_tokenizer(config: &Tokenizer, objective: &Objective) -> Option<TextToke
     match config {
         Tokenizer::Bytes(_) => tokenizer::bytes(objective.special_tokens()).ok(),
         Tokenizer::File(file) => given(&file.path, objective).ok(),
-        Tokenizer::Bpe(_) | Tokenizer::WordPiece(_) | Tokenizer::Initial(_) => None,
+        Tokenizer::Bpe(_) | Tokenizer::WordPiece(_) | Tokenizer::Words(_) | Tokenizer::Initial(_) => None,
     }
 }
 

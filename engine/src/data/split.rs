@@ -54,7 +54,11 @@ pub(super) fn split_in_pairs(pairs: &Documents, fraction: f64) -> Split {
 pub(super) fn held_out_rows(rows: &Documents, texts: usize, fraction: f64) -> Vec<bool> {
     let texts = texts.max(1);
     let first = |number: usize| rows.get(texts * number).unwrap_or_default();
-    let places: Vec<u64> = (0..rows.len() / texts).map(|number| sha256_prefix(first(number).as_bytes())).collect();
+    held_out_places((0..rows.len() / texts).map(|number| sha256_prefix(first(number).as_bytes())).collect(), fraction)
+}
+
+/// Of examples with these hashes, which are held out: about `fraction` (0..1) of them, and at least one.
+pub(super) fn held_out_places(places: Vec<u64>, fraction: f64) -> Vec<bool> {
     let wanted = ((places.len() as f64 * fraction).round() as usize).max(1);
     let mut sorted = places.clone();
     sorted.sort_unstable();

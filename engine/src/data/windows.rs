@@ -112,6 +112,16 @@ impl Windows {
             }
             input_ids.resize((row + 1) * sequence, self.pad);
         }
-        Batch { input_ids, labels, key_mask, token_types: None, batch, sequence, sources: None, answers: None }
+        Batch {
+            input_ids,
+            labels,
+            key_mask,
+            token_types: None,
+            batch,
+            sequence,
+            sources: None,
+            answers: None,
+            pixels: None,
+        }
     }
 }

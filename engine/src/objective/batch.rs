@@ -1,4 +1,5 @@
 use super::Answers;
+use crate::config::ImageShape;
 use crate::model::{Model, ModelError, ModelInput};
 
 /// The label of positions that count for nothing: padding and what is not predicted.
@@ -27,10 +28,21 @@ impl Sources {
     }
 }
 
+/// The images that a model reads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pixels {
+    /// Numbers as the model reads them, normalised. `[batch, channels, size, size]`
+    pub values: Vec<f32>,
+    /// Of every image.
+    pub shape: ImageShape,
+    /// Which image of its part each is, from 0. `[batch]`
+    pub images: Vec<usize>,
+}
+
 /// Examples for one forward pass, row by row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
-    /// What the model reads. `[batch, sequence]`
+    /// What the model reads; empty where it reads images. `[batch, sequence]`
     pub input_ids: Vec<u32>,
     /// What it should predict at each position, or [`IGNORED`]. `[batch, sequence]`
     pub labels: Vec<i64>,
@@ -41,17 +53,22 @@ pub struct Batch {
     pub token_types: Option<Vec<u32>>,
     /// Rows.
     pub batch: usize,
-    /// Tokens in a row.
+    /// Tokens in a row, or positions of an image.
     pub sequence: usize,
     /// What the encoder reads before a decoder reads `input_ids`, where there is one.
     pub sources: Option<Sources>,
     /// What is right of each example as a whole, where the objective asks for that; then no position has a label.
     pub answers: Option<Answers>,
+    /// The images that are read in place of tokens; `input_ids` and `labels` are empty then.
+    pub pixels: Option<Pixels>,
 }
 
 impl Batch {
     /// Tokens that the model reads, padding left out.
     pub fn tokens(&self) -> usize {
+        if self.pixels.is_some() {
+            return self.batch * self.sequence;
+        }
         let count = |mask: &Option<Vec<u8>>, all: usize| {
             mask.as_ref().map_or(all, |keys| keys.iter().filter(|key| **key != 0).count())
         };
@@ -73,6 +90,9 @@ impl Batch {
     /// # Errors
     /// If ids and mask are not `batch * sequence` many.
     pub fn input(&self, model: &Model) -> Result<ModelInput, ModelError> {
+        if let Some(Pixels { values, shape, .. }) = &self.pixels {
+            return ModelInput::images(values, [self.batch, shape.channels, shape.size], model.device());
+        }
         let keys = self.key_mask.as_deref().filter(|_| !model.plan().stack.is_causal);
         let input = ModelInput::new(&self.input_ids, keys, self.batch, self.sequence, model.device())?;
         let input = match &self.token_types {
@@ -106,6 +126,10 @@ impl Batch {
             }
             if let Some(answers) = &mut self.answers {
                 answers.truncate(rows);
+            }
+            if let Some(Pixels { values, shape, images }) = &mut self.pixels {
+                values.truncate(rows * shape.numbers());
+                images.truncate(rows);
             }
             if let Some(Sources { ids, key_mask, sequence }) = &mut self.sources {
                 ids.truncate(rows * *sequence);

@@ -26,7 +26,7 @@ pub mod text_scores;
 mod translation;
 
 pub use crate::config::Objective;
-pub use batch::{Batch, IGNORED, Sources};
+pub use batch::{Batch, IGNORED, Pixels, Sources};
 pub use labels::{Answers, Labels};
 pub use metric::{Direction, Measured, Measurements, Metric, Quantity};
 pub use questions::{AnswerText, Found, Guess, Guesses, Paragraph, Question, Questions, Spans, Window};

@@ -1,7 +1,8 @@
 use std::{fmt::Debug, sync::Arc};
 
-use super::{Answers, Batch, IGNORED, Metric, Objective, Sources, Specials, Sums};
+use super::{Answers, Batch, IGNORED, Metric, Objective, Pixels, Sources, Specials, Sums};
 use crate::{
+    config::ImageShape,
     model::{ForwardOptions, Loss, Model, ModelError},
     ops::random::Stream,
 };
@@ -97,7 +98,26 @@ impl Objective {
         let sources = self.task().reads_sources().then(|| Sources { ids: tokens(), key_mask: None, sequence });
         let labels = self.task().random_labels(targets.into_iter().map(i64::from).collect());
         let answers = self.task().random_answers(batch);
-        Batch { input_ids, labels, key_mask: None, token_types: None, batch, sequence, sources, answers }
+        Batch { input_ids, labels, key_mask: None, token_types: None, batch, sequence, sources, answers, pixels: None }
+    }
+}
+
+impl Objective {
+    /// A batch of images of noise, as many as training has and of that shape, each read as `sequence` positions: to measure
+    /// steps with.
+    pub fn random_images(&self, shape: ImageShape, [batch, sequence]: [usize; 2], stream: &mut Stream) -> Batch {
+        let values = (0..batch * shape.numbers()).map(|_| stream.normal() as f32).collect();
+        Batch {
+            input_ids: Vec::new(),
+            labels: Vec::new(),
+            key_mask: None,
+            token_types: None,
+            batch,
+            sequence,
+            sources: None,
+            answers: self.task().random_answers(batch),
+            pixels: Some(Pixels { values, shape, images: (0..batch).collect() }),
+        }
     }
 }
 

@@ -132,9 +132,16 @@ pub fn compare(
     Ok(times)
 }
 
-/// A batch of the config's objective with tokens drawn evenly from the vocabulary.
+/// A batch of the config's objective with tokens drawn evenly from the vocabulary, or with images of noise.
 pub(super) fn random_batch(config: &RunConfig, vocabulary: usize, micro_step: u64) -> Batch {
     let sizes = [config.train.batch, config.data.sequence_length];
+    if let Some(shape) = config.data.source.image_shape() {
+        return config.objective().random_images(
+            shape,
+            sizes,
+            &mut Stream::new(config.seed, Purpose::Test, micro_step),
+        );
+    }
     config.objective().random_batch(vocabulary, sizes, &mut Stream::new(config.seed, Purpose::Test, micro_step))
 }
 

@@ -179,15 +179,7 @@ fn answered(model: &Model, corpus: &Corpus, batch: &Batch) -> Result<String, Tra
     let name = |class: usize| own.labels.name(class).unwrap_or_default().to_owned();
     let mut lines = Vec::new();
     for (row, outputs) in outputs.iter().enumerate() {
-        let cells = row * batch.sequence..row * batch.sequence + batch.tokens_of(row);
-        let of_row = batch.input_ids.get(cells.clone()).unwrap_or_default();
-        let second = batch.token_types.as_ref().and_then(|types| types.get(cells)?.iter().position(|text| *text > 0));
-        let (first, second) = of_row.split_at_checked(second.unwrap_or(of_row.len())).unwrap_or((of_row, &[]));
-        let mut text = one_line(&corpus.tokenizer.decode(first)?);
-        if !second.is_empty() {
-            text.push_str(" | ");
-            text.push_str(&one_line(&corpus.tokenizer.decode(second)?));
-        }
+        let text = example(corpus, batch, row)?;
         let best = outputs.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
         let (answer, truth) = match (&own.labels, right, best) {
             (Labels::Classes(_), Answers::Classes { classes, .. }, Some((best, _))) => {
@@ -202,6 +194,23 @@ fn answered(model: &Model, corpus: &Corpus, batch: &Batch) -> Result<String, Tra
         lines.push(format!("{text} \u{2192} {}{other}", one_line(&answer)));
     }
     Ok(lines.join("\n"))
+}
+
+/// An example in words: its texts, or which of the held-out images it is.
+fn example(corpus: &Corpus, batch: &Batch, row: usize) -> Result<String, TrainError> {
+    if let Some(pixels) = &batch.pixels {
+        return Ok(format!("held-out image {}", pixels.images.get(row).map_or(0, |image| image + 1)));
+    }
+    let cells = row * batch.sequence..row * batch.sequence + batch.tokens_of(row);
+    let of_row = batch.input_ids.get(cells.clone()).unwrap_or_default();
+    let second = batch.token_types.as_ref().and_then(|types| types.get(cells)?.iter().position(|text| *text > 0));
+    let (first, second) = of_row.split_at_checked(second.unwrap_or(of_row.len())).unwrap_or((of_row, &[]));
+    let mut text = one_line(&corpus.tokenizer.decode(first)?);
+    if !second.is_empty() {
+        text.push_str(" | ");
+        text.push_str(&one_line(&corpus.tokenizer.decode(second)?));
+    }
+    Ok(text)
 }
 
 /// Text without line breaks, and with nothing in it that a terminal would obey.

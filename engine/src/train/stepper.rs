@@ -289,7 +289,17 @@ mod tests {
         let token = |at: usize| (at % sequence + 3 * (at / sequence)) as u32 % VOCABULARY as u32;
         let input_ids: Vec<u32> = (0..batch * sequence).map(token).collect();
         let labels = input_ids.iter().map(|id| i64::from((id + 1) % VOCABULARY as u32)).collect();
-        Batch { input_ids, labels, key_mask: None, batch, sequence, sources: None, token_types: None, answers: None }
+        Batch {
+            input_ids,
+            labels,
+            key_mask: None,
+            batch,
+            sequence,
+            sources: None,
+            token_types: None,
+            answers: None,
+            pixels: None,
+        }
     }
 
     fn stepper(config: &RunConfig, precision: Precision) -> (ParameterSet, Stepper) {

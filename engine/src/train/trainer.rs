@@ -362,6 +362,7 @@ impl Trainer {
     /// Share of the positions that training computes which are padding, 0..1; none where examples have one length.
     pub fn padding_share(&self) -> Option<f64> {
         let has_lengths = self.objective.task().reads_sources() || self.objective.answers_examples();
+        let has_lengths = has_lengths && self.corpus.images.is_none();
         has_lengths.then(|| self.batcher.padding_share())
     }
 

@@ -4,7 +4,7 @@ use super::{Event, device, disk_space, initial, outbox::Outbox};
 use crate::{
     attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
     config::{Problem, RunConfig},
-    data::{data_problems, memory, preview_table, short_text_problems},
+    data::{data_problems, memory, preview_table, short_text_problems, with_image_shape},
     store::Store,
 };
 
@@ -13,8 +13,9 @@ pub(super) fn check(outbox: Outbox, config: RunConfig, base_dir: PathBuf, store:
     let answer = outbox.clone();
     let spawned = std::thread::Builder::new().name("headroom-check".to_owned()).spawn(move || {
         let config = config.anchored(&base_dir);
-        // What is wrong with it is told by the problems.
+        // What is wrong with it is told by the problems, and so is what keeps images from being looked at.
         let table = preview_table(&config.data, &config.objective()).ok().flatten().map(Box::new);
+        let config = with_image_shape(config.clone()).unwrap_or(config);
         let (problems, free_bytes) = problems(config, &base_dir, &store);
         outbox.send(Event::Checked { revision, problems, free_bytes, table });
     });

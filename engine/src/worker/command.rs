@@ -141,12 +141,14 @@ pub enum Command {
         /// Folder from which relative paths in `data` are taken.
         base_dir: PathBuf,
     },
-    /// Answers about texts with a run's model or that of a model directory; answered by [`super::Event::Predicted`].
+    /// Answers about texts or images with a run's model or that of a model directory; answered by [`super::Event::Predicted`].
     Predict {
         /// Which model.
         target: Target,
-        /// One or two texts a row.
+        /// One or two texts a row; none where there are images.
         rows: Vec<Vec<String>>,
+        /// An image, a folder of such, or an IDX or CIFAR file; an absolute path.
+        images: Option<PathBuf>,
     },
     /// Reads what the files of a model say; answered by [`super::Event::ModelDescribed`].
     DescribeModel {

@@ -91,6 +91,7 @@ fn run(context: &JobContext, job: &ConvertJob, control: &JobControl, named: &str
         config: config.as_ref(),
         lineage: Some(&lineage),
         labels: loaded.labels.as_ref(),
+        normalisation: loaded.normalisation.as_ref(),
         card: Some(&card),
         ..ModelDirectory::of(&converted.plan, &tensors)
     };

@@ -469,6 +469,8 @@ pub enum Event {
         outputs: Vec<Vec<f64>>,
         /// Rows that were longer than the model reads, and cut off.
         cut_rows: usize,
+        /// The file of each image, where each is one of its own; else none.
+        names: Vec<String>,
     },
     /// Answer to [`super::Command::Predict`] of a model that answers questions about paragraphs.
     AnswersFound {

@@ -76,6 +76,7 @@ pub(super) fn copy(
         run: None,
         lineage: model.lineage.as_ref(),
         labels: model.labels.as_ref(),
+        normalisation: model.normalisation.as_ref(),
         card: Some(card),
     };
     save_model_dir(to, &directory).map(|_| in_transformers(&model.plan))

@@ -521,12 +521,13 @@ fn save(
     let directory = ModelDirectory {
         plan: trainer.plan(),
         tensors: &trainer.parameters().tensors(),
-        tokenizer_json: Some(trainer.corpus().tokenizer.to_json()),
+        tokenizer_json: trainer.corpus().tokenizer_json(),
         config: Some(trainer.config()),
         training: state.as_ref(),
         run: Some(run.as_str()),
         lineage,
         labels: trainer.corpus().answers.as_ref().map(|answers| &answers.labels),
+        normalisation: trainer.corpus().images.as_ref().map(|images| &images.normalisation),
         card: None,
     };
     let saved = save_model_dir(&path, &directory);

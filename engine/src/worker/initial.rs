@@ -8,8 +8,8 @@ use super::{Event, Which, checkpoints::choose_checkpoint, job::TrainJob, job_con
 use crate::{
     attention::{ModelPlan, OutputPlan},
     checkpoint::{Lineage, LoadedModel, file_name, load_model_dir, read_plan, weights_sha256},
-    config::{Problem, RunConfig, Source},
-    data::{Corpus, Silent, TextTokenizer, table_labels},
+    config::{Problem, RunConfig},
+    data::{Corpus, Silent, TextTokenizer, source_labels},
     hub::{HubSettings, RepoKind, RepoName, cached},
     model::{ParameterSet, is_of_head, is_of_pooler},
     objective::Labels,
@@ -173,22 +173,14 @@ impl Begun {
         let loaded = load_model_dir(&directory, dtype_of(config.precision), device);
         let loaded = loaded.map_err(|error| failed(error.to_string()))?;
         let plan = loaded.plan.trained_further(config).map_err(|problems| failed(listed(&problems)))?;
-        let labels = match &config.data.source {
-            Source::Table(table) => {
-                // Before the texts become tokens, which takes the tokenizer of this model.
-                let labels = table_labels(table, &config.objective(), Path::new(""), &Silent);
-                Some(labels.map_err(|error| failed(error.to_string()))?)
-            }
-            Source::File(_)
-            | Source::Grammar(_)
-            | Source::Random(_)
-            | Source::Pairs(_)
-            | Source::NumberWords(_)
-            | Source::Squad(_) => None,
-        };
+        // Before the texts become tokens, which takes the tokenizer of this model.
+        let labels = source_labels(&config.data.source, &config.objective(), Path::new(""), &Silent);
+        let labels = labels.map_err(|error| failed(error.to_string()))?;
         let plan = labels.as_ref().map_or_else(|| plan.clone(), |labels| plan.clone().with_outputs(labels.outputs()));
-        let tokenizer = tokenizer_of(&loaded).map_err(failed)?;
-        begins_as_trained(&loaded, &tokenizer).map_err(failed)?;
+        if plan.image_shape().is_none() {
+            let tokenizer = tokenizer_of(&loaded).map_err(failed)?;
+            begins_as_trained(&loaded, &tokenizer).map_err(failed)?;
+        }
         let known: std::collections::BTreeMap<_, _> = loaded
             .parameters
             .tensors()
@@ -244,6 +236,9 @@ impl Begun {
     /// # Errors
     /// What to set.
     pub(super) fn require_tokens(&self, corpus: &Corpus) -> Result<(), Unready> {
+        if corpus.images.is_some() {
+            return Ok(());
+        }
         let value = |json: &str| serde_json::from_str::<serde_json::Value>(json).ok();
         let theirs = self.tokenizer_json.as_deref().map(TextTokenizer::from_json).transpose();
         let theirs = theirs.map_err(|error| refused(&self.named, &error.to_string()))?;

@@ -103,11 +103,13 @@ pub(super) struct ConvertJob {
     pub(super) threads: Option<usize>,
 }
 
-/// Answers about texts.
+/// Answers about texts or images.
 pub(super) struct PredictJob {
     pub(super) target: Target,
     /// One or two texts a row.
     pub(super) rows: Vec<Vec<String>>,
+    /// Where images are.
+    pub(super) images: Option<PathBuf>,
 }
 
 /// Measures training steps of many configs.

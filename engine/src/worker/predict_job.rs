@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use candle_core::{DType, Device, Tensor};
 
 use super::{
@@ -11,9 +13,9 @@ use super::{
 };
 use crate::{
     attention::OutputPlan,
-    checkpoint::load_model_dir,
+    checkpoint::{LoadedModel, load_model_dir},
     config::{Source, counted},
-    data::{Documents, TextTokenizer, unanswered_batches},
+    data::{Documents, NumberedBatch, TextTokenizer, unanswered_batches, unanswered_images},
     model::{ForwardOptions, Model},
     objective::Labels,
     ops::softmax,
@@ -34,7 +36,25 @@ fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: 
     let (directory, stored) = subject::open(&context.store, &job.target).map_err(JobError::refusal)?;
     let loaded = load_model_dir(&directory, DType::F32, &Device::Cpu).map_err(|error| told(&error))?;
     let labels = labels(&loaded.plan.head, loaded.labels.clone())?;
-    let config = stored.map(|stored| stored.config).or(loaded.config);
+    let images = match (&job.images, loaded.plan.image_shape()) {
+        (Some(path), Some(_)) => Some(images_of(path, &loaded).map_err(JobError::refusal)?),
+        (None, None) => None,
+        (None, Some(_)) => {
+            return Err(JobError::refusal(
+                "The model reads images, and the input is text. Name a file of images, or a folder.",
+            ));
+        }
+        (Some(path), None) => {
+            let path = path.display();
+            return Err(JobError::refusal(format!("The model reads text, and the input is no text file: {path}")));
+        }
+    };
+    if let Some((batches, names)) = images {
+        let outputs = outputs_of(&loaded, batches, &labels, control)?;
+        let (target, names) = (named.to_owned(), names.unwrap_or_default());
+        return Ok(Event::Predicted { target, labels, outputs, cut_rows: 0, names });
+    }
+    let config = stored.map(|stored| stored.config).or(loaded.config.clone());
     let known = texts_known(&labels, config.as_ref().map(|config| &config.data.source));
     let texts = texts_of_a_row(&job.rows, known)?;
     let Some(tokenizer) = &loaded.tokenizer_json else {
@@ -48,22 +68,44 @@ fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: 
     // As long as the run's examples: positions behind them were never trained.
     let longest = loaded.plan.stack.longest();
     let sequence = config.as_ref().map_or(longest, |config| config.data.sequence_length.min(longest));
-    let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| told(&error))?;
     if let Labels::Span { may_lack_answers } = labels {
+        let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| told(&error))?;
         let (model, tokenizer, config) = (&model, &tokenizer, config.as_ref());
         return answer(&Answering { model, tokenizer, config, sequence, may_lack_answers }, job, control, named);
     }
     let documents: Documents = job.rows.iter().flatten().map(|text| text.trim()).collect();
     let (batches, cut) =
         unanswered_batches(&documents, texts, &tokenizer, sequence, AT_ONCE).map_err(|error| told(&error))?;
-    let mut outputs = vec![Vec::new(); job.rows.len()];
+    let outputs = outputs_of(&loaded, batches, &labels, control)?;
+    Ok(Event::Predicted { target: named.to_owned(), labels, outputs, cut_rows: cut, names: Vec::new() })
+}
+
+/// The images of a path in batches, and what each is called.
+fn images_of(path: &Path, loaded: &LoadedModel) -> Result<(Vec<NumberedBatch>, Option<Vec<String>>), String> {
+    let (Some(shape), Some(normalisation)) = (loaded.plan.image_shape(), &loaded.normalisation) else {
+        return Err(subject::NO_NORMALISATION.to_owned());
+    };
+    unanswered_images(path, shape, normalisation, loaded.plan.stack.positions, AT_ONCE)
+        .map_err(|error| error.to_string())
+}
+
+/// Of each example, in their order, the probabilities of its classes, or its number.
+fn outputs_of(
+    loaded: &LoadedModel,
+    batches: Vec<NumberedBatch>,
+    labels: &Labels,
+    control: &JobControl,
+) -> Result<Vec<Vec<f64>>, JobError> {
+    let told = |error: &dyn std::fmt::Display| JobError::refusal(error.to_string());
+    let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| told(&error))?;
+    let mut outputs = vec![Vec::new(); batches.iter().map(|(rows, _)| rows.len()).sum()];
     for (rows, batch) in batches {
         if control.should_stop() {
             return Err(JobError::failure("It was stopped."));
         }
         let input = batch.input(&model).map_err(|error| told(&error))?;
         let found = model.forward(&input, &ForwardOptions::default()).map_err(|error| told(&error))?;
-        let answers = answers(&found.logits, &labels).map_err(|error| JobError::failure(error.to_string()))?;
+        let answers = answers(&found.logits, labels).map_err(|error| JobError::failure(error.to_string()))?;
         for (row, answer) in rows.into_iter().zip(answers) {
             if answer.iter().any(|number| !number.is_finite()) {
                 return Err(JobError::failure(
@@ -75,30 +117,31 @@ fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: 
             }
         }
     }
-    Ok(Event::Predicted { target: named.to_owned(), labels, outputs, cut_rows: cut })
+    Ok(outputs)
 }
 
 /// What the model answers.
 fn labels(head: &OutputPlan, labels: Option<Labels>) -> Result<Labels, JobError> {
     let ends_in = match (head, labels) {
         (OutputPlan::Classes { .. } | OutputPlan::Span, Some(labels)) => return Ok(labels),
-        (OutputPlan::Classes { .. }, None) => "several classes at once, or classes of images",
+        (OutputPlan::Classes { .. }, None) => "several classes at once",
         (OutputPlan::Vocabulary(_), _) => "tokens",
         (OutputPlan::Span, _) => "spans",
         (OutputPlan::Replaced, _) => "whether tokens were replaced",
         (OutputPlan::States { .. }, _) => "its hidden states",
     };
     Err(JobError::refusal(format!(
-        "It ends in {ends_in}, and answers are those of a model of text that ends in one class, a number or a span. Train one on a table \
-         (task.kind = \"classification\" or \"regression\"), or on questions (task.kind = \"span\")."
+        "It ends in {ends_in}, and answers are those of a model that ends in one class, a number or a span. Train one on a table \
+         (task.kind = \"classification\" or \"regression\"), on questions (\"span\") or on images (\"image_classification\")."
     )))
 }
 
-/// How many texts the rows of a model have, where that is known: those of its table, or a question and a paragraph.
+/// How many texts the rows of a model have, where that is known: those of its table, an expression, or a question and a paragraph.
 fn texts_known(labels: &Labels, trained_on: Option<&Source>) -> Option<usize> {
     match (labels, trained_on) {
         (Labels::Span { .. }, _) => Some(2),
         (_, Some(Source::Table(table))) => Some(table.text.len()),
+        (_, Some(Source::ListOps(_))) => Some(1),
         (Labels::Classes(_) | Labels::Number, _) => None,
     }
 }

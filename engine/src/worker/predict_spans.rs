@@ -36,7 +36,7 @@ pub(super) fn answer(
     let told = |error: &dyn std::fmt::Display| JobError::refusal(error.to_string());
     let span = match answering.config.and_then(|config| config.task.as_ref()) {
         Some(TaskConfig::Span(task)) => Span::from(task),
-        Some(TaskConfig::Classification(_) | TaskConfig::Regression(_)) | None => {
+        Some(TaskConfig::Classification(_) | TaskConfig::Regression(_) | TaskConfig::ImageClassification(_)) | None => {
             Span::from(&crate::config::SpanTask::default())
         }
     };

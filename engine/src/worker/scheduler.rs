@@ -28,6 +28,7 @@ use super::{
 use crate::{
     attention::{HeadAt, ModelPlan, estimated_vocabulary},
     config::{DataConfig, Problem, RunConfig, from_toml, to_toml},
+    data::with_image_shape,
     store::{
         BenchmarkSummary, DamagedRun, NewRun, RunFilter, RunId, RunList, RunState, StateDetails, Store, StoreError,
         StorePaths, StoreWriter,
@@ -302,8 +303,8 @@ impl Scheduler {
                 self.next_job();
                 Ok(())
             }
-            Command::Predict { target, rows } => {
-                let work = Work::Predict(PredictJob { target, rows });
+            Command::Predict { target, rows, images } => {
+                let work = Work::Predict(PredictJob { target, rows, images });
                 self.queue.push_front(Job { outbox: self.outbox.clone(), work });
                 self.next_job();
                 Ok(())
@@ -509,7 +510,9 @@ impl Scheduler {
             .into_iter()
             .map(|config| {
                 let name = config.name.clone();
-                initial::anchored(&self.store, config, base_dir).map_err(|problem| (name, problem))
+                let config = with_image_shape(config);
+                let config = config.and_then(|config| initial::anchored(&self.store, config, base_dir));
+                config.map_err(|problem| (name, problem))
             })
             .collect();
         let configs = match located {

@@ -7,7 +7,7 @@ use crate::{
     analysis::{NOT_YET, examples_at_once},
     attention::OutputPlan,
     checkpoint,
-    config::{DataConfig, DeviceChoice, PairsSource, RunConfig, Source, Translation, counted, from_toml},
+    config::{DataConfig, DeviceChoice, ImagesSource, PairsSource, RunConfig, Source, Translation, counted, from_toml},
     data::{Corpus, DataError, HeldOut, Silent, TextTokenizer},
     model::{Model, ParameterSet},
     objective::{Labels, Objective},
@@ -52,22 +52,26 @@ fn as_table(data: &DataConfig, trained_on: &Source) -> Option<DataConfig> {
         | Source::NumberWords(_)
         | Source::Random(_)
         | Source::Table(_)
-        | Source::Squad(_) => None,
+        | Source::Squad(_)
+        | Source::Images(_)
+        | Source::Pathfinder(_)
+        | Source::ListOps(_) => None,
     };
     let source = PairsSource { path: Some(file.path.clone()), text, ..PairsSource::default() };
     Some(DataConfig { source: Source::Pairs(source), ..data.clone() })
 }
 
-/// Refuses texts with labels or answers of another kind than those that a model gives.
+/// Refuses texts or images with labels or answers of another kind than those that a model gives.
 fn require_fitting(source: &Source, labels: Option<&Labels>) -> Result<(), String> {
     let takes = match (source, labels) {
-        (Source::Table(_), Some(Labels::Classes(_) | Labels::Number))
-        | (Source::Squad(_), Some(Labels::Span { .. })) => return Ok(()),
-        (Source::Table(_), Some(Labels::Span { .. })) => {
+        (Source::Table(_) | Source::ListOps(_), Some(Labels::Classes(_) | Labels::Number))
+        | (Source::Squad(_), Some(Labels::Span { .. }))
+        | (Source::Images(_) | Source::Pathfinder(_), Some(Labels::Classes(_))) => return Ok(()),
+        (Source::Table(_) | Source::ListOps(_), Some(Labels::Span { .. })) => {
             "It answers questions about paragraphs, so that it takes a SQuAD file (.json), not a table with labels."
         }
-        (Source::Table(_), None) => {
-            "It does not end in classes of texts or a number, so that it takes plain text, not a table with labels."
+        (Source::Table(_) | Source::ListOps(_), None) => {
+            "It does not end in one of some classes or a number, so that it takes plain text, not examples with labels."
         }
         (Source::Squad(_), Some(Labels::Classes(_) | Labels::Number)) => {
             "It ends in classes or a number, so that it takes a table with labels, not questions about paragraphs."
@@ -75,11 +79,21 @@ fn require_fitting(source: &Source, labels: Option<&Labels>) -> Result<(), Strin
         (Source::Squad(_), None) => {
             "It does not end in spans of a paragraph, so that it takes plain text, not questions about paragraphs."
         }
+        (Source::Images(_) | Source::Pathfinder(_), _) => {
+            "It does not tell classes of images, so that it takes no images."
+        }
         (Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_), _) => {
             return Ok(());
         }
     };
     Err(takes.to_owned())
+}
+
+/// A file or folder that is named for a model of images.
+fn as_images(data: &DataConfig) -> Option<DataConfig> {
+    let Source::File(file) = &data.source else { return None };
+    let source = Source::Images(ImagesSource { path: file.path.clone(), ..ImagesSource::default() });
+    Some(DataConfig { source, ..data.clone() })
 }
 
 /// Where a finished model computes.
@@ -107,6 +121,11 @@ impl Computes {
         }
     }
 }
+
+/// Why a model of images cannot read any.
+pub(super) const NO_NORMALISATION: &str = "The model directory does not say how pixels become the numbers that it reads \
+                                           (preprocessor_config.json), or which classes it tells apart, so that no image can be \
+                                           read. Put that file beside its weights.";
 
 /// A finished model with the text that it is measured on.
 pub(super) struct Subject {
@@ -184,9 +203,10 @@ impl Subject {
         });
         let loaded = checkpoint::load_model_dir(&directory, DType::F32, &device).map_err(|error| error.to_string())?;
         let translates = loaded.plan.translates();
-        if !loaded.plan.is_analysable() && !translates {
-            let why = "It reads images, or attends to an encoder and predicts no tokens. Such models can be shown, but not \
-                       yet measured, analysed or gone on with.";
+        let shape = loaded.plan.image_shape().filter(|_| loaded.plan.classifies_images());
+        if !loaded.plan.is_analysable() && !translates && shape.is_none() {
+            let why = "It reads images and does not end in one of some classes, or attends to an encoder and predicts no tokens. \
+                       Such models can be shown, but not yet measured, analysed or gone on with.";
             return Err(why.to_owned());
         }
         let (name, config) = stored.map_or((None, None), |(name, config)| (Some(name), Some(config)));
@@ -198,8 +218,19 @@ impl Subject {
             config.data.sequence_length = loaded.plan.stack.positions;
             config
         });
+        if shape.is_some() {
+            config.data.sequence_length = loaded.plan.stack.positions;
+        }
         let table = data.filter(|_| translates).and_then(|data| as_table(data, &config.data.source));
-        let data = table.as_ref().or(data);
+        let images = data.filter(|_| shape.is_some()).and_then(as_images);
+        let data = table.as_ref().or(images.as_ref()).or(data);
+        match (shape, data.unwrap_or(&config.data).source.has_images()) {
+            (Some(_), true) | (None, false) => {}
+            (Some(_), false) => {
+                return Err("It reads images, and it is not known on which it was trained. Name some.".to_owned());
+            }
+            (None, true) => return Err("It reads text, so that it takes no images. Name a text or a table.".to_owned()),
+        }
         let is_shuffled = shuffled.unwrap_or(data.unwrap_or(&config.data).shuffled);
         let is_own_text = data.is_none() && is_shuffled == config.data.shuffled;
         config.data.shuffled = is_shuffled;
@@ -230,6 +261,14 @@ impl Subject {
         }
         let told = |error: DataError| error.to_string();
         let corpus = match (data, &loaded.tokenizer_json) {
+            (Some(data), _) if data.source.has_images() => {
+                let (Some(shape), Some(normalisation), Some(labels)) = (shape, &loaded.normalisation, &loaded.labels)
+                else {
+                    return Err(NO_NORMALISATION.to_owned());
+                };
+                let base = PathBuf::new();
+                Corpus::load_held_out_images(&data.source, labels, (shape, normalisation), &base, &Silent)
+            }
             // Other text is cut into the tokens that the model knows, whatever the config says, and looked at whole.
             (Some(data), Some(json)) => {
                 let tokenizer = TextTokenizer::from_json(json).map_err(told)?;
@@ -250,7 +289,7 @@ impl Subject {
             && !loaded.labels.as_ref().is_some_and(|labels| labels.fits(&answers.labels))
         {
             return Err(
-                "The table that it was trained on has other labels than its outputs now; name a table with --data."
+                "The data that it was trained on have other labels than its outputs now; name others with --data."
                     .to_owned(),
             );
         }
@@ -267,6 +306,7 @@ impl Subject {
         };
         let mut words = match data {
             Some(data) => data.source.to_string(),
+            None if shape.is_some() => format!("held-out images of {}", config.data.source.held_out_name()),
             None => format!("held-out text of {}", config.data.source.held_out_name()),
         };
         if is_shuffled {

@@ -302,9 +302,9 @@ fn prepare(context: &JobContext, job: &TrainJob, corpus: Corpus, device: &Device
 fn require_labels(corpus: &Corpus, known: Option<&Labels>) -> Result<(), Unready> {
     match (&corpus.answers, known) {
         (Some(answers), Some(known)) if !answers.labels.fits(known) => Err(Unready::Refused {
-            why: "The table has other labels than when the run began, so that the model's outputs would stand for others."
+            why: "The data have other labels than when the run began, so that the model's outputs would stand for others."
                 .to_owned(),
-            what_to_do: "Put the table back as it was, or start a new run.".to_owned(),
+            what_to_do: "Put them back as they were, or start a new run.".to_owned(),
         }),
         _ => Ok(()),
     }

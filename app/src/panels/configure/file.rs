@@ -160,6 +160,9 @@ fn rebased(config: &RunConfig, from: &Path, to: &Path) -> RunConfig {
         fix(&mut squad.path);
         squad.validation_path.as_mut().map(fix);
     }
+    if let Source::Images(images) = &mut config.data.source {
+        images.paths_mut().for_each(|(_, path)| fix(path));
+    }
     if let Tokenizer::File(FileTokenizer { path }) = &mut config.data.tokenizer {
         fix(path);
     }

@@ -24,6 +24,10 @@ const NAMES: &[NameRow] = &[
     ("encoder.{}.feed_forward.in", "vit.encoder.layer.{}.intermediate.dense"),
     ("encoder.{}.feed_forward.out", "vit.encoder.layer.{}.output.dense"),
     ("encoder.final_norm", "vit.layernorm"),
+    // No ViT has these: a norm after the embeddings where norms come last, and what leaves out pairs.
+    ("encoder.embedding_norm", "vit.embeddings.LayerNorm"),
+    ("encoder.coverage", "vit.encoder.coverage"),
+    ("encoder.restore", "vit.encoder.restore"),
     ("head.classes", "classifier"),
 ];
 

@@ -37,6 +37,21 @@ pub(super) fn word_piece(specials: &[&str], model: Value) -> Value {
     })
 }
 
+/// A whole `tokenizer.json` for a model whose tokens are words between blanks, with BERT's special tokens.
+pub(super) fn word_level(specials: &[&str], model: Value) -> Value {
+    json!({
+        "version": "1.0",
+        "truncation": null,
+        "padding": null,
+        "added_tokens": added(specials),
+        "normalizer": null,
+        "pre_tokenizer": { "type": "WhitespaceSplit" },
+        "post_processor": bert_template(specials),
+        "decoder": null,
+        "model": model,
+    })
+}
+
 fn added(specials: &[&str]) -> Value {
     let token = |(id, content): (usize, &&str)| {
         json!({

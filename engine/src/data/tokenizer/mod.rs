@@ -1,4 +1,4 @@
-//! Tokenizers: bytes, byte-level BPE and WordPiece trained on the corpus, or a given `tokenizer.json`.
+//! Tokenizers: bytes, byte-level BPE, WordPiece and words of the corpus, or a given `tokenizer.json`.
 //!
 //! All of them are one type to the rest of the engine, [`TextTokenizer`], and one format on disk, the
 //! `tokenizer.json` of the Hugging Face `tokenizers` library.
@@ -7,6 +7,7 @@ mod byte_level;
 mod frame;
 mod given;
 mod json;
+mod symbols;
 mod text_tokenizer;
 mod train;
 mod words;
@@ -16,6 +17,7 @@ pub use text_tokenizer::TextTokenizer;
 
 pub(super) use byte_level::bytes;
 pub(super) use given::{given, of_model};
+pub(super) use symbols::{symbols, words_of};
 pub(super) use train::{bpe, word_piece};
 
 #[cfg(test)]

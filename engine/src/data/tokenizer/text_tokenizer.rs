@@ -59,6 +59,21 @@ impl TextTokenizer {
         Ok(Self { inner: Arc::new(inner) })
     }
 
+    /// What stands for a tokenizer where images are read: it has no tokens, and every text has none.
+    ///
+    /// # Errors
+    /// If the library fails.
+    pub(in crate::data) fn none() -> Result<Self, DataError> {
+        const JSON: &str =
+            r#"{"version":"1.0","added_tokens":[],"model":{"type":"WordLevel","vocab":{},"unk_token":""}}"#;
+        let tokenizer = Tokenizer::from_bytes(JSON).map_err(failure)?;
+        let specials = Specials::find(|_| None);
+        let (plain, json) = (tokenizer.clone(), JSON.to_owned());
+        let special_ids = BTreeSet::new();
+        let inner = Inner { tokenizer, plain, specials, special_ids, vocabulary_size: 0, first_byte: None, json };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
     /// The ids of `text`. A special token that is written out, such as `[MASK]`, becomes that token; none is added.
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, DataError> {
         let encoding = self.inner.tokenizer.encode_fast(text, false).map_err(failure)?;

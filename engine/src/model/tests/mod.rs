@@ -8,6 +8,7 @@ mod encoder_decoder;
 mod families;
 mod gpu;
 mod gradients;
+mod images;
 mod invariance;
 mod paired;
 mod parameters;

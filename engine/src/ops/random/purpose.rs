@@ -32,6 +32,10 @@ pub enum Purpose {
     NumberWords = 12,
     /// Where a search for the factors of converted weights begins.
     Factors = 13,
+    /// The images of Pathfinder.
+    Pathfinder = 14,
+    /// The expressions of `ListOps`.
+    ListOps = 15,
     /// Tests and benchmarks.
     Test = 255,
 }

@@ -62,6 +62,7 @@ pub(super) fn commands(p: &Parts) -> Vec<Command> {
         Command::Predict { .. } => Command::Predict {
             target: p.target(),
             rows: vec![vec![p.text.clone(), p.text.clone()]],
+            images: Some(base_dir.clone()),
         },
         Command::Convert { .. } => Command::Convert {
             target: p.target(),

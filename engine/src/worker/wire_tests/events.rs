@@ -248,6 +248,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             labels: Labels::Classes(vec![text.clone(), text.clone()]),
             outputs: vec![vec![p.finite, p.finite]],
             cut_rows: p.count,
+            names: vec![text.clone()],
         },
         Event::AnswersFound { .. } => Event::AnswersFound {
             target: text.clone(),

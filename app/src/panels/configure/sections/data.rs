@@ -3,8 +3,9 @@ use std::path::PathBuf;
 use egui::Ui;
 use headroom_engine::config::{
     Architecture, ByteTokenizer, ClassificationTask, DataConfig, FileSource, FileTokenizer, GrammarSource,
-    InitialTokenizer, LongPairs, NumberWordsSource, PairsSource, RandomSource, RunConfig, Source, SpanTask,
-    SquadSource, TableSource, TaskConfig, Tokenizer, TrainedTokenizer,
+    ImageClassificationTask, ImagesSource, InitialTokenizer, ListOpsSource, LongPairs, NumberWordsSource, PairsSource,
+    PathfinderSource, RandomSource, RunConfig, Source, SpanTask, SquadSource, TableSource, TaskConfig, Tokenizer,
+    TrainedTokenizer, WordTokenizer,
 };
 
 use headroom_engine::data::TablePreview;
@@ -105,6 +106,9 @@ enum SourceKind {
     Pairs,
     Table,
     Squad,
+    Images,
+    Pathfinder,
+    ListOps,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -112,6 +116,7 @@ enum TokenizerKind {
     Bytes,
     Bpe,
     WordPiece,
+    Words,
     File,
     Initial,
 }
@@ -123,6 +128,9 @@ pub struct SourceMemory {
     pairs: PairsSource,
     table: Option<TableSource>,
     squad: Option<SquadSource>,
+    images: Option<ImagesSource>,
+    pathfinder: PathfinderSource,
+    expressions: ListOpsSource,
     task: Option<TaskConfig>,
     numbers: NumberWordsSource,
     words: Option<(usize, u64)>,
@@ -141,6 +149,10 @@ pub fn data_ui(
     let begins = config.model.initial.is_some();
     let RunConfig { data, task, .. } = config;
     source_ui(ui, form, (data, task), preview, memory);
+    if data.source.has_images() {
+        image_split_ui(ui, form, data);
+        return;
+    }
     form.size(ui, SEQUENCE, &mut data.sequence_length, 16);
     form.choice(ui, ORDER, &mut data.shuffled, &[(false, "As in the text"), (true, "Shuffled: the control")]);
     let held_out_by_file = match &data.source {
@@ -148,12 +160,24 @@ pub fn data_ui(
         Source::Pairs(pairs) => pairs.validation_path.is_some() || pairs.validation_source.is_some(),
         Source::Table(table) => table.validation_path.is_some(),
         Source::Squad(squad) => squad.validation_path.is_some(),
-        Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) => false,
+        Source::ListOps(_) => true,
+        Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) | Source::Images(_) | Source::Pathfinder(_) => {
+            false
+        }
     };
     if !held_out_by_file {
         form.decimal(ui, HELD_OUT, &mut data.validation_fraction);
     }
-    tokenizer_ui(ui, form, data, begins, memory);
+    if !data.source.has_own_tokens() {
+        tokenizer_ui(ui, form, data, begins, memory);
+    }
+}
+
+/// The held-out share of images that have no held-out ones of their own.
+fn image_split_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig) {
+    if matches!(&data.source, Source::Images(images) if images.validation_path.is_none()) {
+        form.decimal(ui, HELD_OUT, &mut data.validation_fraction);
+    }
 }
 
 impl SourceMemory {
@@ -167,6 +191,9 @@ impl SourceMemory {
             Source::Pairs(pairs) => self.pairs = pairs.clone(),
             Source::Table(table) => self.table = Some(table.clone()),
             Source::Squad(squad) => self.squad = Some(squad.clone()),
+            Source::Images(images) => self.images = Some(images.clone()),
+            Source::Pathfinder(pathfinder) => self.pathfinder = pathfinder.clone(),
+            Source::ListOps(expressions) => self.expressions = expressions.clone(),
         }
     }
 
@@ -181,6 +208,9 @@ impl SourceMemory {
             SourceKind::Pairs => Source::Pairs(self.pairs.clone()),
             SourceKind::Table => Source::Table(self.table.clone().unwrap_or_default()),
             SourceKind::Squad => Source::Squad(self.squad.clone().unwrap_or_default()),
+            SourceKind::Images => Source::Images(self.images.clone().unwrap_or_default()),
+            SourceKind::Pathfinder => Source::Pathfinder(self.pathfinder.clone()),
+            SourceKind::ListOps => Source::ListOps(self.expressions.clone()),
         }
     }
 }
@@ -219,7 +249,10 @@ pub fn follow_labels(config: &mut RunConfig, memory: &mut SourceMemory) {
 
 fn usual_task(source: &Source) -> Option<TaskConfig> {
     match source {
-        Source::Table(_) => Some(TaskConfig::Classification(ClassificationTask::default())),
+        Source::Table(_) | Source::ListOps(_) => Some(TaskConfig::Classification(ClassificationTask::default())),
+        Source::Images(_) | Source::Pathfinder(_) => {
+            Some(TaskConfig::ImageClassification(ImageClassificationTask::default()))
+        }
         Source::Squad(_) => Some(TaskConfig::Span(SpanTask::default())),
         Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_) => None,
     }
@@ -240,6 +273,9 @@ fn source_ui(
         Source::Pairs(_) => SourceKind::Pairs,
         Source::Table(_) => SourceKind::Table,
         Source::Squad(_) => SourceKind::Squad,
+        Source::Images(_) => SourceKind::Images,
+        Source::Pathfinder(_) => SourceKind::Pathfinder,
+        Source::ListOps(_) => SourceKind::ListOps,
     };
     let kinds = [
         (SourceKind::Grammar, "Built-in English"),
@@ -249,6 +285,9 @@ fn source_ui(
         (SourceKind::Pairs, "Your own pairs, to translate"),
         (SourceKind::Table, "A table with labels"),
         (SourceKind::Squad, "Questions about paragraphs"),
+        (SourceKind::Images, "Images with classes"),
+        (SourceKind::Pathfinder, "Pathfinder images"),
+        (SourceKind::ListOps, "ListOps expressions"),
     ];
     if form.choice(ui, SOURCE, &mut kind, &kinds) {
         memory.keep(&data.source);
@@ -289,6 +328,20 @@ fn source_ui(
         Source::Pairs(pairs) => pairs_ui(ui, form, pairs),
         Source::Table(table) => table_ui(ui, form, table, task, preview),
         Source::Squad(squad) => squad_ui(ui, form, squad),
+        Source::Images(images) => {
+            note_ui(
+                ui,
+                "Images with a class each. Labels, names of the classes and the patch stand in the config file.",
+            );
+            let picks = [Pick::File, Pick::Folder];
+            form.path(ui, PATH, &mut images.path, &picks, |pick| Ask::new(pick, PATH.label));
+        }
+        Source::Pathfinder(_) => {
+            note_ui(ui, "Two curves, two discs: are they connected? Its numbers stand in the config file.");
+        }
+        Source::ListOps(_) => {
+            note_ui(ui, "Expressions with values from 0 to 9. Their numbers stand in the config file.");
+        }
     }
 }
 
@@ -357,6 +410,7 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins:
         Tokenizer::Bytes(_) => TokenizerKind::Bytes,
         Tokenizer::Bpe(_) => TokenizerKind::Bpe,
         Tokenizer::WordPiece(_) => TokenizerKind::WordPiece,
+        Tokenizer::Words(_) => TokenizerKind::Words,
         Tokenizer::File(_) => TokenizerKind::File,
         Tokenizer::Initial(_) => TokenizerKind::Initial,
     };
@@ -366,6 +420,9 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins:
         (TokenizerKind::Bytes, "Bytes"),
         (TokenizerKind::File, "A tokenizer.json"),
     ];
+    if kind == TokenizerKind::Words {
+        kinds.push((TokenizerKind::Words, "Words between blanks"));
+    }
     if begins || kind == TokenizerKind::Initial {
         kinds.push((TokenizerKind::Initial, "That of the model to begin with"));
     }
@@ -373,6 +430,7 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins:
         match &data.tokenizer {
             Tokenizer::Bpe(trained) | Tokenizer::WordPiece(trained) => memory.vocabulary = Some(trained.vocabulary),
             Tokenizer::File(file) => memory.tokenizer_path.clone_from(&file.path),
+            Tokenizer::Words(words) => memory.vocabulary = Some(words.vocabulary),
             Tokenizer::Bytes(_) | Tokenizer::Initial(_) => {}
         }
         let vocabulary = memory.vocabulary.unwrap_or_else(|| TrainedTokenizer::default().vocabulary);
@@ -380,6 +438,7 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins:
             TokenizerKind::Bytes => Tokenizer::Bytes(ByteTokenizer {}),
             TokenizerKind::Bpe => Tokenizer::Bpe(TrainedTokenizer { vocabulary }),
             TokenizerKind::WordPiece => Tokenizer::WordPiece(TrainedTokenizer { vocabulary }),
+            TokenizerKind::Words => Tokenizer::Words(WordTokenizer { vocabulary }),
             TokenizerKind::File => Tokenizer::File(FileTokenizer { path: memory.tokenizer_path.clone() }),
             TokenizerKind::Initial => Tokenizer::Initial(InitialTokenizer {}),
         };
@@ -389,6 +448,10 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins:
         Tokenizer::Bpe(TrainedTokenizer { vocabulary }) | Tokenizer::WordPiece(TrainedTokenizer { vocabulary }) => {
             note_ui(ui, "Trained on the training text, once; kept for later runs.");
             form.size(ui, VOCABULARY, vocabulary, 256);
+        }
+        Tokenizer::Words(words) => {
+            note_ui(ui, "Each word of the training text is a token; of too many the rarer ones are unknown.");
+            form.size(ui, VOCABULARY, &mut words.vocabulary, 256);
         }
         Tokenizer::Initial(_) => note_ui(ui, "Its weights are for these tokens alone."),
         Tokenizer::Bytes(_) => note_ui(ui, "Each byte is a token: 256 and the special ones."),
@@ -410,6 +473,9 @@ pub fn picked(dialogs: &mut FileDialogs, data: &mut DataConfig) -> Option<&'stat
             (Source::File(file), _) if words.path == PATH.path => file.path = path,
             (Source::File(file), _) if words.path == VALIDATION_PATH.path => file.validation_path = Some(path),
             (Source::Table(table), _) if words.path == PATH.path => table.path = path,
+            (Source::Images(images), _) if words.path == PATH.path => {
+                (images.path, images.size, images.channels) = (path, None, None);
+            }
             (Source::Table(table), _) if words.path == VALIDATION_PATH.path => table.validation_path = Some(path),
             (Source::Squad(squad), _) if words.path == PATH.path => squad.path = path,
             (Source::Squad(squad), _) if words.path == VALIDATION_PATH.path => squad.validation_path = Some(path),

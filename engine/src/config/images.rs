@@ -1,0 +1,251 @@
+//! Sources of images: `data.kind = "images"` and `"pathfinder"`, and the length of the sequences that they become.
+
+use std::{ops::RangeInclusive, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Architecture, Problem, RunConfig, Source, TaskConfig};
+
+/// Images with a class each: an IDX file of images (MNIST), CIFAR-10 or CIFAR-100 binaries (each also gzipped), or a folder
+/// with a folder of PNG and JPEG files for every class.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ImagesSource {
+    /// The file or folder. A relative path is taken from the folder of the config file.
+    pub path: PathBuf,
+    /// The IDX file of the labels, where `path` is one of images; when absent, the file beside it that is named alike.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<PathBuf>,
+    /// Held-out images; without them a share of those of `path` is held out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation_path: Option<PathBuf>,
+    /// The IDX file of their labels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation_labels: Option<PathBuf>,
+    /// Names of the classes, a line each: of the numbers from 0 on that stand as labels in a file, or of the folders.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub classes: Option<PathBuf>,
+    /// Pixels of a side, as the images have; looked up when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<usize>,
+    /// Numbers of a pixel, as the images have: 1 = grey, 3 = red, green and blue; looked up when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channels: Option<usize>,
+}
+
+impl ImagesSource {
+    /// Every path that it may name, each with its field.
+    pub fn paths_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut PathBuf)> {
+        let Self { path, labels, validation_path, validation_labels, classes, .. } = self;
+        let others = [
+            ("data.labels", labels),
+            ("data.validation_path", validation_path),
+            ("data.validation_labels", validation_labels),
+            ("data.classes", classes),
+        ];
+        let others = others.into_iter().filter_map(|(field, path)| path.as_mut().map(|path| (field, path)));
+        [("data.path", path)].into_iter().chain(others)
+    }
+
+    /// What is wrong with it, as far as can be said without its files.
+    pub(super) fn problems(&self) -> Vec<Problem> {
+        let mut found = Vec::new();
+        for (field, path) in self.clone().paths_mut() {
+            if path.as_os_str().is_empty() {
+                let message = match field {
+                    "data.path" => "name a folder of classes with images, an IDX file or a CIFAR file",
+                    _ => "name a file, or leave the field out",
+                };
+                found.push(Problem::new(field, message));
+            }
+        }
+        if self.validation_labels.is_some() && self.validation_path.is_none() {
+            let message = "labels of held-out images need these; name them in data.validation_path, or leave it out";
+            found.push(Problem::new("data.validation_labels", message));
+        }
+        if self.channels.is_some_and(|channels| ![1, 3].contains(&channels)) {
+            found.push(Problem::new("data.channels", "a pixel has 1 number (grey) or 3 (red, green and blue)"));
+        }
+        found
+    }
+
+    /// Numbers of it with what they may be.
+    pub(super) fn counts(&self) -> Vec<Counted> {
+        self.size.map(|size| ("data.size", size, 1..=MOST_SIDE)).into_iter().collect()
+    }
+}
+
+/// A field with its number and what that may be.
+pub(super) type Counted = (&'static str, usize, RangeInclusive<usize>);
+
+/// Pixels of a side of the largest image.
+pub const MOST_SIDE: usize = 1024;
+
+/// Images of two long dashed curves among shorter ones, with two discs, which lie on the ends of one curve or of both (Linsley
+/// et al. 2018; the Pathfinder task of the Long Range Arena, Tay et al. 2021). Generated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PathfinderSource {
+    /// Pixels of a side: 32, 64, 128 or 256, each with the strokes, margins and discs of the Long Range Arena.
+    pub size: usize,
+    /// Strokes of each of the two curves: 6 is easy, 9 harder, 14 hard; 3..=24.
+    pub contour_length: usize,
+    /// Images to train on, 100..=1,000,000.
+    pub examples: usize,
+    /// Held-out images, 10..=1,000,000.
+    pub validation_examples: usize,
+    /// Seed of the images, apart from the run's seed so that runs with several seeds see the same ones.
+    pub images_seed: u64,
+}
+
+impl Default for PathfinderSource {
+    fn default() -> Self {
+        Self { size: 32, contour_length: 6, examples: 20_000, validation_examples: 2_000, images_seed: 1 }
+    }
+}
+
+impl PathfinderSource {
+    /// The sides that there are parameters for.
+    pub const SIZES: [usize; 4] = [32, 64, 128, 256];
+
+    /// What is wrong with its size.
+    pub(super) fn problems(&self) -> Vec<Problem> {
+        let mut found = Vec::new();
+        if !Self::SIZES.contains(&self.size) {
+            let message = format!("there are images of 32, 64, 128 and 256 pixels a side, not of {}", self.size);
+            found.push(Problem::new("data.size", message));
+        }
+        found
+    }
+
+    /// Its numbers with what they may be.
+    pub(super) fn counts(&self) -> Vec<Counted> {
+        vec![
+            ("data.contour_length", self.contour_length, 3..=24),
+            ("data.examples", self.examples, 100..=1_000_000),
+            ("data.validation_examples", self.validation_examples, 10..=1_000_000),
+        ]
+    }
+}
+
+/// The shape of every image of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ImageShape {
+    /// Pixels of a side.
+    pub size: usize,
+    /// Numbers of a pixel: 1 or 3.
+    pub channels: usize,
+}
+
+impl ImageShape {
+    /// Numbers of an image.
+    pub fn numbers(self) -> usize {
+        self.size * self.size * self.channels
+    }
+
+    /// Positions of a model that reads it in squares of `patch` pixels a side: the class token and the patches.
+    pub fn tokens(self, patch: usize) -> usize {
+        self.size.checked_div(patch).map_or(0, |side| side * side + 1)
+    }
+}
+
+impl Source {
+    /// Whether it gives images, which have no text, no tokenizer and no sequence length of their own.
+    pub fn has_images(&self) -> bool {
+        match self {
+            Self::Images(_) | Self::Pathfinder(_) => true,
+            Self::File(_)
+            | Self::Grammar(_)
+            | Self::Random(_)
+            | Self::Pairs(_)
+            | Self::NumberWords(_)
+            | Self::Table(_)
+            | Self::Squad(_)
+            | Self::ListOps(_) => false,
+        }
+    }
+
+    /// The shape of its images; where it is not known, one that squares of `patch` pixels cut and that is about that of MNIST
+    /// and CIFAR: for estimates.
+    pub fn image_shape_or_assumed(&self, patch: usize) -> ImageShape {
+        const SIDE: usize = 32;
+        let patch = patch.clamp(1, MOST_SIDE);
+        self.image_shape().unwrap_or(ImageShape { size: SIDE.div_ceil(patch) * patch, channels: 3 })
+    }
+
+    /// The shape of its images, where it is known without looking at them.
+    pub fn image_shape(&self) -> Option<ImageShape> {
+        match self {
+            Self::Images(images) => {
+                images.size.zip(images.channels).map(|(size, channels)| ImageShape { size, channels })
+            }
+            Self::Pathfinder(pathfinder) => Some(ImageShape { size: pathfinder.size, channels: 1 }),
+            Self::File(_)
+            | Self::Grammar(_)
+            | Self::Random(_)
+            | Self::Pairs(_)
+            | Self::NumberWords(_)
+            | Self::Table(_)
+            | Self::Squad(_)
+            | Self::ListOps(_) => None,
+        }
+    }
+}
+
+impl RunConfig {
+    /// The same with the sequence length that follows from images and patches, where it reads images; from an assumed shape where
+    /// theirs is not known yet.
+    #[must_use]
+    pub fn with_image_tokens(mut self) -> Self {
+        if self.data.source.has_images() {
+            let tokens = |patch| self.data.source.image_shape_or_assumed(patch).tokens(patch);
+            self.data.sequence_length = self.model.patch.map_or(0, tokens);
+        }
+        self
+    }
+
+    /// What does not fit where images are read, or does not fit where none are.
+    pub(super) fn problems_of_images(&self) -> Vec<Problem> {
+        let mut found = Vec::new();
+        let mut add = |field: &str, message: String| found.push(Problem::new(field, message));
+        let (reads_images, model) = (self.data.source.has_images(), &self.model);
+        let is_task = matches!(self.task, Some(TaskConfig::ImageClassification(_)));
+        match (reads_images, model.patch) {
+            (true, None) => add(
+                "model.patch",
+                "a model reads images in squares; give the pixels of a side of a square, such as 4 for images of 28 or 32"
+                    .to_owned(),
+            ),
+            (false, Some(_)) => add(
+                "model.patch",
+                "only models of images have it; leave it out, or set data.kind to \"images\"".to_owned(),
+            ),
+            (true, Some(patch)) => {
+                if let Some(message) = self.data.source.image_shape().and_then(|shape| does_not_divide(patch, shape)) {
+                    add("model.patch", message);
+                }
+            }
+            (false, None) => {}
+        }
+        if reads_images && is_task && model.kind == Architecture::Encoder && model.positions.is_some() {
+            add("model.positions", "they follow from the images and model.patch; leave it out".to_owned());
+        }
+        if reads_images && self.data.shuffled {
+            add("data.shuffled", "the control of shuffled tokens is for text; leave it out".to_owned());
+        }
+        found
+    }
+}
+
+/// Why squares of `patch` pixels a side do not cut an image, with the nearest that do.
+fn does_not_divide(patch: usize, ImageShape { size, .. }: ImageShape) -> Option<String> {
+    if patch > 0 && size.is_multiple_of(patch) {
+        return None;
+    }
+    let fitting: Vec<String> =
+        (1..=size).filter(|side| size.is_multiple_of(*side)).map(|side| side.to_string()).collect();
+    Some(format!(
+        "an image of {size} pixels a side is not cut into squares of {patch}; take one of {}",
+        fitting.join(", ")
+    ))
+}

@@ -1,0 +1,199 @@
+//! `ListOps` (Nangia and Bowman 2018) as the Long Range Arena generates it (Tay et al. 2021): a tree whose leaves are digits and
+//! whose nodes are operators on lists, written as `[MAX 2 9 [MIN 4 7 ] 0 ]`; every value is a digit.
+//!
+//! A node above the last level is an operator with probability 1/4, else a digit, each equally likely; at the last level it is
+//! always a digit. An operator draws the number of its arguments, generates them from left to right, and draws what it is after
+//! them. Trees that are too short or too long are thrown away, and so are those that were drawn before.
+
+use std::collections::HashSet;
+
+use rayon::prelude::*;
+
+use super::answers::{Labelled, RowAnswers};
+use super::hash::sha256_prefix;
+use super::progress::advance;
+use super::rng::{Purpose, Stream, below};
+use super::{DataError, Progress, Split, Stage, memory};
+use crate::config::ListOpsSource;
+use crate::objective::{Answers, Labels};
+
+/// Probability of an operator.
+const OPERATOR: f64 = 0.25;
+
+/// Trees that are drawn between two reports.
+const GROUP: u64 = 1 << 14;
+
+/// Draws for each wanted expression after which the rules are taken to give too few.
+const MOST_DRAWS: u64 = 20_000;
+
+/// Draws without one more expression after which there is taken to be none.
+const FRUITLESS: u64 = 1 << 20;
+
+/// Digits, and where operators and the end of a list stand among the symbols.
+const DIGITS: u8 = 10;
+const OPERATORS: [Operator; 4] = [Operator::Min, Operator::Max, Operator::Median, Operator::Sum];
+const END: u8 = 14;
+
+/// What is done with the values of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Min,
+    Max,
+    /// Of an even number of values the mean of the two in the middle, cut to a whole number.
+    Median,
+    /// Modulo 10.
+    Sum,
+}
+
+impl Operator {
+    fn of(self, values: &mut [u8]) -> u8 {
+        values.sort_unstable();
+        let middle = values.len() / 2;
+        let at = |place: usize| values.get(place).copied().unwrap_or_default();
+        match self {
+            Self::Min => at(0),
+            Self::Max => at(values.len().saturating_sub(1)),
+            Self::Median if values.len().is_multiple_of(2) => at(middle.saturating_sub(1)).midpoint(at(middle)),
+            Self::Median => at(middle),
+            Self::Sum => (values.iter().map(|value| u32::from(*value)).sum::<u32>() % u32::from(DIGITS)) as u8,
+        }
+    }
+}
+
+/// A tree as its symbols, by their places in [`ListOpsSource::SYMBOLS`], with its value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Expression {
+    symbols: Vec<u8>,
+    value: u8,
+}
+
+/// A draw that grows beyond what is accepted need not be finished.
+struct TooLong;
+
+/// Draws a tree whose root is at level 1.
+fn draw(source: &ListOpsSource, stream: &mut Stream) -> Result<Expression, TooLong> {
+    let mut symbols = Vec::new();
+    let value = node(source, 1, stream, &mut symbols)?;
+    Ok(Expression { symbols, value })
+}
+
+fn node(source: &ListOpsSource, level: usize, stream: &mut Stream, symbols: &mut Vec<u8>) -> Result<u8, TooLong> {
+    if symbols.len() >= source.max_length {
+        return Err(TooLong);
+    }
+    if level >= source.max_depth || stream.uniform() >= OPERATOR {
+        let digit = below(stream, usize::from(DIGITS)) as u8;
+        symbols.push(digit);
+        return Ok(digit);
+    }
+    let arguments = 2 + below(stream, source.max_args - 1);
+    let place = symbols.len();
+    symbols.push(END);
+    let mut values = Vec::with_capacity(arguments);
+    for _ in 0..arguments {
+        values.push(node(source, level + 1, stream, symbols)?);
+    }
+    let drawn = below(stream, OPERATORS.len());
+    if let Some(symbol) = symbols.get_mut(place) {
+        *symbol = DIGITS + drawn as u8;
+    }
+    symbols.push(END);
+    Ok(OPERATORS.get(drawn).map_or(0, |operator| operator.of(&mut values)))
+}
+
+/// The value of an expression that is written, with or without parentheses around its parts; none where it is no expression.
+#[cfg(test)]
+fn evaluate(text: &str) -> Option<u8> {
+    let mut open: Vec<(Operator, Vec<u8>)> = Vec::new();
+    let mut found = None;
+    for symbol in text.split_whitespace().filter(|symbol| !["(", ")"].contains(symbol)) {
+        if found.is_some() {
+            return None;
+        }
+        let place = ListOpsSource::SYMBOLS.iter().position(|known| *known == symbol)? as u8;
+        let value = match place {
+            digit if digit < DIGITS => digit,
+            END => {
+                let (operator, mut values) = open.pop()?;
+                operator.of(&mut values)
+            }
+            operator => {
+                open.push((*OPERATORS.get(usize::from(operator - DIGITS))?, Vec::new()));
+                continue;
+            }
+        };
+        match open.last_mut() {
+            Some((_, values)) => values.push(value),
+            None => found = Some(value),
+        }
+    }
+    found
+}
+
+/// What the answers are.
+pub(super) fn listops_labels() -> Labels {
+    Labels::Classes((0..DIGITS).map(|digit| digit.to_string()).collect())
+}
+
+/// Expressions to train on and held-out ones, all different.
+pub(super) fn generate_listops(source: &ListOpsSource, progress: &dyn Progress) -> Result<Labelled, DataError> {
+    let wanted = source.examples + source.validation_examples;
+    let found = expressions(source, wanted, progress)?;
+    let mut split = Split::default();
+    let mut classes = [Vec::new(), Vec::new()];
+    let mut text = String::new();
+    for (number, Expression { symbols, value }) in found.into_iter().enumerate() {
+        text.clear();
+        for symbol in symbols {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(ListOpsSource::SYMBOLS.get(usize::from(symbol)).copied().unwrap_or_default());
+        }
+        let is_held_out = number >= source.examples;
+        let part = if is_held_out { &mut split.validation } else { &mut split.train };
+        part.push(&text);
+        classes[usize::from(is_held_out)].push(u32::from(value));
+    }
+    let [train, validation] = classes.map(|classes| Answers::Classes { classes, weights: None });
+    let answers = RowAnswers { labels: listops_labels(), texts: 1, train, validation };
+    Ok(Labelled { texts: split, answers, files: 0, warnings: Vec::new() })
+}
+
+/// The first accepted draws, in the order of their numbers: a function of the seed.
+fn expressions(source: &ListOpsSource, wanted: usize, progress: &dyn Progress) -> Result<Vec<Expression>, DataError> {
+    let longest = (source.max_length * wanted) as u64;
+    let mean = (source.min_length.midpoint(source.max_length) * wanted) as u64;
+    memory::check(mean.min(longest) * 3, None)?;
+    let (mut found, mut known) = (Vec::new(), HashSet::new());
+    let (mut draws, mut fruitful) = (0, 0);
+    let most = MOST_DRAWS.saturating_mul(wanted as u64);
+    while found.len() < wanted {
+        advance(progress, Stage::Generating, found.len() as u64, wanted as u64)?;
+        let numbers: Vec<u64> = (draws..draws + GROUP).collect();
+        let drawn: Vec<Option<Expression>> = numbers
+            .par_iter()
+            .map(|number| {
+                let mut stream = Stream::new(source.text_seed, Purpose::ListOps, *number);
+                let drawn = draw(source, &mut stream).ok()?;
+                let length = drawn.symbols.len();
+                (length > source.min_length && length < source.max_length).then_some(drawn)
+            })
+            .collect();
+        draws += GROUP;
+        for expression in drawn.into_iter().flatten() {
+            if found.len() < wanted && known.insert(sha256_prefix(&expression.symbols)) {
+                found.push(expression);
+                fruitful = draws;
+            }
+        }
+        if found.len() < wanted && (draws >= most || draws - fruitful >= FRUITLESS) {
+            let (min_length, max_length) = (source.min_length, source.max_length);
+            return Err(DataError::RareExpressions { found: found.len(), wanted, draws, min_length, max_length });
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests;
