@@ -17,6 +17,7 @@ mod entrant;
 mod model;
 mod objective;
 mod parse;
+mod part;
 mod precision;
 mod presets;
 mod problem;
@@ -49,6 +50,7 @@ pub use entrant::{Entrant, free_tag, runs_of};
 pub use model::{Architecture, ModelConfig, NormPlacement};
 pub use objective::{Classification, MaskedTokens, NextToken, Objective, Regression, Span, SpecialTokens, Translation};
 pub use parse::{ConfigError, from_json, from_toml, from_toml_noting, from_toml_with, nearest, to_toml};
+pub use part::ModelPart;
 pub use precision::Precision;
 pub use presets::{Preset, PresetGroup, preset, presets};
 pub use problem::Problem;
@@ -62,6 +64,6 @@ pub use sweep::{Combine, Sweep};
 pub use table::{Column, TableSource};
 pub use task::{ClassificationTask, RegressionTask, SpanTask, TaskConfig};
 pub use train::{
-    Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Schedule, StabilityChoice,
+    Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Schedule, StabilityChoice, StopEarly,
     TrainConfig, Unwatched, Watched,
 };
