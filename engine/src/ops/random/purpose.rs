@@ -32,6 +32,8 @@ pub enum Purpose {
     NumberWords = 12,
     /// Where a search for the factors of converted weights begins.
     Factors = 13,
+    /// Noise on embeddings.
+    EmbeddingNoise = 14,
     /// Tests and benchmarks.
     Test = 255,
 }
