@@ -1,4 +1,5 @@
-//! Tasks: classification and regression on tables of texts here, questions in `spans`, from the config to the export, through the command line.
+//! Tasks: classification and regression on tables of texts here, questions in `spans`, early ends and frozen parts
+//! in `stopping`; from the config to the export, through the command line.
 #![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
 #[path = "tasks/images.rs"]
@@ -11,6 +12,8 @@ use serde_json::Value;
 
 #[path = "tasks/spans.rs"]
 mod spans;
+#[path = "tasks/stopping.rs"]
+mod stopping;
 
 fn program() -> Program {
     Program::new(env!("CARGO_BIN_EXE_headroom-under-test"))

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use headroom_engine::{
     config::counted,
-    data::{questions_at, questions_of},
+    data::{is_squad_name, questions_at, questions_of},
     objective::Questions,
     worker::{Event, FoundAnswer},
 };
@@ -28,8 +28,7 @@ impl Asked {
     /// Reads a file, or standard input; by its name, or by what it begins with, it is one of questions.
     pub(super) fn read(path: &Path) -> CliResult<Self> {
         let told = |error: &dyn std::fmt::Display| CliError::at("--input", error.to_string());
-        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-        if name.trim_end_matches(".gz").ends_with(".json") {
+        if is_squad_name(path) {
             return Ok(Self::Questions(questions_at(path).map_err(|error| told(&error))?));
         }
         let text = generate::read(path)?;

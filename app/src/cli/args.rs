@@ -364,9 +364,24 @@ pub struct EvalArgs {
     /// has positions.
     #[arg(long, value_name = "N")]
     pub tokens: Option<usize>,
+    /// Once more with Gaussian noise on the embeddings: the length of the noise as shares of the mean length of the embeddings, such
+    /// as `0,0.1,0.2`.
+    #[arg(long, value_name = "SHARE,..", value_delimiter = ',', value_parser = noise)]
+    pub noise: Vec<f64>,
+    /// The same seed gives the same noise.
+    #[arg(long, requires = "noise", default_value_t = 1)]
+    pub noise_seed: u64,
     /// Answer as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// A share of the mean length of embeddings.
+fn noise(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(share) if (0.0..=10.0).contains(&share) => Ok(share),
+        _ => Err(format!("{text} is no share from 0 to 10, such as 0.1 for 10 % of the mean length of the embeddings")),
+    }
 }
 
 /// Arguments of `generate`.
@@ -460,7 +475,7 @@ pub struct PredictArgs {
     #[arg(value_name = "RUN|DIR")]
     pub target: String,
     /// A file with a text in each line, two with a tab between where the model reads two: a question and its paragraph, for which a
-    /// SQuAD file (.json) will do as well; `-`: standard input. For a model of images: a PNG or JPEG file, a folder of such, or an
+    /// `SQuAD` file (`.json`) will do as well; `-`: standard input. For a model of images: a PNG or JPEG file, a folder of such, or an
     /// IDX or CIFAR file.
     #[arg(long, value_name = "FILE|FOLDER|-")]
     pub input: PathBuf,
@@ -468,7 +483,7 @@ pub struct PredictArgs {
     #[arg(long, default_value = "best")]
     pub which: Which,
     /// No answer to a question where the score of there being none exceeds that of the best answer by more than this. Without it
-    /// what the config of a run says, and 0 for a directory, where the model or the SQuAD file knows questions without answers.
+    /// what the config of a run says, and 0 for a directory, where the model or the `SQuAD` file knows questions without answers.
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
     pub no_answer_threshold: Option<f64>,
     /// One JSON object a line for each line of the input, or each question or image.

@@ -6,6 +6,7 @@ use std::{
 use headroom_engine::{
     config::{Problem, RunConfig, Source, from_toml_noting, nearest, preset, presets},
     data::{data_problems, read_file, read_stream, with_image_shape, wrong_kind},
+    objective::judging_metric,
     worker::free_bytes,
 };
 
@@ -52,6 +53,7 @@ impl GivenConfig {
     pub fn read_to_train(args: &ConfigArgs) -> CliResult<Self> {
         let given = Self::parse(args)?;
         let mut problems = given.config.validate();
+        problems.extend(judging_metric(&given.config).err());
         if problems.is_empty() {
             return Ok(given);
         }

@@ -7,6 +7,7 @@ use headroom_engine::{
         Column, Coverage, DataConfig, FileSource, PairsSource, RunConfig, Source, SquadSource, TableSource, counted,
         from_toml,
     },
+    data::is_squad_name,
     store::RunRecord,
     worker::{Approximation, Command, Event, Target},
 };
@@ -42,7 +43,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
             let table = table(path, args, trained_on.as_ref());
             let named = named_text(path, field, column, translations, trained_on)?;
             Some(Box::new(match table {
-                _ if is_squad(path) => {
+                _ if is_squad_name(path) => {
                     let squad = SquadSource { path: path.clone(), validation_path: None };
                     DataConfig { source: Source::Squad(squad), ..named }
                 }
@@ -54,7 +55,15 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         None => None,
     };
     let session = Session::open_for_reading(store, !is_directory)?;
-    let command = Command::Evaluate { target, data, coverage, tokens: args.tokens, base_dir: current_dir };
+    let command = Command::Evaluate {
+        target,
+        data,
+        coverage,
+        tokens: args.tokens,
+        noise: args.noise.clone(),
+        noise_seed: args.noise_seed,
+        base_dir: current_dir,
+    };
     let event = session.ask(command, "the evaluation did", |event| match event {
         event @ Event::Evaluation { .. } => Ok(Heard::Answer(event)),
         Event::Failed { why, what_to_do, .. } => {
@@ -64,12 +73,6 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     })?;
     session.end();
     if args.json { tell_json(&event) } else { tell(&event) }
-}
-
-/// Whether a file is one of questions about paragraphs, by its ending: no other text has it.
-fn is_squad(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    name.trim_end_matches(".gz").ends_with(".json")
 }
 
 /// A table with labels: where its columns are named, or the run learnt from one, whose columns it has otherwise.
@@ -209,7 +212,8 @@ fn named_pairs(path: &Path, translations: Option<&Path>, before: &Source) -> Opt
 }
 
 fn tell(event: &Event) -> CliResult {
-    let Event::Evaluation { target, loss, metrics, tokens, unit, sequence_length, coverage, score_error } = event
+    let Event::Evaluation { target, loss, metrics, tokens, unit, sequence_length, coverage, score_error, noise } =
+        event
     else {
         return Ok(());
     };
@@ -229,6 +233,16 @@ fn tell(event: &Event) -> CliResult {
     }
     for found in metrics.iter() {
         print::line(found.metric.sentence(&plain::metric(found.metric, found.value, 2)))?;
+    }
+    for noisy in noise {
+        let more =
+            noisy.metrics.iter().map(|found| found.metric.sentence(&plain::metric(found.metric, found.value, 2)));
+        let told: Vec<String> = [format!("loss {}", plain::number(noisy.loss))].into_iter().chain(more).collect();
+        print::line(format!(
+            "with noise of {} % of the embeddings' mean length: {}",
+            plain::number(100.0 * noisy.noise),
+            told.join(", ")
+        ))?;
     }
     Ok(())
 }

@@ -178,7 +178,7 @@ impl Follower {
                 }
                 let text = format!("Finished: {name} ({run}), {steps} in {time}.{best}");
                 let left_out = self.analyses_left_out(run).unwrap_or_default();
-                let text = spaced(&[&text, &loss, &left_out]);
+                let text = spaced(&[&text, &why, &loss, &left_out]);
                 if self.progress.is_json() { Ok(()) } else { unless_left(print::line(text)) }
             }
             RunState::Stopped => Err(CliError::Failed(spaced(&[

@@ -19,6 +19,7 @@ mod listops;
 mod model;
 mod objective;
 mod parse;
+mod part;
 mod precision;
 mod presets;
 mod problem;
@@ -53,6 +54,7 @@ pub use listops::ListOpsSource;
 pub use model::{Architecture, ModelConfig, NormPlacement};
 pub use objective::{Classification, MaskedTokens, NextToken, Objective, Regression, Span, SpecialTokens, Translation};
 pub use parse::{ConfigError, from_json, from_toml, from_toml_noting, from_toml_with, nearest, to_toml};
+pub use part::ModelPart;
 pub use precision::Precision;
 pub use presets::{Preset, PresetGroup, preset, presets};
 pub use problem::Problem;
@@ -66,6 +68,6 @@ pub use sweep::{Combine, Sweep};
 pub use table::{Column, TableSource};
 pub use task::{ClassificationTask, ImageClassificationTask, RegressionTask, SpanTask, TaskConfig};
 pub use train::{
-    Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Schedule, StabilityChoice,
+    Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Schedule, StabilityChoice, StopEarly,
     TrainConfig, Unwatched, Watched,
 };

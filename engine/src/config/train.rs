@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use super::ModelPart;
+
 /// `[train]`: the loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -46,6 +48,33 @@ pub struct TrainConfig {
     /// Whether the loss is watched for trouble. Left out of files where it is as usual, as in those from before it was known.
     #[serde(skip_serializing_if = "StabilityChoice::is_usual")]
     pub stability: StabilityChoice,
+    /// Parts of the model that stay as they are: they get no gradient and no moments, and no share of the clipped norm.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub freeze: Vec<ModelPart>,
+    /// By what the learning rate of a layer is multiplied for every layer above it, 0..1, 1 included: the head learns at the full rate, the
+    /// last layer of L at this share, the embeddings at its power of L + 1 (Sun et al. 2019).
+    #[serde(skip_serializing_if = "is_one")]
+    pub layer_decay: f64,
+    /// Whether the run ends before its last step once it improves no more, and by which metric its best checkpoint is the best;
+    /// by the loss where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_early: Option<StopEarly>,
+}
+
+/// Ends a run whose evaluations improve no more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StopEarly {
+    /// The metric of its evaluations, such as `validation/f1`; which values are the good ones, the metric says.
+    pub metric: String,
+    /// Evaluations in a row without a better value after which the run ends, 1..
+    pub patience: u64,
+}
+
+impl Default for StopEarly {
+    fn default() -> Self {
+        Self { metric: "validation/loss".to_owned(), patience: 3 }
+    }
 }
 
 impl Default for TrainConfig {
@@ -70,6 +99,9 @@ impl Default for TrainConfig {
             keep_checkpoints: 2,
             map_memory: MapMemoryChoice::default(),
             stability: StabilityChoice::default(),
+            freeze: Vec::new(),
+            layer_decay: 1.0,
+            stop_early: None,
         }
     }
 }
@@ -77,6 +109,11 @@ impl Default for TrainConfig {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(number: &f64) -> bool {
     *number == 0.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_one(number: &f64) -> bool {
+    *number == 1.0
 }
 
 /// Whether the loss of a run is watched, and what follows where it diverges.

@@ -3,8 +3,8 @@
 use std::{ops::RangeInclusive, path::PathBuf};
 
 use super::{
-    Architecture, AttentionConfig, DeviceChoice, FORMAT, MOST_SIDE, ModelConfig, PairsSource, Precision, Problem,
-    RunConfig, Schedule, Source, SpecialTokens, TaskConfig, Tokenizer, TrainedTokenizer, WordTokenizer,
+    Architecture, AttentionConfig, DeviceChoice, FORMAT, MOST_SIDE, ModelConfig, ModelPart, PairsSource, Precision,
+    Problem, RunConfig, Schedule, Source, SpecialTokens, TaskConfig, Tokenizer, TrainedTokenizer, WordTokenizer,
     range::{End, outside},
 };
 
@@ -232,7 +232,51 @@ impl RunConfig {
             check.add("train.label_smoothing", "labels are smoothed where a translation is learnt alone; set it to 0");
         }
         check.count("train.evaluate_every", train.evaluate_every, 0..=1_000_000_000);
+        check.between("train.layer_decay", train.layer_decay, End::Beyond(0.0), End::At(1.0));
+        self.check_parts(check);
+        if let Some(stop) = &train.stop_early {
+            check.count("train.stop_early.patience", stop.patience, 1..=1_000_000);
+            if train.evaluate_every == 0 {
+                check.add(
+                    "train.evaluate_every",
+                    "a run that is to stop early is evaluated between its steps; set it above 0",
+                );
+            }
+        }
         check.count("train.keep_checkpoints", train.keep_checkpoints, 1..=1000);
+    }
+}
+
+impl RunConfig {
+    /// What is wrong with the parts that are frozen, or learn more slowly.
+    fn check_parts(&self, check: &mut Check) {
+        let train = &self.train;
+        if self.model.kind == Architecture::EncoderDecoder {
+            let why = "parts are those of a model of one stack, an encoder or a decoder; leave it out";
+            if !train.freeze.is_empty() {
+                check.add("train.freeze", why);
+            }
+            if train.layer_decay < 1.0 {
+                check.add("train.layer_decay", why);
+            }
+            return;
+        }
+        let last = self.model.layers.saturating_sub(1);
+        for part in &train.freeze {
+            if let ModelPart::Layers { last: named, .. } = part
+                && *named > last
+            {
+                check.add("train.freeze", format!("there is no layer {named}: layers are counted from 0 to {last}"));
+            }
+        }
+        let is_layer_frozen = |layer| {
+            let is_in = |part: &ModelPart| matches!(part, ModelPart::Layers { first, last } if (*first..=*last).contains(&layer));
+            train.freeze.iter().any(is_in)
+        };
+        let others = [ModelPart::Embeddings, ModelPart::Head];
+        if others.iter().all(|part| train.freeze.contains(part)) && (0..self.model.layers).all(is_layer_frozen) {
+            check.add("train.freeze", "nothing is left to learn; leave out a part");
+        }
     }
 }
 

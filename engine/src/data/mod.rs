@@ -50,7 +50,7 @@ pub use corpus::{Corpus, PartStatistics, Statistics, all_pairs, held_out_pairs};
 pub use documents::Documents;
 pub use encode::TokenStream;
 pub use error::DataError;
-pub use file::{Loaded, load_files};
+pub use file::{Loaded, is_squad_name, load_files};
 pub use grammar::{Agreement, Checked, Checker, Grammar, Passage, generate_grammar};
 pub(crate) use hash::hex;
 pub use images::{ImageCorpus, ImageError, Normalisation, holds_images, unanswered_images, with_image_shape};

@@ -23,24 +23,21 @@ pub(super) fn split_questions(
     let path = base_dir.join(&source.path);
     let mut train = load_questions(&path, Needs::Answers, progress)?;
     let mut warnings = Vec::new();
-    let (mut validation, files) = match &source.validation_path {
-        Some(validation_path) => {
-            let path = base_dir.join(validation_path);
-            let validation = load_questions(&path, Needs::Answers, progress)?;
-            warnings.extend(seen_in_training(&train, &validation, &path));
-            (validation, 2)
+    let (mut validation, files) = if let Some(validation_path) = &source.validation_path {
+        let path = base_dir.join(validation_path);
+        let validation = load_questions(&path, Needs::Answers, progress)?;
+        warnings.extend(seen_in_training(&train, &validation, &path));
+        (validation, 2)
+    } else {
+        let paragraphs: Documents = train.paragraphs.iter().map(|paragraph| &paragraph.text).collect();
+        let held_out = held_out_rows(&paragraphs, 1, fraction);
+        let of = |wanted| those(&train, |paragraph| held_out.get(paragraph) == Some(&wanted));
+        let (kept, held_out) = (of(false), of(true));
+        if kept.all.is_empty() {
+            return Err(DataError::Empty { path });
         }
-        None => {
-            let paragraphs: Documents = train.paragraphs.iter().map(|paragraph| &paragraph.text).collect();
-            let held_out = held_out_rows(&paragraphs, 1, fraction);
-            let [kept, held_out] =
-                [false, true].map(|wanted| those(&train, |paragraph| held_out.get(paragraph) == Some(&wanted)));
-            if kept.all.is_empty() {
-                return Err(DataError::Empty { path });
-            }
-            train = kept;
-            (held_out, 1)
-        }
+        train = kept;
+        (held_out, 1)
     };
     // The model is the same for both.
     let may_lack_answers = train.may_lack_answers || validation.may_lack_answers;

@@ -68,7 +68,7 @@ pub enum SquadError {
         /// The file.
         path: PathBuf,
         /// Where.
-        place: SquadPlace,
+        place: Box<SquadPlace>,
         /// The field that is not there, or empty.
         field: String,
     },
@@ -83,7 +83,7 @@ pub enum SquadError {
         /// The file.
         path: PathBuf,
         /// Which question.
-        place: SquadPlace,
+        place: Box<SquadPlace>,
         /// The answer, such as `answers[0]`.
         field: String,
         /// Its text.
@@ -104,7 +104,7 @@ pub enum SquadError {
         /// The file.
         path: PathBuf,
         /// Which question.
-        place: SquadPlace,
+        place: Box<SquadPlace>,
     },
 
     /// A question that has an answer and says that it has none.
@@ -116,7 +116,7 @@ pub enum SquadError {
         /// The file.
         path: PathBuf,
         /// Which question.
-        place: SquadPlace,
+        place: Box<SquadPlace>,
     },
 
     /// Questions whose answers nobody tells.

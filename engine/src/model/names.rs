@@ -81,6 +81,16 @@ pub fn layer_of(name: &str) -> Option<usize> {
     name.split('.').nth(1)?.parse().ok()
 }
 
+/// The part of a model of one stack that a parameter belongs to, its depth among L layers from 0: 0 of the embeddings, N + 1 of layer N,
+/// L + 1 of the head and of what stands between it and the last layer.
+pub fn depth_of(name: &str, layers: usize) -> usize {
+    if let Some(layer) = layer_of(name) {
+        return layer + 1;
+    }
+    let of_embeddings = ["positions", "embedding_norm"].iter().any(|part| name.split('.').nth(1) == Some(part));
+    if name.starts_with("input.") || of_embeddings { 0 } else { layers + 1 }
+}
+
 /// The token table, which is the matrix of the head too.
 pub(super) const WORDS: &str = "input.tokens";
 

@@ -32,6 +32,8 @@ struct Trained {
     variable: Var,
     /// Whether weight decay applies.
     decay: bool,
+    /// The share of the learning rate with which it moves; 0: it stays.
+    rate: f64,
     /// See [`seed_name`].
     seed_name: String,
 }
@@ -193,7 +195,7 @@ impl ParameterSet {
 
     fn insert(&mut self, plan: &ModelPlan, name: String, decay: bool, variable: Var) {
         let seed_name = seed_name(plan, &name);
-        self.variables.insert(name, Trained { variable, decay, seed_name });
+        self.variables.insert(name, Trained { variable, decay, rate: 1.0, seed_name });
     }
 
     /// The weights without a graph, and what is not trained. They share memory with the variables: later updates show.
@@ -246,6 +248,20 @@ impl ParameterSet {
         Ok(())
     }
 
+    /// The same variables of which each moves with a share of the learning rate, by name; with 0 it stays as it is.
+    #[must_use]
+    pub fn with_rates(mut self, rate: impl Fn(&str) -> f64) -> Self {
+        for (name, trained) in &mut self.variables {
+            trained.rate = rate(name);
+        }
+        self
+    }
+
+    /// Whether a variable stays as it is.
+    pub fn is_frozen(&self, name: &str) -> bool {
+        self.variables.get(name).is_some_and(|trained| trained.rate == 0.0)
+    }
+
     /// A variable by name.
     pub fn get(&self, name: &str) -> Option<&Var> {
         self.variables.get(name).map(|trained| &trained.variable)
@@ -257,14 +273,16 @@ impl ParameterSet {
     }
 
     /// The variables as the optimiser wants them, in the order of their seed names ([`seed_names`]): the norm of all
-    /// gradients is summed in it. Matrices and embedding tables decay, biases and norms do not.
+    /// gradients is summed in it. Matrices and embedding tables decay, biases and norms do not. Those that stay as they are left out.
     pub fn optimiser_parameters(&self) -> Vec<Parameter> {
-        let mut sorted: Vec<(&String, &Trained)> = self.variables.iter().collect();
+        let mut sorted: Vec<(&String, &Trained)> =
+            self.variables.iter().filter(|(_, trained)| trained.rate != 0.0).collect();
         sorted.sort_by(|(_, a), (_, b)| a.seed_name.cmp(&b.seed_name));
         let parameter = |(name, trained): (&String, &Trained)| Parameter {
             name: name.clone(),
             var: trained.variable.clone(),
             decay: trained.decay,
+            rate: trained.rate,
         };
         sorted.into_iter().map(parameter).collect()
     }

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use candle_core::{D, DType, Device, Tensor};
 
 use super::{
-    Attended, Evaluation, ForwardOptions, IGNORED_LABEL, InputData, Loss, ModelError, ModelInput, ModelOutput,
-    ParameterSet,
+    Attended, EmbeddingNoise, Evaluation, ForwardOptions, IGNORED_LABEL, InputData, Loss, ModelError, ModelInput,
+    ModelOutput, ParameterSet,
     layer::{EMBEDDING_SITE, Layer, Pass},
-    names,
+    names, noise,
     norm::StreamNorm,
     reader::{Reader, token_rows},
     stack::{Encoded, Stack},
@@ -36,6 +36,8 @@ pub struct Model {
     is_composed: bool,
     /// What matrix products of single operations are made of.
     products: Products,
+    /// What is added to the embeddings.
+    noise: Option<EmbeddingNoise>,
 }
 
 /// From last states to logits.
@@ -122,6 +124,7 @@ impl Model {
             gradients: None,
             is_composed: false,
             products: Products::Own,
+            noise: None,
         })
     }
 
@@ -133,6 +136,24 @@ impl Model {
     /// The same model whose single operations multiply so.
     pub fn with_products(self, products: Products) -> Self {
         Self { products, ..self }
+    }
+
+    /// The same model with noise on the embeddings that its only stack reads; none takes it away.
+    #[must_use]
+    pub fn with_noise(self, noise: Option<EmbeddingNoise>) -> Self {
+        Self { noise, ..self }
+    }
+
+    /// The sum of the Euclidean lengths of the embeddings that its stack reads, without noise, and of how many tokens.
+    ///
+    /// # Errors
+    /// If the input does not fit the model.
+    pub fn embedding_lengths(&self, input: &ModelInput) -> Result<(f64, u64), ModelError> {
+        let clean = self.clone().with_noise(None);
+        let options = ForwardOptions { keep_hidden: true, ..ForwardOptions::default() };
+        let hidden = clean.encode(input, &options)?.hidden;
+        let first = hidden.first().ok_or_else(|| ModelError::Unsupported("a model without embeddings".to_owned()))?;
+        noise::lengths(first, input.key_mask.as_ref())
     }
 
     /// The same model composed of small operations: what single ones are held against.
@@ -498,6 +519,10 @@ impl Model {
             products: self.products,
         };
         let x = self.reader.embed(stack, plan, input, &pass)?; // [b, t, d]
+        let x = match &self.noise {
+            Some(noise) => noise.added_to(&x, input)?,
+            None => x,
+        };
         stack.forward(x, &pass, memory, options)
     }
 

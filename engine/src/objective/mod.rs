@@ -20,6 +20,7 @@ mod regression;
 pub mod series_names;
 mod span;
 mod specials;
+mod stopping;
 mod sums;
 mod task;
 pub mod text_scores;
@@ -33,5 +34,6 @@ pub use questions::{AnswerText, Found, Guess, Guesses, Paragraph, Question, Ques
 pub use recorded::RECORDED;
 pub use span::guesses;
 pub use specials::Specials;
+pub use stopping::judging_metric;
 pub use sums::Sums;
 pub use task::{Example, Framing, Labeller, Showing, Task, Vocabulary};

@@ -45,7 +45,7 @@ impl Default for AdamWConfig {
 /// `p -= lr λ p` where the parameter decays, then
 /// `p -= lr / (1 - β₁ᵗ) m / (sqrt(v / (1 - β₂ᵗ)) + ε)`.
 ///
-/// t counts the steps of each parameter by itself: one that joins later starts with t = 1, as in `PyTorch`.
+/// with lr times the rate of the parameter for lr; t counts the steps of each parameter by itself: one that joins later starts with t = 1, as in `PyTorch`.
 #[derive(Debug)]
 pub struct AdamW {
     config: AdamWConfig,
@@ -113,21 +113,24 @@ impl AdamW {
         }
         self.step += 1;
         let AdamWConfig { beta1, beta2, epsilon, weight_decay } = self.config;
-        let scalars = |age: u64, decays: bool| AdamWScalars {
-            gradient_scale: grads.factor(),
-            beta1,
-            one_minus_beta1: 1.0 - beta1,
-            beta2,
-            one_minus_beta2: 1.0 - beta2,
-            inverse_sqrt_correction2: 1.0 / (1.0 - beta2.powf(age as f64)).sqrt(),
-            epsilon,
-            step_size: learning_rate / (1.0 - beta1.powf(age as f64)),
-            shrink: if decays { 1.0 - learning_rate * weight_decay } else { 1.0 },
+        let scalars = |age: u64, Parameter { decay: decays, rate, .. }: &Parameter| {
+            let learning_rate = learning_rate * rate;
+            AdamWScalars {
+                gradient_scale: grads.factor(),
+                beta1,
+                one_minus_beta1: 1.0 - beta1,
+                beta2,
+                one_minus_beta2: 1.0 - beta2,
+                inverse_sqrt_correction2: 1.0 / (1.0 - beta2.powf(age as f64)).sqrt(),
+                epsilon,
+                step_size: learning_rate / (1.0 - beta1.powf(age as f64)),
+                shrink: if *decays { 1.0 - learning_rate * weight_decay } else { 1.0 },
+            }
         };
         let mut together = Vec::new();
         for Slot { parameter, moments, age } in &mut self.slots {
             *age += 1;
-            let scalars = scalars(*age, parameter.decay);
+            let scalars = scalars(*age, parameter);
             grads.read(parameter, |gradient| match (&mut *moments, gradient) {
                 (Moments::Tensors(m, v), Values::Elsewhere(Some(gradient)))
                     if gpu::has_kernels(&parameter.var) && parameter.var.dtype() == DType::F32 =>

@@ -395,7 +395,7 @@ mod tests {
 
     fn parameter(name: &str, values: &[f32]) -> Parameter {
         let var = Var::new(values, &Device::Cpu).unwrap();
-        Parameter { name: name.into(), var, decay: true }
+        Parameter { name: name.into(), var, decay: true, rate: 1.0 }
     }
 
     /// What candle leaves for gradients equal to the factors.

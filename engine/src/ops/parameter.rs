@@ -11,4 +11,6 @@ pub struct Parameter {
     pub var: Var,
     /// Whether weight decay applies: not to biases and norms.
     pub decay: bool,
+    /// The share of the learning rate with which it moves, above 0.
+    pub rate: f64,
 }

@@ -30,7 +30,7 @@ fn parameters(dtype: DType) -> Vec<Parameter> {
             let start = if name == "norm.gain" { 1.0 } else { 0.0 };
             let values = (numbers(index as u64, shape, DType::F32) * 0.3).unwrap();
             let var = Var::from_tensor(&(values + start).unwrap().to_dtype(dtype).unwrap()).unwrap();
-            Parameter { name: name.into(), var, decay }
+            Parameter { name: name.into(), var, decay, rate: 1.0 }
         })
         .collect()
 }

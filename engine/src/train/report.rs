@@ -43,7 +43,7 @@ pub struct EvaluationReport {
     pub metrics: Measurements,
     /// Labelled tokens that were counted.
     pub tokens: u64,
-    /// Whether it is the lowest loss of the run so far.
+    /// Whether it is the best of the run so far: has the lowest loss, or the best value of the metric that judges it.
     pub best: bool,
 }
 
@@ -85,6 +85,8 @@ pub struct Moment {
 pub enum Outcome {
     /// All steps are done.
     Finished,
+    /// It improved no more (`train.stop_early`): how it stands, in words.
+    EndedEarly(String),
     /// The hooks said stop.
     Stopped,
     /// The loss or a gradient became non-finite. Weights are those of the last good step.

@@ -19,6 +19,7 @@ pub fn train(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<Outcome, Tr
             let best = evaluate_and_probe(trainer, hooks)?;
             let config = &trainer.config().train;
             let resumable = step == trainer.steps()
+                || trainer.early_end().is_some()
                 || (config.checkpoint_every > 0 && step.is_multiple_of(config.checkpoint_every));
             if (best || resumable) && !trainer.progress().is_evaluation_due {
                 hooks.checkpoint(trainer, Moment { best, resumable, asked: false });
@@ -27,6 +28,9 @@ pub fn train(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<Outcome, Tr
         }
         if step >= trainer.steps() && !trainer.progress().is_evaluation_due {
             return Ok(Outcome::Finished);
+        }
+        if let Some(why) = trainer.early_end().filter(|_| !trainer.progress().is_evaluation_due) {
+            return Ok(Outcome::EndedEarly(why));
         }
         match hooks.control(trainer) {
             Control::Go => {}

@@ -6,17 +6,20 @@ use serde::{Deserialize, Serialize};
 use super::{
     AgreementMeasure, Chosen, CoverageReport, Divergence, EvaluationReport, StepReport, Stepper, TrainError,
     coverage::{choose, require_memory, row_covariances, training_batches},
-    evaluate::evaluate,
+    evaluate::{Found, evaluate},
     live_analyses::LiveAnalyses,
     probe::Probe,
 };
 use crate::{
     analysis::{Analysis, AnalysisError},
     attention::{Cost, ModelPlan, Workload},
-    config::{Coverage, DEFAULT_STEPS, PartialCoverage, Precision, RunConfig},
+    config::{
+        Coverage, DEFAULT_STEPS, ModelPart, PartialCoverage, Precision, Problem, RunConfig, StopEarly, TrainConfig,
+        counted, grouped,
+    },
     data::{Batcher, Corpus},
-    model::ParameterSet,
-    objective::Objective,
+    model::{ParameterSet, depth_of},
+    objective::{Metric, Objective, judging_metric, series_names},
     ops::AdamW,
 };
 
@@ -30,10 +33,19 @@ pub struct Progress {
     pub tokens: u64,
     /// Time spent in steps, pauses and evaluations left out.
     pub train_secs: f64,
-    /// Lowest validation loss so far.
+    /// The validation loss of the best evaluation so far: the lowest, where nothing else judges.
     pub best_validation_loss: Option<f64>,
     /// Its step.
     pub best_step: Option<u64>,
+    /// What it found of the metric by which evaluations are judged ([`judging_metric`]).
+    #[serde(default)]
+    pub best_value: Option<f64>,
+    /// Evaluations since then, of other steps.
+    #[serde(default)]
+    pub evaluations_since_best: u64,
+    /// The step of the last evaluation that counts there.
+    #[serde(default)]
+    pub counted_step: Option<u64>,
     /// The evaluation and the probe after this step have not been done yet.
     #[serde(rename = "is_look_due")]
     pub is_evaluation_due: bool,
@@ -79,6 +91,8 @@ pub struct Trainer {
     live_analyses: LiveAnalyses,
     /// Estimated need of memory in bytes.
     needed: u64,
+    /// By what evaluations are judged.
+    judged_by: &'static Metric,
 }
 
 /// The element type of weights, gradients and moments.
@@ -87,6 +101,44 @@ pub fn dtype_of(precision: Precision) -> DType {
         Precision::F32 | Precision::F16 | Precision::Bf16 => DType::F32,
         Precision::F64 => DType::F64,
     }
+}
+
+/// The share of the learning rate with which a parameter moves; 0 where its part is frozen.
+fn rate_of(train: &TrainConfig, layers: usize, name: &str) -> f64 {
+    let depth = depth_of(name, layers);
+    if train.freeze.iter().any(|part| is_in(*part, depth, layers)) {
+        return 0.0;
+    }
+    train.layer_decay.powi((layers + 1 - depth.min(layers + 1)) as i32)
+}
+
+fn is_in(part: ModelPart, depth: usize, layers: usize) -> bool {
+    match part {
+        ModelPart::Embeddings => depth == 0,
+        ModelPart::Layers { first, last } => (first + 1..=last + 1).contains(&depth) && depth <= layers,
+        ModelPart::Head => depth == layers + 1,
+    }
+}
+
+/// Refuses parts without a parameter, and a model without one that learns.
+fn require_matches(train: &TrainConfig, layers: usize, parameters: &ParameterSet) -> Result<(), TrainError> {
+    let refused = |why: String| Err(TrainError::Config(vec![Problem::new("train.freeze", why)]));
+    for part in &train.freeze {
+        if !parameters.iter().any(|(name, _)| is_in(*part, depth_of(name, layers), layers)) {
+            return refused(format!(
+                "{part} matches no parameter of the model, which has no such part of its own; leave it out"
+            ));
+        }
+    }
+    if parameters.iter().all(|(name, _)| parameters.is_frozen(name)) {
+        return refused("nothing is left to learn; leave out a part".to_owned());
+    }
+    Ok(())
+}
+
+/// A value with four significant digits or so.
+fn significant(value: f64) -> String {
+    if value.abs() >= 1000.0 { format!("{value:.1}") } else { format!("{value:.4}") }
 }
 
 /// Optimiser steps of a run: as written, or as many as the passes over the text take (rounded up).
@@ -114,6 +166,7 @@ impl Trainer {
     ) -> Result<Self, TrainError> {
         let train = &config.train;
         let objective = config.objective();
+        let judged_by = judging_metric(&config).map_err(|problem| TrainError::Config(vec![problem]))?;
         let batcher = Batcher::new(&corpus, &objective, train.batch, config.data.sequence_length, config.seed)?;
         let dtype = dtype_of(config.precision);
         let goal = plan;
@@ -131,6 +184,8 @@ impl Trainer {
             Start::Weights(parameters) => (parameters, None, Progress::default()),
             Start::Fresh => (ParameterSet::init(&plan, config.seed, dtype, device)?, None, Progress::default()),
         };
+        let parameters = parameters.with_rates(|name| rate_of(&config.train, plan.stack.layers, name));
+        require_matches(&config.train, plan.stack.layers, &parameters)?;
         let needed = Cost::of(&goal, &Workload::training(&config)).memory_bytes;
         let stepper = Stepper::new(&plan, &parameters, &config, device);
         let mut stepper = stepper.map_err(|error| error.with_memory(needed))?;
@@ -158,6 +213,7 @@ impl Trainer {
             agreement,
             live_analyses,
             needed,
+            judged_by,
         })
     }
 
@@ -208,7 +264,8 @@ impl Trainer {
         self.stepper = stepper;
         self.parameters = parameters;
         self.plan = self.goal.clone();
-        (self.progress.best_validation_loss, self.progress.best_step) = (None, None);
+        (self.progress.best_validation_loss, self.progress.best_step, self.progress.best_value) = (None, None, None);
+        self.progress.evaluations_since_best = 0;
         Ok(())
     }
 
@@ -261,14 +318,7 @@ impl Trainer {
             let Some(more) = more.map_err(|error| error.with_memory(self.needed))? else { return Ok(None) };
             found.metrics.extend(more);
         }
-        // An evaluation that is done again, since a stop cut short what was to follow it, is still the best that it was.
-        let is_again = self.progress.best_step == Some(self.progress.step);
-        let beats = |best| found.loss < best || (is_again && found.loss <= best);
-        let best = found.loss.is_finite() && self.progress.best_validation_loss.is_none_or(beats);
-        if best {
-            self.progress.best_validation_loss = Some(found.loss);
-            self.progress.best_step = Some(self.progress.step);
-        }
+        let best = self.judge(&found)?;
         Ok(Some(EvaluationReport {
             step: self.progress.step,
             loss: found.loss,
@@ -276,6 +326,52 @@ impl Trainer {
             tokens: found.tokens,
             best,
         }))
+    }
+
+    /// Whether an evaluation of the present step is the best so far; notes it.
+    fn judge(&mut self, found: &Found) -> Result<bool, TrainError> {
+        let metric = self.judged_by;
+        let of_metric = found.metrics.iter().find(|measured| measured.metric.series == metric.series);
+        let value = match of_metric {
+            Some(measured) => measured.value,
+            None if metric.series == series_names::VALIDATION_LOSS => found.loss,
+            None => {
+                let why = format!("the held-out text has no {} to judge the run by", metric.series);
+                return Err(TrainError::Config(vec![Problem::new("train.stop_early.metric", why)]));
+            }
+        };
+        let Progress { step, best_step, best_value, .. } = self.progress;
+        // An evaluation that is done again, since a stop cut short what was to follow it, is still the best that it was.
+        let is_again = best_step == Some(step) && best_value == Some(value);
+        let best = metric.direction.improves(value, best_value) || is_again;
+        if best {
+            self.progress.best_validation_loss = Some(found.loss);
+            self.progress.best_step = Some(step);
+            self.progress.best_value = Some(value);
+            self.progress.evaluations_since_best = 0;
+        } else if self.progress.counted_step != Some(step) {
+            self.progress.evaluations_since_best += 1;
+        }
+        self.progress.counted_step = Some(step);
+        Ok(best)
+    }
+
+    /// Why the run ends before its last step; none where it goes on.
+    pub fn early_end(&self) -> Option<String> {
+        let StopEarly { patience, .. } = self.config.train.stop_early.as_ref()?;
+        let Progress { step, best_step, best_value, evaluations_since_best, .. } = self.progress;
+        if evaluations_since_best < *patience || step >= self.steps {
+            return None;
+        }
+        let best = match (best_value, best_step) {
+            (Some(value), Some(step)) => format!("the best, {}, is of step {}", significant(value), grouped(step)),
+            _ => "it was never a number".to_owned(),
+        };
+        Some(format!(
+            "{} did not improve in {} (train.stop_early): {best}.",
+            self.judged_by.title,
+            counted(evaluations_since_best, "evaluation")
+        ))
     }
 
     /// What the model can do, as text; `None` when `should_stop` cut it short.
@@ -366,6 +462,12 @@ impl Trainer {
         has_lengths.then(|| self.batcher.padding_share())
     }
 
+    /// How many numbers stay as they are, where any do.
+    pub fn frozen_count(&self) -> u64 {
+        let frozen = self.parameters.iter().filter(|(name, _)| self.parameters.is_frozen(name));
+        frozen.map(|(_, variable)| variable.elem_count() as u64).sum()
+    }
+
     /// How far the run has come.
     pub fn progress(&self) -> &Progress {
         &self.progress
@@ -374,5 +476,33 @@ impl Trainer {
     /// Optimiser steps in all.
     pub fn steps(&self) -> u64 {
         self.steps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_fall_from_the_head_to_the_embeddings() {
+        let train = TrainConfig { layer_decay: 0.5, ..TrainConfig::default() };
+        let of = |name: &str| rate_of(&train, 2, name);
+        for (name, rate) in [
+            ("head.classes.weight", 1.0),
+            ("head.span.bias", 1.0),
+            ("decoder.final_norm.weight", 1.0),
+            ("encoder.1.self.query.weight", 0.5),
+            ("encoder.0.feed_forward.in.bias", 0.25),
+            ("encoder.positions.weight", 0.125),
+            ("encoder.embedding_norm.bias", 0.125),
+            ("input.tokens.weight", 0.125),
+        ] {
+            assert_eq!(of(name).to_bits(), f64::to_bits(rate), "{name}");
+        }
+        let freeze = vec![ModelPart::Embeddings, ModelPart::Layers { first: 1, last: 1 }];
+        let train = TrainConfig { freeze, ..TrainConfig::default() };
+        let is_frozen = |name: &str| rate_of(&train, 2, name) == 0.0;
+        assert!(is_frozen("input.types.weight") && is_frozen("encoder.1.self.norm.bias"));
+        assert!(!is_frozen("encoder.0.self.norm.bias") && !is_frozen("head.pooler.weight"));
     }
 }

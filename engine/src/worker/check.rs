@@ -5,6 +5,7 @@ use crate::{
     attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
     config::{Problem, RunConfig},
     data::{data_problems, memory, preview_table, short_text_problems, with_image_shape},
+    objective::judging_metric,
     store::Store,
 };
 
@@ -30,6 +31,7 @@ fn problems(config: RunConfig, base_dir: &Path, store: &Store) -> (Vec<Problem>,
     if found.is_empty() {
         found = short_text_problems(&config.data, &config.objective(), config.train.batch);
     }
+    found.extend(judging_metric(&config).err());
     let begins = initial::anchored(store, config.clone(), base_dir).map_err(|problem| vec![problem]);
     let further = begins.and_then(|config| initial::plan_of(store, &config)).unwrap_or_else(|problems| {
         found.extend(problems);

@@ -74,6 +74,10 @@ pub enum Command {
         coverage: Option<Approximation>,
         /// Tokens of an example; none: as the model was trained, or as many as it has positions where nobody says.
         tokens: Option<usize>,
+        /// Once more with noise on the embeddings, of these shares of their mean length; of models of one stack.
+        noise: Vec<f64>,
+        /// The same seed gives the same noise.
+        noise_seed: u64,
         /// Folder from which relative paths in `data` are taken.
         base_dir: PathBuf,
     },

@@ -1,11 +1,12 @@
 use super::{
-    Event, coverage, job::EvaluateJob, job_context::JobContext, job_control::JobControl, job_error::JobError,
-    subject::Subject,
+    Event, NoisyEvaluation, coverage, job::EvaluateJob, job_context::JobContext, job_control::JobControl,
+    job_error::JobError, subject::Subject,
 };
 use crate::{
     checkpoint::file_name,
     config::{AttentionConfig, attention_words},
-    model::Model,
+    model::{EmbeddingNoise, Model},
+    objective::Batch,
     train::{AgreementMeasure, evaluate},
 };
 
@@ -54,6 +55,7 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
             found.metrics.extend(more.ok_or_else(stopped)?);
         }
     }
+    let noise = noisy(&subject, job, || held_out.batches(limit), &should_stop)?.ok_or_else(stopped)?;
     Ok(Event::Evaluation {
         target: named.to_owned(),
         loss: found.loss,
@@ -65,7 +67,41 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
             attention_words(&AttentionConfig { coverage: wanted.coverage.clone(), ..AttentionConfig::default() })
         }),
         score_error,
+        noise,
     })
+}
+
+/// Evaluations with noise on the embeddings; none where they were cut short.
+fn noisy<B: Iterator<Item = Batch>>(
+    subject: &Subject,
+    job: &EvaluateJob,
+    batches: impl Fn() -> B,
+    should_stop: &dyn Fn() -> bool,
+) -> Result<Option<Vec<NoisyEvaluation>>, JobError> {
+    if job.noise.is_empty() {
+        return Ok(Some(Vec::new()));
+    }
+    subject.require_analysable().map_err(JobError::refusal)?;
+    let (mut sum, mut tokens) = (0.0, 0);
+    for batch in batches() {
+        if should_stop() {
+            return Ok(None);
+        }
+        let (more, count) =
+            subject.model.embedding_lengths(&batch.input(&subject.model).map_err(failure)?).map_err(failure)?;
+        (sum, tokens) = (sum + more, tokens + count);
+    }
+    let mean = sum / tokens as f64;
+    let mut all = Vec::with_capacity(job.noise.len());
+    for share in &job.noise {
+        let noise = EmbeddingNoise { length: share * mean, seed: job.noise_seed };
+        let model = subject.model.clone().with_noise(Some(noise));
+        let Some(found) = evaluate(&model, &subject.objective, batches(), should_stop).map_err(failure)? else {
+            return Ok(None);
+        };
+        all.push(NoisyEvaluation { noise: *share, loss: found.loss, metrics: found.metrics });
+    }
+    Ok(Some(all))
 }
 
 /// Why a loss that is no number is no answer: which weights are to blame, where some are.

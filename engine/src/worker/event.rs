@@ -356,6 +356,9 @@ pub enum Event {
         /// Mean squared error of the scores that this makes on the training text, as a share of their mean square.
         #[serde(default, with = "floats", skip_serializing_if = "Option::is_none")]
         score_error: Option<f64>,
+        /// The same with noise on the embeddings, where that was asked for.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        noise: Vec<NoisyEvaluation>,
     },
     /// A text grows that is being generated. At most some 30 a second of all texts together.
     Generating {
@@ -895,6 +898,19 @@ impl Event {
         let message = format!("{} {}", health.why(), health.what_to_do()).trim().to_owned();
         Self::Health { run: run.clone(), step, health, message }
     }
+}
+
+/// An evaluation with noise on the embeddings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NoisyEvaluation {
+    /// The length of the noise as a share of the mean length of the embeddings.
+    pub noise: f64,
+    /// Mean loss.
+    #[serde(with = "floats")]
+    pub loss: f64,
+    /// The other metrics of its objective, each a field.
+    #[serde(flatten)]
+    pub metrics: Measurements,
 }
 
 /// What a model says of a question.

@@ -11,6 +11,7 @@ use crate::{
     analysis::{Analysis, AnalysisError},
     attention::{Cost, ParameterMatch, Workload},
     checkpoint::{Lineage, ModelDirectory, save_model_dir},
+    config::{counted, grouped},
     model::{Mixing, mixing_matrices},
     store::{
         CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunId, RunState, StateDetails, Store,
@@ -159,6 +160,14 @@ impl<'a> RunHooks<'a> {
             flops_per_step,
             parameter_match: ParameterMatch::of(trainer.config()).ok().flatten().map(|found| found.to_string()),
         });
+        let frozen = trainer.frozen_count();
+        if frozen > 0 {
+            self.warn(format!(
+                "{} of {} stay as they are (train.freeze).",
+                grouped(frozen),
+                counted(trainer.parameter_count(), "parameter")
+            ));
+        }
         match self.health.now() {
             None => {}
             Some(Health::Sound) => self.keep_health(Health::Sound),

@@ -55,6 +55,8 @@ pub(super) struct EvaluateJob {
     pub(super) data: Option<Box<DataConfig>>,
     pub(super) coverage: Option<Approximation>,
     pub(super) tokens: Option<usize>,
+    pub(super) noise: Vec<f64>,
+    pub(super) noise_seed: u64,
 }
 
 /// Generates texts with a model.

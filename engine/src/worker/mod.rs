@@ -55,7 +55,7 @@ pub use command::{Approximation, Command, GenerateSource, MapText, Rebuild, RunE
 pub use control::{ControlClient, ControlError, remove_stale_sockets};
 pub use device::{DeviceInfo, cores, devices, free_bytes};
 pub use engine::{Engine, EngineError, EngineOptions};
-pub use event::{AnswerSpan, Event, FoundAnswer, PrecisionProof, TokenCost, WrittenText};
+pub use event::{AnswerSpan, Event, FoundAnswer, NoisyEvaluation, PrecisionProof, TokenCost, WrittenText};
 pub use forward::{ForwardSpec, ForwardTimes, forward_times};
 pub use gpu::GpuReading;
 pub use job::JobLabel;

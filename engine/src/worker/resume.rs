@@ -10,7 +10,7 @@ use crate::{
         BestMetric, CheckpointError, Lineage, LoadedModel, TrainingState, load_model_dir, load_training_state,
     },
     config::Coverage,
-    objective::Labels,
+    objective::{Labels, judging_metric},
     store::{CheckpointKind, NewCheckpoint, StoreError, series_names},
     train::{Progress, Resume, TrainError, Trainer, dtype_of},
 };
@@ -21,17 +21,31 @@ struct Loop {
     train_us: u64,
     #[serde(rename = "is_look_due")]
     is_evaluation_due: bool,
+    #[serde(default)]
+    evaluations_since_best: u64,
+    #[serde(default)]
+    counted_step: Option<u64>,
+    /// The loss of the best evaluation where another metric judges: to the last digit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    best_loss: Option<String>,
 }
 
 /// All that a checkpoint needs beside the weights to be resumed from.
 pub(super) fn training_state(trainer: &Trainer) -> Result<TrainingState, TrainError> {
     let progress = trainer.progress();
-    let best = progress.best_validation_loss.zip(progress.best_step).map(|(value, step)| BestMetric {
-        name: series_names::VALIDATION_LOSS.to_owned(),
+    let name = judging_metric(trainer.config()).map_or(series_names::VALIDATION_LOSS, |metric| metric.series);
+    let best = progress.best_value.zip(progress.best_step).map(|(value, step)| BestMetric {
+        name: name.to_owned(),
         value,
         step,
     });
-    let rest = Loop { train_us: (progress.train_secs * 1e6) as u64, is_evaluation_due: progress.is_evaluation_due };
+    let rest = Loop {
+        train_us: (progress.train_secs * 1e6) as u64,
+        is_evaluation_due: progress.is_evaluation_due,
+        evaluations_since_best: progress.evaluations_since_best,
+        counted_step: progress.counted_step,
+        best_loss: progress.best_validation_loss.map(|loss| loss.to_string()),
+    };
     Ok(TrainingState {
         step: progress.step,
         tokens: progress.tokens,
@@ -150,7 +164,13 @@ fn load(path: &std::path::Path, job: &TrainJob, device: &Device) -> Result<Optio
         step: state.step,
         tokens: state.tokens,
         train_secs: rest.train_us as f64 / 1e6,
-        best_validation_loss: state.best.as_ref().map(|best| best.value),
+        best_validation_loss: match rest.best_loss.and_then(|loss| loss.parse().ok()) {
+            Some(loss) => Some(loss),
+            None => state.best.as_ref().map(|best| best.value),
+        },
+        best_value: state.best.as_ref().map(|best| best.value),
+        evaluations_since_best: rest.evaluations_since_best,
+        counted_step: rest.counted_step,
         best_step: state.best.as_ref().map(|best| best.step),
         is_evaluation_due: rest.is_evaluation_due,
     };

@@ -274,9 +274,9 @@ impl Scheduler {
                 self.steer(JobControl::checkpoint);
                 Ok(())
             }
-            Command::Evaluate { target, data, coverage, tokens, base_dir } => {
+            Command::Evaluate { target, data, coverage, tokens, noise, noise_seed, base_dir } => {
                 let data = data.map(|data| Box::new(data.anchored(&base_dir)));
-                let work = Work::Evaluate(EvaluateJob { target, data, coverage, tokens });
+                let work = Work::Evaluate(EvaluateJob { target, data, coverage, tokens, noise, noise_seed });
                 self.queue.push_front(Job { outbox: self.outbox.clone(), work });
                 self.next_job();
                 Ok(())

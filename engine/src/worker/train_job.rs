@@ -149,6 +149,10 @@ fn carry_through(context: &JobContext, job: &TrainJob, control: &JobControl, hoo
     }
     match train(&mut trainer, hooks) {
         Ok(Outcome::Finished) => ended(hooks),
+        Ok(Outcome::EndedEarly(why)) => {
+            let ending = ended(hooks);
+            if ending.state == RunState::Finished { Ending { why: Some(why), ..ending } } else { ending }
+        }
         Ok(Outcome::Stopped) if hooks.is_over() => ended(hooks),
         Ok(Outcome::Stopped) => stopped(),
         Ok(Outcome::Diverged(divergence)) => {

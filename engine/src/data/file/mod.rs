@@ -29,6 +29,7 @@ pub(in crate::data) use pairs::{PairFiles, load_pairs, probe_pair_file, probe_pa
 pub(in crate::data) use preview::{Beginning, beginning};
 pub(in crate::data) use probe::probe_files;
 pub(in crate::data) use read::text_bytes_at;
+pub use squad::is_squad_name;
 pub(in crate::data) use squad::{Needs, load_questions, parse as parse_questions, probe_questions};
 
 #[cfg(test)]

@@ -51,6 +51,16 @@ pub(in crate::data) fn probe_questions(path: &Path) -> Result<(), DataError> {
     load_questions(path, Needs::Answers, &Silent).map(drop)
 }
 
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending))
+}
+
+/// Whether a file is one of questions by its ending: `.json`, with or without `.gz`, which no other text has.
+pub fn is_squad_name(path: &Path) -> bool {
+    let plain = if has_ending(path, "gz") { path.with_extension("") } else { path.to_owned() };
+    has_ending(&plain, "json")
+}
+
 fn found(path: &Path) -> Result<Found, DataError> {
     let metadata = std::fs::metadata(path).map_err(|error| wrong(path, &error))?;
     if let Some(kind) = open::special_kind(metadata.file_type()) {
@@ -59,11 +69,10 @@ fn found(path: &Path) -> Result<Found, DataError> {
     if metadata.is_dir() {
         return Err(DataError::NoFile { path: path.to_owned(), kind: "a folder" });
     }
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let gzipped = name.ends_with(".gz");
-    if !name.trim_end_matches(".gz").ends_with(".json") {
+    if !is_squad_name(path) {
         return Err(SquadError::NoJson { path: path.to_owned() }.into());
     }
+    let gzipped = has_ending(path, "gz");
     Ok(Found { path: path.to_owned(), format: Format::Text, gzipped, bytes: metadata.len() })
 }
 
@@ -133,13 +142,13 @@ pub(in crate::data) fn parse(text: &str, path: &Path, needs: Needs) -> Result<Qu
     let Reader { has_answers, unanswered, questions, .. } = reader;
     if questions.all.is_empty() {
         let place = SquadPlace { article: "any".to_owned(), ..SquadPlace::default() };
-        return Err(SquadError::Missing { path: path.to_owned(), place, field: "qas".to_owned() });
+        return Err(SquadError::Missing { path: path.to_owned(), place: Box::new(place), field: "qas".to_owned() });
     }
     if needs == Needs::Answers && !has_answers {
         return Err(SquadError::Unanswered { path: path.to_owned() });
     }
     if let Some(place) = unanswered.filter(|_| needs == Needs::Answers) {
-        return Err(SquadError::NoAnswer { path: path.to_owned(), place });
+        return Err(SquadError::NoAnswer { path: path.to_owned(), place: Box::new(place) });
     }
     Ok(questions)
 }
@@ -157,7 +166,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn missing(&self, place: &SquadPlace, field: &str) -> SquadError {
-        SquadError::Missing { path: self.path.to_owned(), place: place.clone(), field: field.to_owned() }
+        SquadError::Missing { path: self.path.to_owned(), place: Box::new(place.clone()), field: field.to_owned() }
     }
 
     fn article(&mut self, number: usize, article: Article) -> Result<(), SquadError> {
@@ -195,7 +204,10 @@ impl Reader<'_> {
         let given = asked.answers.unwrap_or_default();
         match (asked.is_impossible == Some(true), given.is_empty()) {
             (true, false) => {
-                return Err(SquadError::ImpossibleAnswer { path: self.path.to_owned(), place: place.clone() });
+                return Err(SquadError::ImpossibleAnswer {
+                    path: self.path.to_owned(),
+                    place: Box::new(place.clone()),
+                });
             }
             (false, true) if !is_empty_list => {
                 self.unanswered.get_or_insert_with(|| place.clone());
@@ -219,7 +231,7 @@ impl Reader<'_> {
                     Some(at) if at < text.len() => format!("`{}`", here.chars().take(letters).collect::<String>()),
                     _ => format!("nothing, for it has {} characters", starts.len() - 1),
                 };
-                let (path, place) = (self.path.to_owned(), place.clone());
+                let (path, place) = (self.path.to_owned(), Box::new(place.clone()));
                 return Err(SquadError::AnswerElsewhere { path, place, field, text: answer, start, found });
             }
             first = first.or_else(|| Some([at? as u32, (at? + answer.len()) as u32]));

@@ -9,8 +9,8 @@ const CONFIG: AdamWConfig = AdamWConfig { beta1: 0.8, beta2: 0.95, epsilon: 1e-6
 
 fn parameters(dtype: DType) -> Vec<Parameter> {
     vec![
-        Parameter { name: "w".into(), var: variable(1, &[3, 7], dtype), decay: true },
-        Parameter { name: "b".into(), var: variable(2, &[20_000], dtype), decay: false },
+        Parameter { name: "w".into(), var: variable(1, &[3, 7], dtype), decay: true, rate: 1.0 },
+        Parameter { name: "b".into(), var: variable(2, &[20_000], dtype), decay: false, rate: 1.0 },
     ]
 }
 
@@ -231,4 +231,22 @@ fn two_parameters_cannot_share_a_name() {
     let mut parameters = parameters(DType::F32);
     parameters[1].name = "w".into();
     assert!(AdamW::new(parameters, CONFIG).unwrap_err().to_string().contains("\"w\""));
+}
+
+/// A parameter with a rate moves as one of an optimiser with that share of the learning rate.
+#[test]
+fn a_rate_is_a_share_of_the_learning_rate() {
+    let moved = |rate: f64, learning_rate: f64| -> Vec<Vec<f64>> {
+        let mut all = parameters(DType::F64);
+        for parameter in &mut all {
+            parameter.rate = rate;
+        }
+        let mut optimiser = AdamW::new(all.clone(), CONFIG).unwrap();
+        for step in 0..3 {
+            optimiser.step(&gradients(&all, step), learning_rate).unwrap();
+        }
+        all.iter().map(|parameter| values(&parameter.var)).collect()
+    };
+    assert_eq!(moved(0.25, 0.1), moved(1.0, 0.025));
+    assert_ne!(moved(0.25, 0.1), moved(1.0, 0.1));
 }

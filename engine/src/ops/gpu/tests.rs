@@ -285,6 +285,7 @@ fn the_optimiser_moves_all_parameters_as_the_processor_does() {
                 name: format!("p{i}"),
                 var: variable(i, &[size], DType::F32),
                 decay: i % 2 == 0,
+                rate: 1.0,
             })
             .collect();
         let mut optimiser =
@@ -333,7 +334,7 @@ fn the_optimiser_moves_all_parameters_as_the_processor_does() {
 
 #[test]
 fn the_norm_of_a_gradient_that_is_none_is_none() {
-    let parameter = Parameter { name: "w".to_owned(), var: variable(1, &[9], DType::F32), decay: false };
+    let parameter = Parameter { name: "w".to_owned(), var: variable(1, &[9], DType::F32), decay: false, rate: 1.0 };
     emulating(|| {
         let loss = (parameter.var.as_tensor() * f64::NAN).unwrap().sum_all().unwrap();
         let gradients = Gradients::collect(loss.backward().unwrap(), std::slice::from_ref(&parameter)).unwrap();

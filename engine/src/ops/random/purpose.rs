@@ -36,6 +36,8 @@ pub enum Purpose {
     Pathfinder = 14,
     /// The expressions of `ListOps`.
     ListOps = 15,
+    /// Noise on embeddings.
+    EmbeddingNoise = 16,
     /// Tests and benchmarks.
     Test = 255,
 }

@@ -28,6 +28,8 @@ pub(super) fn commands(p: &Parts) -> Vec<Command> {
             data: p.data(),
             coverage: Some(Approximation { coverage: Coverage::default(), examples: p.count }),
             tokens: Some(p.count),
+            noise: vec![p.finite],
+            noise_seed: p.whole,
             base_dir: base_dir.clone(),
         },
         Command::Generate { .. } => Command::Generate {

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use super::{
-    super::{AnswerSpan, DeviceInfo, Event, FoundAnswer, GpuReading, ModelCost, PrecisionProof, WrittenText},
+    super::{
+        AnswerSpan, DeviceInfo, Event, FoundAnswer, GpuReading, ModelCost, NoisyEvaluation, PrecisionProof, WrittenText,
+    },
     parts::{Parts, every},
 };
 use crate::{
@@ -180,6 +182,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             sequence_length: p.count,
             coverage: p.maybe.clone(),
             score_error: p.maybe_any(),
+            noise: vec![NoisyEvaluation { noise: p.finite, loss: p.any, metrics: p.metrics() }],
         },
         Event::Generating { .. } => Event::Generating {
             source: p.count,

@@ -135,7 +135,7 @@ impl FamilyCase {
         let parameter = |(index, (name, shape)): (usize, (String, Vec<usize>))| {
             let drawn = (numbers(index as u64 + 11, &shape, DType::F64) * 0.5).unwrap();
             let var = Var::from_tensor(&drawn.to_dtype(dtype).unwrap()).unwrap();
-            Parameter { name, var, decay: false }
+            Parameter { name, var, decay: false, rate: 1.0 }
         };
         shapes.into_iter().enumerate().map(parameter).collect()
     }

@@ -72,7 +72,7 @@ impl Case {
             let sharp = name.starts_with('q') || name.starts_with("all");
             let drawn = (drawn * if sharp { self.sharpness } else { 1.0 }).unwrap();
             let var = Var::from_tensor(&drawn.to_dtype(dtype).unwrap()).unwrap();
-            Parameter { name, var, decay: false }
+            Parameter { name, var, decay: false, rate: 1.0 }
         };
         shapes.into_iter().enumerate().map(parameter).collect()
     }
@@ -329,6 +329,7 @@ fn check_head(rows: usize, width: usize, vocabulary: usize, has_bias: bool, dtyp
         name: name.into(),
         var: variable(index, shape, dtype),
         decay: false,
+        rate: 1.0,
     };
     let parameters = [
         parameter(1, "hidden", &[rows, width]),
