@@ -201,7 +201,8 @@ impl ConfigurePanel {
             section(ui, "Data", problems, &["data", "task"], |ui| data_ui(ui, form, config, preview, memory));
             let had_pairs = config.model.kind == Architecture::EncoderDecoder;
             section(ui, "Model", problems, &["model"], |ui| {
-                model_ui(ui, form, &mut config.model, config.task.is_some());
+                let images = config.data.source.has_images();
+                model_ui(ui, form, &mut config.model, config.task.is_some(), images);
             });
             let has_pairs = config.model.kind == Architecture::EncoderDecoder;
             if had_pairs != has_pairs {

@@ -15,6 +15,7 @@ use super::{
         field::Words,
         form::{Form, note_ui},
     },
+    examples::{expressions_ui, images_ui, pathfinder_ui},
     table::table_ui,
 };
 use crate::file_dialogs::{Answer, Ask, FileDialogs, Pick};
@@ -63,7 +64,7 @@ const LONG: Words =
     Words::new("data.long", "Long pairs", "What becomes of pairs of which a side is longer than the sequence length.");
 const PAIRS: Words = Words::new("data.pairs", "Pairs", "How many generated pairs there are to train on.").unit("pairs");
 const WORDS: Words = Words::new("data.words", "Words", "Amount of generated text.").unit("words");
-const TEXT_SEED: Words = Words::new(
+pub(super) const TEXT_SEED: Words = Words::new(
     "data.text_seed",
     "Text seed",
     "Seed of the text, apart from the run's seed, so that runs with several seeds see the same text.",
@@ -96,6 +97,9 @@ const VOCABULARY: Words = Words::new(
 .unit("tokens");
 const TOKENIZER_PATH: Words =
     Words::new("data.tokenizer.path", "tokenizer.json", "A tokenizer in the format of Hugging Face `tokenizers`.");
+
+/// Pixels of a side of a square that divides images of 28, 32 and 64 pixels.
+const USUAL_PATCH: usize = 4;
 
 #[derive(Clone, Copy, PartialEq)]
 enum SourceKind {
@@ -234,6 +238,7 @@ pub fn follow_architecture(
 /// Gives the config the task that its data are for, the one of before where it was one of these, and takes it away where they
 /// are for none.
 pub fn follow_labels(config: &mut RunConfig, memory: &mut SourceMemory) {
+    follow_images(config);
     let source = &config.data.source;
     if config.task.as_ref().is_some_and(|task| !task.learns_from(source)) {
         memory.task = config.task.take();
@@ -245,6 +250,22 @@ pub fn follow_labels(config: &mut RunConfig, memory: &mut SourceMemory) {
     config.task = known.or_else(|| usual_task(source));
     // Nothing else answers about whole examples.
     (config.model.kind, config.model.encoder_layers) = (Architecture::Encoder, None);
+}
+
+/// A model of images reads them in squares and has no text; expressions are read whole.
+fn follow_images(config: &mut RunConfig) {
+    let RunConfig { data, model, .. } = config;
+    if data.source.has_images() {
+        model.patch = model.patch.or(Some(USUAL_PATCH));
+        (model.positions, data.shuffled, data.sequence_length) = (None, false, 0);
+        return;
+    }
+    model.patch = None;
+    if let Source::ListOps(expressions) = &data.source {
+        data.sequence_length = expressions.max_length;
+    } else if data.sequence_length == 0 {
+        data.sequence_length = DataConfig::default().sequence_length;
+    }
 }
 
 fn usual_task(source: &Source) -> Option<TaskConfig> {
@@ -292,21 +313,7 @@ fn source_ui(
     if form.choice(ui, SOURCE, &mut kind, &kinds) {
         memory.keep(&data.source);
         data.source = memory.source(kind);
-        for path in [
-            PATH,
-            VALIDATION_PATH,
-            FIELD,
-            COLUMN,
-            WORDS,
-            TEXT_SEED,
-            PAIRS,
-            PAIR_SOURCE,
-            PAIR_TARGET,
-            PAIR_HELD_OUT_SOURCE,
-            PAIR_HELD_OUT_TARGET,
-        ] {
-            form.unreadable.forget(path.path);
-        }
+        form.unreadable.forget("data.");
     }
     match &mut data.source {
         Source::Grammar(GrammarSource { words, text_seed }) => {
@@ -328,20 +335,9 @@ fn source_ui(
         Source::Pairs(pairs) => pairs_ui(ui, form, pairs),
         Source::Table(table) => table_ui(ui, form, table, task, preview),
         Source::Squad(squad) => squad_ui(ui, form, squad),
-        Source::Images(images) => {
-            note_ui(
-                ui,
-                "Images with a class each. Labels, names of the classes and the patch stand in the config file.",
-            );
-            let picks = [Pick::File, Pick::Folder];
-            form.path(ui, PATH, &mut images.path, &picks, |pick| Ask::new(pick, PATH.label));
-        }
-        Source::Pathfinder(_) => {
-            note_ui(ui, "Two curves, two discs: are they connected? Its numbers stand in the config file.");
-        }
-        Source::ListOps(_) => {
-            note_ui(ui, "Expressions with values from 0 to 9. Their numbers stand in the config file.");
-        }
+        Source::Images(images) => images_ui(ui, form, images),
+        Source::Pathfinder(pathfinder) => pathfinder_ui(ui, form, pathfinder),
+        Source::ListOps(expressions) => expressions_ui(ui, form, expressions),
     }
 }
 

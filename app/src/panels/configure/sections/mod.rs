@@ -5,6 +5,7 @@ mod attention;
 mod compatibility;
 mod coverage;
 mod data;
+mod examples;
 mod head_editor;
 mod judged;
 mod matching;

@@ -42,6 +42,12 @@ const NORM: Words = Words::new(
     "Layer norm",
     "Before each sub-layer: x + f(norm(x)), easier to train deep. After: norm(x + f(x)), as in BERT.",
 );
+const PATCH: Words = Words::new(
+    "model.patch",
+    "Square",
+    "Pixels of a side of the squares that an image is read in, a token each; must divide the side of the images.",
+)
+.unit("pixels");
 const POSITIONS: Words = Words::new(
     "model.positions",
     "Positions",
@@ -50,7 +56,8 @@ const POSITIONS: Words = Words::new(
 .empty("sequence length");
 
 /// The transformer around the attention layers.
-pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig, has_task: bool) {
+/// `has_task`: whether it answers about examples; `reads_images`: whether these are images.
+pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig, has_task: bool, reads_images: bool) {
     form.optional_text(ui, INITIAL, &mut model.initial);
     let kinds = Architecture::ALL.map(|kind| {
         let words = match kind {
@@ -64,6 +71,7 @@ pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig, has_t
     note_ui(
         ui,
         match model.kind {
+            Architecture::Encoder if reads_images => "Learns to tell what an image shows; sees all of it.",
             Architecture::Encoder if has_task => "Learns to answer about a text as a whole; sees both sides.",
             Architecture::Encoder => "Learns to predict masked tokens; sees both sides.",
             Architecture::Decoder => "Learns to predict the next token; sees the ones before it.",
@@ -91,5 +99,12 @@ pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig, has_t
         (norm, words)
     });
     form.choice(ui, NORM, &mut model.norm, &norms);
-    form.optional_size(ui, POSITIONS, &mut model.positions);
+    if reads_images {
+        let mut patch = model.patch.unwrap_or_default();
+        if form.size(ui, PATCH, &mut patch, 1) {
+            model.patch = Some(patch);
+        }
+    } else {
+        form.optional_size(ui, POSITIONS, &mut model.positions);
+    }
 }
