@@ -44,8 +44,15 @@ impl Family for Vit {
         "HeadroomVision"
     }
 
-    fn class(&self, _: &ModelPlan) -> Result<(&'static str, &'static str), &'static str> {
-        Ok(("vit", "ViTForImageClassification"))
+    fn class(&self, plan: &ModelPlan) -> Result<(&'static str, &'static str), &'static str> {
+        match plan.stack.norm {
+            NormPlacement::Pre => Ok(("vit", "ViTForImageClassification")),
+            NormPlacement::Post => Err("a ViT with norm last"),
+        }
+    }
+
+    fn always_says_answers(&self) -> bool {
+        true
     }
 
     fn settings(&self, plan: &ModelPlan, _: &SpecialTokens) -> Value {
