@@ -28,12 +28,8 @@ pub struct Selection {
     pub hovered_before: Option<RunId>,
     /// Colours and dashes of the runs that are shown.
     pub styles: Styles<RunId>,
-    /// Styles of groups, by the number of their first run.
-    groups: Styles<u64>,
-    /// The group that a run is drawn in, as long as runs are drawn together.
-    grouped: BTreeMap<RunId, u64>,
-    /// The baseline when styles were last given to groups.
-    grouped_beside: Option<RunId>,
+    /// The first run of the group that a run is drawn in, as long as runs are drawn together.
+    grouped: BTreeMap<RunId, RunId>,
     /// The runs that the styles were last given out among, and the baseline then.
     styled: (BTreeSet<RunId>, Option<RunId>),
 }
@@ -68,13 +64,15 @@ impl Selection {
         self.visible.contains(run)
     }
 
-    /// How the run is drawn wherever it is shown: as its group, where Compare draws it in one. The baseline and its group
-    /// always look the same.
+    /// How the run is drawn wherever it is shown: as the first one of its group, where Compare draws it in one. The baseline and
+    /// its group always look the same.
     pub fn style_of(&self, run: &RunId) -> LineStyle {
-        match self.grouped.get(run) {
-            Some(group) if self.group_of_baseline() == Some(*group) => LineStyle::BASELINE,
-            Some(group) => self.groups.style_of(group),
-            None => self.style_alone(run),
+        let first = self.grouped.get(run);
+        let of_baseline = self.baseline.as_ref().and_then(|run| self.grouped.get(run));
+        if first.is_some() && first == of_baseline {
+            LineStyle::BASELINE
+        } else {
+            self.style_alone(first.unwrap_or(run))
         }
     }
 
@@ -83,21 +81,9 @@ impl Selection {
         if self.baseline.as_ref() == Some(run) { LineStyle::BASELINE } else { self.styles.style_of(run) }
     }
 
-    /// These runs are drawn together from now on, each group under the number of its first run; nothing where every run is
-    /// drawn by itself. Whatever holds the baseline takes no style from the others.
-    pub fn draw_together(&mut self, groups: BTreeMap<RunId, u64>) {
-        if self.grouped == groups && (groups.is_empty() || self.baseline == self.grouped_beside) {
-            return;
-        }
+    /// These runs are drawn together from now on, each as the first one of its group; nothing where every run is drawn by itself.
+    pub fn draw_together(&mut self, groups: BTreeMap<RunId, RunId>) {
         self.grouped = groups;
-        self.grouped_beside.clone_from(&self.baseline);
-        let of_baseline = self.group_of_baseline();
-        let shown: BTreeSet<u64> = self.grouped.values().copied().filter(|group| Some(*group) != of_baseline).collect();
-        self.groups.assign(&shown);
-    }
-
-    fn group_of_baseline(&self) -> Option<u64> {
-        self.grouped.get(self.baseline.as_ref()?).copied()
     }
 
     /// Only these runs are shown from now on.
@@ -189,24 +175,22 @@ mod tests {
         let mut selection = Selection::default();
         selection.show_only(ids.clone());
         selection.give_styles(&runs);
-        let alone: Vec<LineStyle> = ids.iter().map(|run| selection.style_of(run)).collect();
-        let pairs = |runs: &[RunId]| runs.iter().cloned().zip([0, 0, 2, 2, 4, 4]).collect();
-        selection.draw_together(pairs(&ids));
+        let pairs: BTreeMap<RunId, RunId> = (0..6).map(|at| (ids[at].clone(), ids[at - at % 2].clone())).collect();
+        selection.draw_together(pairs);
         let place = LineStyle::of_place;
         let styles =
             |selection: &Selection| -> Vec<LineStyle> { ids.iter().map(|run| selection.style_of(run)).collect() };
-        assert_eq!(styles(&selection), [0, 0, 1, 1, 2, 2].map(place), "no colour is left out");
+        assert_eq!(styles(&selection), [0, 0, 2, 2, 4, 4].map(place));
         selection.baseline = Some(ids[3].clone());
-        selection.draw_together(pairs(&ids));
         let slate = LineStyle::BASELINE;
         assert_eq!(
             styles(&selection),
-            [place(0), place(0), slate, slate, place(2), place(2)],
+            [place(0), place(0), slate, slate, place(4), place(4)],
             "the others keep theirs"
         );
         selection.baseline = None;
         selection.draw_together(BTreeMap::new());
-        assert_eq!(styles(&selection), alone);
+        assert_eq!(styles(&selection), [0, 1, 2, 3, 4, 5].map(place));
     }
 
     #[test]

@@ -103,6 +103,9 @@ pub fn short_text_problems(config: &DataConfig, objective: &Objective, batch: us
         | Source::Pathfinder(_)
         | Source::Images(_) => return Vec::new(),
     };
+    if sizes.is_empty() {
+        return Vec::new();
+    }
     let is_short = sizes.iter().copied().sum::<Option<u64>>().is_some_and(|bytes| bytes <= READ_WHOLE);
     if !is_short || matches!(config.tokenizer, Tokenizer::Initial(_)) {
         return Vec::new();

@@ -1,7 +1,12 @@
 use std::sync::Arc;
 
-use egui::{ScrollArea, Ui};
-use headroom_engine::{analysis::Analysis, config::from_toml, store::AnalysisId, worker::Which};
+use egui::{RichText, ScrollArea, Ui};
+use headroom_engine::{
+    analysis::Analysis,
+    config::from_toml,
+    store::{AnalysisId, series_names},
+    worker::Which,
+};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
@@ -12,7 +17,10 @@ use crate::{
     common::{ExportDialog, Exportable, blank_ui, no_runs_ui, working_ui},
     context::{Action, PanelContext, PanelId},
     file_dialogs::current_folder,
+    format,
+    plot::CurveX,
     state::SubjectId,
+    theme,
 };
 
 /// Steps between analyses that are offered where a run has none.
@@ -138,6 +146,9 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
         }
         self.form.ui(ui, subject, cx);
         pending_ui(ui, cx);
+        if matches!(shown, Shown::Analysis { .. }) {
+            hardly_learnt_ui(ui, subject, cx);
+        }
         shown
     }
 
@@ -222,6 +233,31 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
     /// Esc was pressed: closes the dialog, or the form. False if neither was open.
     pub fn back(&mut self) -> bool {
         self.export.take().is_some() || self.form.back()
+    }
+}
+
+/// A run whose loss is no less than this share of its first one has learnt next to nothing.
+const HARDLY_LEARNT: f64 = 0.97;
+
+/// Says where a run has learnt so little that its maps tell of its initial weights.
+fn hardly_learnt_ui(ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>) {
+    let Some(run) = &subject.run else { return };
+    let first = cx.state.series.curve(&run.id, series_names::TRAIN_LOSS, CurveX::STEP);
+    let first = first.and_then(|curve| curve.y().first().copied());
+    let best = run.metrics.get(series_names::VALIDATION_LOSS).and_then(|loss| loss.best);
+    // Of a run that began with a trained model the first loss tells nothing.
+    let begins = cx.state.records.get(&run.id).is_none_or(|record| record.config.pointer("/model/initial").is_some());
+    if let (Some(first), Some(best), false) = (first, best, begins)
+        && first > 0.0
+        && best > HARDLY_LEARNT * first
+    {
+        let words = format!(
+            "This run has hardly learnt anything: its loss was {} at first and is {} at best on held-out text. What its heads \
+             share now they may share by how weights are drawn.",
+            format::number(first),
+            format::number(best)
+        );
+        ui.label(RichText::new(words).color(theme::palette(ui.visuals()).warning));
     }
 }
 

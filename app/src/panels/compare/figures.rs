@@ -126,6 +126,7 @@ pub fn stored_scatter(records: &[RunRecord], metric: &str, view: &View) -> Resul
     let view = View { group: view.group.clone().or_else(|| Some("seed".to_owned())), ..view.clone() };
     let mut bundles = bundles(&runs, &names_apart(&runs), view.group.as_deref(), &configs);
     state.selection.baseline = runs.first().map(|run| run.id.clone());
+    state.selection.styles.assign(runs.iter().skip(1).map(|run| &run.id));
     style_bundles(&mut bundles, true, &mut state.selection);
     let given = Given { bundles: &bundles, metric, configs: &configs, baseline: None };
     let known = cost_keys(&given, &view);
@@ -154,7 +155,9 @@ pub fn stored_figures(
     let mut configs = FlatConfigs::default();
     configs.want(&mut state, runs.iter().map(|run| run.id.clone()));
     let mut bundles = bundles(&runs, &names_apart(&runs), view.group.as_deref(), &configs);
-    style_bundles(&mut bundles, true, &mut state.selection);
+    let pinned = usize::from(state.selection.baseline.is_some());
+    state.selection.styles.assign(runs.iter().skip(pinned).map(|run| &run.id));
+    style_bundles(&mut bundles, view.group.is_some(), &mut state.selection);
     let made = LineMaker::default().make(&bundles, metric, view, &mut state);
     let missing = made.without_x + made.without_metric + made.loading;
     let about = metadata(&bundles, &state.records);

@@ -131,7 +131,8 @@ fn take_repeats(runs: &mut Vec<RunSummary>) -> Vec<RunId> {
 /// baseline looks as the baseline does.
 pub fn style_bundles(bundles: &mut [Bundle], is_grouped: bool, selection: &mut Selection) {
     let grouped = bundles.iter().filter(|_| is_grouped);
-    let groups = grouped.flat_map(|bundle| bundle.ids().map(|run| (run.clone(), bundle.number))).collect();
+    let groups = grouped.filter_map(|bundle| Some((bundle, bundle.ids().next()?)));
+    let groups = groups.flat_map(|(bundle, first)| bundle.ids().map(|run| (run.clone(), first.clone()))).collect();
     selection.draw_together(groups);
     for bundle in bundles {
         let style = bundle.ids().next().map(|run| selection.style_of(run));
@@ -165,6 +166,11 @@ impl Line {
         let band = self.band.as_ref().map(|(low, high)| widgets::Band { low, high });
         let line = ChartLine::styled(self.number, &self.name, &self.series, self.style);
         ChartLine { band, marks: &self.marks, ..line }
+    }
+
+    /// The first x and the last.
+    pub fn span(&self) -> Option<(f64, f64)> {
+        Some((*self.series.x().first()?, *self.series.x().last()?))
     }
 
     /// The value at `x`: of the last point at or before it, none outside the line.

@@ -71,8 +71,8 @@ pub(super) fn other_text_ui(ui: &mut Ui, runs: &[RunSummary], cx: &mut PanelCont
     let beside = cx.state.run_name(&base.id);
     let mut hide = false;
     ui.horizontal_wrapped(|ui| {
-        ui.label(RichText::new(format!("Not to be held against \"{beside}\": {words}.")).color(palette.warning))
-            .on_hover_text(*reason);
+        let told = format!("Not to be held against \"{beside}\": {words}. {reason}");
+        ui.label(RichText::new(told).color(palette.warning));
         let it = if others.len() == 1 { "Hide it" } else { "Hide them" };
         hide = ui.button(it).on_hover_text("Closes their eyes; Runs opens them again").clicked();
     });

@@ -10,7 +10,7 @@ use super::{
     controls::{Which, controls_ui},
     difference::DifferenceMaker,
     figures::{chart, difference_chart, difference_title, figure, metadata},
-    lines::{Bundle, LineMaker, Made, RENEW_EVERY, bundles, style_bundles},
+    lines::{Bundle, Line, LineMaker, Made, RENEW_EVERY, bundles, style_bundles},
     notes::{notes_ui, other_text_ui},
     parallel::ParallelView,
     samples::Samples,
@@ -325,19 +325,21 @@ impl ComparePanel {
         let rows = made.first().map_or(0, |made| made.lines.len() + made.loading);
         let heights: Vec<f32> = metrics.iter().map(|_| 1.0).chain(difference.map(|_| DIFFERENCE)).collect();
         let height = view.height.unwrap_or_else(|| usual_height(ui, &heights, rows));
+        let all = made.iter().flat_map(|made| &made.lines).filter_map(Line::span);
+        let spans = all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         for (index, ((metric, made), state)) in metrics.iter().zip(made).zip(&mut self.charts).enumerate() {
             let lines: Vec<ChartLine<'_>> = made.lines.iter().map(super::lines::Line::chart_line).collect();
             let title = series_title(metric);
             let salt = if index == 0 { "first" } else { "second" };
             let is_last = index > 0 || difference.is_none();
-            let chart = chart(salt, &title, metric, &lines, view, made.loading > 0);
+            let chart = chart(salt, &title, metric, &lines, view, made.loading > 0).spanning(spans);
             let shown = chart.height(height).legend(is_last).highlight(highlight).show(ui, state, &mut self.shared);
             pointed = pointed.or(shown.hovered);
             clicked = clicked.or(shown.clicked);
             if let Some(difference) = difference.filter(|_| index == 0) {
                 let lines: Vec<ChartLine<'_>> = difference.lines.iter().map(super::lines::Line::chart_line).collect();
                 let title = difference_title(metric);
-                let chart = difference_chart(&title, metric, &lines, view, difference.loading > 0);
+                let chart = difference_chart(&title, metric, &lines, view, difference.loading > 0).spanning(spans);
                 let shown = chart.height(DIFFERENCE * height).legend(true).highlight(highlight).show(
                     ui,
                     &mut self.difference_chart,

@@ -170,6 +170,11 @@ impl Measure {
         not_judged: Option<NotJudged>,
     ) -> Option<(Delta, Option<u64>)> {
         let direction = self.direction(not_judged);
+        // A difference of what cannot be held against each other would be read all the same.
+        if self.series().is_some_and(|series| Direction::of(series) != Direction::None) && direction == Direction::None
+        {
+            return None;
+        }
         let Some(series) = self.series() else {
             let (value, base) = (own.1?, base.1?);
             let delta = Delta::exact(value, base, direction)?;

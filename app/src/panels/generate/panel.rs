@@ -149,6 +149,13 @@ impl GeneratePanel {
         memory: &Memory,
         cx: &PanelContext<'_>,
     ) -> Result<[Option<GenerationSpec>; 2], String> {
+        let task = run.filter(|_| memory.settings[0].model.is_of_run()).and_then(|run| cx.state.records.get(&run.id));
+        if let Some(kind) = task.and_then(|record| record.config.pointer("/task/kind")?.as_str()) {
+            return Err(format!(
+                "This run writes no text: it was trained for {}. `headroom predict RUN --input FILE` gives its answers.",
+                kind.replace('_', " ")
+            ));
+        }
         let source = memory.source.source()?;
         let shown = run.map(|run| (run, self.which));
         let [first, second] = &memory.settings;

@@ -62,6 +62,8 @@ pub struct Chart<'a> {
     empty: &'a str,
     /// Charts that are drawn in a frame.
     among: usize,
+    /// What x holds in any case, in data values.
+    spans: Option<(f64, f64)>,
 }
 
 /// What a shown chart reports.
@@ -101,6 +103,7 @@ impl<'a> Chart<'a> {
             legend: false,
             empty: "No points yet",
             among: 1,
+            spans: None,
         }
     }
 
@@ -193,6 +196,12 @@ impl<'a> Chart<'a> {
         self
     }
 
+    /// The x that is shown in any case, unless it is zoomed: so that charts below each other have the same.
+    pub fn spanning(mut self, spans: Option<(f64, f64)>) -> Self {
+        self.spans = spans;
+        self
+    }
+
     /// Shows a legend under the plot.
     pub fn legend(mut self, legend: bool) -> Self {
         self.legend = legend;
@@ -244,8 +253,10 @@ impl<'a> Chart<'a> {
         }
         let zoomed_x = zoom(self.link.map_or(state.x, |link| shared.range(link)), self.x.scale);
         let x = zoomed_x.unwrap_or_else(|| {
-            let all =
-                self.caches(state).filter_map(|cache| cache.main.x_range()).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+            let spans = self.spans.map(|(lo, hi)| (self.x.scale.forward(lo), self.x.scale.forward(hi)));
+            let spans = spans.filter(|(lo, hi)| lo.is_finite() && hi.is_finite());
+            let own = self.caches(state).filter_map(|cache| cache.main.x_range());
+            let all = own.chain(spans).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
             widened(all, 0.015, &self.x)
         });
         let y = zoom(state.y, self.y.scale).unwrap_or_else(|| {

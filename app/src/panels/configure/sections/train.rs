@@ -1,10 +1,14 @@
 use egui::Ui;
+use headroom_engine::config::counted;
 use headroom_engine::config::{
     Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Objective, RunConfig, Schedule,
     StabilityChoice, TrainConfig, Unwatched, Watched,
 };
 
-use super::super::{field::Words, form::Form};
+use super::super::{
+    field::Words,
+    form::{Form, note_ui},
+};
 
 const LENGTH: Words = Words::new("train.length", "Length in", "Whether the run's length is given in steps or epochs.");
 const STEPS: Words = Words::new("train.steps", "Steps", "Optimiser steps of the whole run.").unit("steps");
@@ -97,6 +101,10 @@ pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
     form.size(ui, ACCUMULATION, &mut train.accumulation, 1);
     form.decimal(ui, RATE, &mut train.learning_rate);
     schedule_ui(ui, form, &mut train.schedule);
+    if let Some(steps) = train.steps.filter(|steps| train.schedule.warmup_steps() >= *steps) {
+        let words = format!("The run ends after {}, before the rate has reached its peak.", counted(steps, "step"));
+        note_ui(ui, &words);
+    }
     form.decimal(ui, BETA1, &mut train.beta1);
     form.decimal(ui, BETA2, &mut train.beta2);
     form.decimal(ui, EPSILON, &mut train.epsilon);
