@@ -328,7 +328,7 @@ impl ComparePanel {
         let all = made.iter().flat_map(|made| &made.lines).filter_map(Line::span);
         let spans = all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         for (index, ((metric, made), state)) in metrics.iter().zip(made).zip(&mut self.charts).enumerate() {
-            let lines: Vec<ChartLine<'_>> = made.lines.iter().map(super::lines::Line::chart_line).collect();
+            let lines: Vec<ChartLine<'_>> = made.lines.iter().map(Line::chart_line).collect();
             let title = series_title(metric);
             let salt = if index == 0 { "first" } else { "second" };
             let is_last = index > 0 || difference.is_none();
@@ -337,7 +337,7 @@ impl ComparePanel {
             pointed = pointed.or(shown.hovered);
             clicked = clicked.or(shown.clicked);
             if let Some(difference) = difference.filter(|_| index == 0) {
-                let lines: Vec<ChartLine<'_>> = difference.lines.iter().map(super::lines::Line::chart_line).collect();
+                let lines: Vec<ChartLine<'_>> = difference.lines.iter().map(Line::chart_line).collect();
                 let title = difference_title(metric);
                 let chart = difference_chart(&title, metric, &lines, view, difference.loading > 0).spanning(spans);
                 let shown = chart.height(DIFFERENCE * height).legend(true).highlight(highlight).show(

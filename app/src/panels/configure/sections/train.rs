@@ -1,8 +1,7 @@
 use egui::Ui;
-use headroom_engine::config::counted;
 use headroom_engine::config::{
     Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Objective, RunConfig, Schedule,
-    StabilityChoice, TrainConfig, Unwatched, Watched,
+    StabilityChoice, TrainConfig, Unwatched, Watched, counted,
 };
 
 use super::super::{
