@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 /// The words of one field of the form.
 #[derive(Clone, Copy, Debug)]
 pub struct Words {
@@ -28,6 +30,26 @@ impl Words {
     pub const fn empty(self, empty: &'static str) -> Self {
         Self { empty, ..self }
     }
+}
+
+/// A message in which fields stand under the labels that the form gives them, and not as in the file.
+pub fn in_labels(message: &str, labels: &BTreeMap<&'static str, &'static str>) -> String {
+    let is_path = |letter: char| letter.is_alphanumeric() || "._".contains(letter);
+    let mut told = String::with_capacity(message.len() + 16);
+    let mut rest = message;
+    while let Some(start) = rest.find(is_path) {
+        let (before, from) = rest.split_at(start);
+        let (word, after) = from.split_at(from.find(|letter| !is_path(letter)).unwrap_or(from.len()));
+        told += before;
+        // A full stop may follow.
+        let path = word.trim_end_matches('.');
+        match labels.get(path) {
+            Some(label) => told.extend(["\u{201C}", label, "\u{201D}", word.get(path.len()..).unwrap_or_default()]),
+            None => told += word,
+        }
+        rest = after;
+    }
+    told + rest
 }
 
 /// A problem's message as a sentence for people: ranges in words, a capital, a full stop.
@@ -62,7 +84,22 @@ pub fn sentence(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::sentence;
+    use super::*;
+
+    #[test]
+    fn fields_are_told_under_their_labels() {
+        let labels = BTreeMap::from([("data.text", "Text column"), ("task.kind", "Answer")]);
+        for (message, told) in [
+            (
+                "set data.text to a name, or task.kind",
+                "set \u{201C}Text column\u{201D} to a name, or \u{201C}Answer\u{201D}",
+            ),
+            ("correct data.text.", "correct \u{201C}Text column\u{201D}."),
+            ("data.text_seed and /a/data.text.tsv stay", "data.text_seed and /a/data.text.tsv stay"),
+        ] {
+            assert_eq!(in_labels(message, &labels), told);
+        }
+    }
 
     #[test]
     fn ranges_become_words() {

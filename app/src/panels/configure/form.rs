@@ -7,7 +7,7 @@ use std::{
 use egui::{Align, Label, Response, RichText, SliderClamping, TextEdit, Ui};
 use headroom_engine::config::Problem;
 
-use super::field::{Words, sentence};
+use super::field::{Words, in_labels, sentence};
 use crate::{
     file_dialogs::{Ask, FileDialogs, Pick, typed_path},
     theme,
@@ -87,7 +87,7 @@ impl Form<'_> {
             .problems
             .iter()
             .filter(|problem| problem.field == words.path)
-            .map(|problem| sentence(&problem.message))
+            .map(|problem| sentence(&in_labels(&problem.message, self.labels)))
             .collect();
         let problem = problem.join(" ");
         let help = format!("{}\nIn the file: {}", words.help, words.path);

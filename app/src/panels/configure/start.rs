@@ -5,7 +5,11 @@ use std::time::Duration;
 use egui::{Button, Label, RichText, Sense, Ui, Vec2};
 use headroom_engine::config::{Problem, counted};
 
-use super::{draft::Draft, field::sentence, form::Labels};
+use super::{
+    draft::Draft,
+    field::{in_labels, sentence},
+    form::Labels,
+};
 use crate::{
     context::{Action, PanelContext, PanelId},
     messages::Level,
@@ -129,7 +133,7 @@ fn problems_ui(ui: &mut Ui, problems: &[Problem], labels: &Labels) -> Option<Str
     ui.label(RichText::new(format!("{} to fix:", count(problems.len()))).color(palette.error));
     for problem in problems.iter().take(LISTED) {
         let label = labels.get(problem.field.as_str()).copied().unwrap_or(&problem.field);
-        let text = format!("{label}: {}", sentence(&problem.message));
+        let text = format!("{label}: {}", sentence(&in_labels(&problem.message, labels)));
         let label = Label::new(RichText::new(&text).small().color(palette.error)).wrap().sense(Sense::CLICK);
         let response = ui.add(label).on_hover_text("Click to go to the field");
         if response.accessible_name(format!("Go to {text}")).clicked() {
