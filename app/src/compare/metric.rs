@@ -46,7 +46,7 @@ pub fn series_axis(series: &str) -> Axis {
 /// What a run's losses are counted in, by its config.
 pub fn loss_unit(config: &serde_json::Value) -> &'static str {
     match task_of(config) {
-        Some("classification" | "span") => "nats/example",
+        Some("classification" | "span" | "image_classification") => "nats/example",
         Some("regression") => "squared error/example",
         _ => "nats/token",
     }

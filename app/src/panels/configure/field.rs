@@ -43,7 +43,8 @@ pub fn in_labels(message: &str, labels: &BTreeMap<&'static str, &'static str>) -
         told += before;
         // A full stop may follow.
         let path = word.trim_end_matches('.');
-        match labels.get(path) {
+        // `name` and `seed` are words, too.
+        match labels.get(path).filter(|_| path.contains('.')) {
             Some(label) => told.extend(["\u{201C}", label, "\u{201D}", word.get(path.len()..).unwrap_or_default()]),
             None => told += word,
         }
@@ -88,13 +89,14 @@ mod tests {
 
     #[test]
     fn fields_are_told_under_their_labels() {
-        let labels = BTreeMap::from([("data.text", "Text column"), ("task.kind", "Answer")]);
+        let labels = BTreeMap::from([("data.text", "Text column"), ("task.kind", "Answer"), ("name", "Name")]);
         for (message, told) in [
             (
                 "set data.text to a name, or task.kind",
                 "set \u{201C}Text column\u{201D} to a name, or \u{201C}Answer\u{201D}",
             ),
             ("correct data.text.", "correct \u{201C}Text column\u{201D}."),
+            ("no file of that name", "no file of that name"),
             ("data.text_seed and /a/data.text.tsv stay", "data.text_seed and /a/data.text.tsv stay"),
         ] {
             assert_eq!(in_labels(message, &labels), told);
