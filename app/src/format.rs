@@ -4,6 +4,13 @@ mod elide;
 
 pub use elide::{Names, brief};
 
+/// The first letters of a text, `letters` at most, with a sign where there are more.
+pub fn shortened(text: &str, letters: usize) -> String {
+    let mut all = text.chars();
+    let short: String = all.by_ref().take(letters).collect();
+    if all.next().is_some() { short + "…" } else { short }
+}
+
 /// The sign of negative numbers in the window (U+2212). Machine formats (CSV, LaTeX, JSON) never use it.
 pub const MINUS: char = '\u{2212}';
 

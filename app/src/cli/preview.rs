@@ -5,6 +5,8 @@ use headroom_engine::{
     data::{PreviewAnswers, preview_table},
 };
 
+use crate::format::shortened;
+
 use super::{
     args::EstimateArgs,
     config_source::GivenConfig,
@@ -33,7 +35,7 @@ pub fn run(args: &EstimateArgs) -> CliResult {
     }
     let mut columns = Table::new(["column", "first cell"]);
     for (name, sample) in &found.columns {
-        columns.row([name.clone(), shortened(sample)]);
+        columns.row([name.clone(), shortened(sample, LETTERS)]);
     }
     print::block(&columns.text())?;
     let rows = counted(found.rows, "row");
@@ -43,7 +45,7 @@ pub fn run(args: &EstimateArgs) -> CliResult {
         PreviewAnswers::Classes(classes) => {
             let mut labels = Table::new(["label", "rows"]);
             for (label, count) in classes {
-                labels.row([shortened(label), plain::count(*count)]);
+                labels.row([shortened(label, LETTERS), plain::count(*count)]);
             }
             print::block(&labels.text())?;
         }
@@ -54,7 +56,7 @@ pub fn run(args: &EstimateArgs) -> CliResult {
             plain::number(*most),
             plain::number(*mean)
         ))?,
-        PreviewAnswers::Unknown => print::line("No row can be read by the columns of the config.".to_owned())?,
+        PreviewAnswers::Unknown => print::line("No row can be read by the columns of the config.")?,
     }
     for example in &found.examples {
         let seen = match &example.tokens {
@@ -69,10 +71,4 @@ pub fn run(args: &EstimateArgs) -> CliResult {
         print::line(format!("{}: {seen}{cut_off}", example.label))?;
     }
     Ok(())
-}
-
-fn shortened(text: &str) -> String {
-    let mut all = text.chars();
-    let short: String = all.by_ref().take(LETTERS).collect();
-    if all.next().is_some() { short + "…" } else { short }
 }

@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(found.answers, PreviewAnswers::Numbers { least: 1.0, most: 2.5, mean: 1.75 });
         let found = look("sentence\tlabel\na\t1\n", |_| (), &Objective::CLASSIFICATION);
         assert_eq!((found.columns.len(), found.rows, &found.answers), (2, 0, &PreviewAnswers::Unknown));
-        let many: String = (0..201).map(|label| format!("x\tl{label}\n")).collect();
+        let many = (0..201).map(|label| format!("x\tl{label}")).collect::<Vec<_>>().join("\n");
         let found = look(&format!("text\tlabel\n{many}"), |_| (), &Objective::CLASSIFICATION);
         assert_eq!(found.answers, PreviewAnswers::Many(201));
     }

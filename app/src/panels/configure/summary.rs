@@ -42,7 +42,7 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
         }
         // Where it stands above the form there is more width than height.
         let across = ((ui.available_width() / PAIR) as usize).clamp(1, 4);
-        let shown = Cell::new(0);
+        let shown = Cell::new(0_usize);
         let grid = Grid::new(("summary", across)).num_columns(2 * across);
         grid.spacing([12.0, 5.0]).min_col_width(if across > 1 { 0.0 } else { 96.0 }).show(ui, |ui| {
             let line_beside = |ui: &mut Ui, name: &str, value: String, beside: Beside, hover: &dyn Fn(&mut Ui)| {
@@ -66,7 +66,7 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
                     }
                 });
                 shown.set(shown.get() + 1);
-                if shown.get() % across == 0 {
+                if shown.get().is_multiple_of(across) {
                     ui.end_row();
                 }
             };

@@ -13,7 +13,11 @@ use super::{
     },
     data::{PATH, VALIDATION_PATH},
 };
-use crate::{file_dialogs::Ask, file_dialogs::Pick, format, theme};
+use crate::{
+    file_dialogs::{Ask, Pick},
+    format::{self, shortened},
+    theme,
+};
 
 const TEXT: Words = Words::new("data.text", "Text column", "The column of the text that is judged.");
 const SECOND: Words = Words::new(
@@ -151,7 +155,7 @@ fn preview_ui(ui: &mut Ui, preview: &TablePreview, texts: usize) {
     let rows = counted(preview.rows, "row");
     let mut words = if preview.is_whole { rows } else { format!("The first {rows} of a long table") };
     if preview.without_text > 0 {
-        words += &format!("; {} without text left out", counted(preview.without_text, "row"));
+        words += &["; ", &counted(preview.without_text, "row"), " without text left out"].concat();
     }
     note_ui(ui, &format!("{words}."));
     under_ui(ui, |ui| {
@@ -202,17 +206,14 @@ fn answers_ui(ui: &mut Ui, preview: &TablePreview) {
 /// A row as the model will see it.
 fn example_ui(ui: &mut Ui, example: &PreviewExample, texts: usize) {
     let palette = theme::palette(ui.visuals());
-    let seen = match &example.tokens {
-        Some(tokens) => {
-            let shown: Vec<&str> = tokens.iter().take(TOKENS).map(String::as_str).collect();
-            let more = if tokens.len() > TOKENS { " …" } else { "" };
-            format!("{}{more}", shown.join(" "))
-        }
-        None => {
-            let room = LETTERS / texts.max(1);
-            let texts: Vec<String> = example.texts.iter().map(|text| shortened(text, room)).collect();
-            format!("[CLS] {} [SEP]", texts.join(" [SEP] "))
-        }
+    let seen = if let Some(tokens) = &example.tokens {
+        let shown: Vec<&str> = tokens.iter().take(TOKENS).map(String::as_str).collect();
+        let more = if tokens.len() > TOKENS { " …" } else { "" };
+        format!("{}{more}", shown.join(" "))
+    } else {
+        let room = LETTERS / texts.max(1);
+        let texts: Vec<String> = example.texts.iter().map(|text| shortened(text, room)).collect();
+        format!("[CLS] {} [SEP]", texts.join(" [SEP] "))
     };
     let about = match &example.tokens {
         Some(tokens) => format!("{} as the model will see them", counted(tokens.len() as u64, "token")),
@@ -229,10 +230,4 @@ fn example_ui(ui: &mut Ui, example: &PreviewExample, texts: usize) {
             }
         });
     });
-}
-
-fn shortened(text: &str, letters: usize) -> String {
-    let mut all = text.chars();
-    let short: String = all.by_ref().take(letters).collect();
-    if all.next().is_some() { short + "…" } else { short }
 }
