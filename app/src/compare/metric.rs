@@ -79,7 +79,8 @@ mod tests {
             own
         };
         let units: Vec<&str> = [None].into_iter().chain(TaskConfig::examples().map(Some)).map(unit).collect();
-        assert_eq!(units, ["nats/token", "nats/example", "squared error/example", "nats/example"]);
+        let example = "nats/example";
+        assert_eq!(units, ["nats/token", example, "squared error/example", example, example]);
     }
 
     #[test]
