@@ -211,7 +211,7 @@ fn measured_speed(config: &RunConfig, state: &State) -> Option<(f64, usize)> {
 fn expected_words(secs: f64) -> String {
     match secs {
         secs if !secs.is_finite() => "unknown".to_owned(),
-        secs if secs < 45.0 => "less than a minute".to_owned(),
+        secs if secs < 45.0 => "under 1 min".to_owned(),
         secs if secs < 90.0 * 60.0 => format!("about {} min", (secs / 60.0).round().max(1.0)),
         secs if secs < 48.0 * 3600.0 => format!("about {} h", (secs / 3600.0).round()),
         secs => format!("about {} days", (secs / 86_400.0).round()),
@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn guesses_are_round() {
-        assert_eq!(expected_words(3.0), "less than a minute");
+        assert_eq!(expected_words(3.0), "under 1 min");
         assert_eq!(expected_words(100.0), "about 2 min");
         assert_eq!(expected_words(7300.0), "about 2 h");
         assert_eq!(expected_words(f64::INFINITY), "unknown");

@@ -174,11 +174,12 @@ fn answers_ui(ui: &mut Ui, preview: &TablePreview) {
     let weak = theme::palette(ui.visuals()).weak;
     match &preview.answers {
         PreviewAnswers::Classes(classes) => {
-            let most = classes.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
             for (label, count) in classes.iter().take(CLASSES) {
                 ui.horizontal(|ui| {
                     ui.spacing_mut().interact_size.y = 14.0;
-                    let bar = ProgressBar::new(*count as f32 / most as f32).desired_width(BAR).desired_height(8.0);
+                    let bar = ProgressBar::new(*count as f32 / preview.rows.max(1) as f32)
+                        .desired_width(BAR)
+                        .desired_height(8.0);
                     ui.add(bar);
                     let share = format::percent(*count as f64 / preview.rows.max(1) as f64);
                     let words = format!("{}  {} ({share})", shortened(label, SAMPLE), format::count(*count));
