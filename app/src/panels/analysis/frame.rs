@@ -239,6 +239,11 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
 /// A run whose loss is no less than this share of its first one has learnt next to nothing.
 const HARDLY_LEARNT: f64 = 0.97;
 
+/// Whether the best held-out loss is about the first one of all.
+fn has_hardly_learnt(first: f64, best: f64) -> bool {
+    first > 0.0 && best > HARDLY_LEARNT * first
+}
+
 /// Says where a run has learnt so little that its maps tell of its initial weights.
 fn hardly_learnt_ui(ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>) {
     let Some(run) = &subject.run else { return };
@@ -248,8 +253,7 @@ fn hardly_learnt_ui(ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>) {
     // Of a run that began with a trained model the first loss tells nothing.
     let begins = cx.state.records.get(&run.id).is_none_or(|record| record.config.pointer("/model/initial").is_some());
     if let (Some(first), Some(best), false) = (first, best, begins)
-        && first > 0.0
-        && best > HARDLY_LEARNT * first
+        && has_hardly_learnt(first, best)
     {
         let words = format!(
             "This run has hardly learnt anything: its loss was {} at first and is {} at best on held-out text. What its heads \
@@ -311,4 +315,18 @@ pub fn export_menu_ui<T>(ui: &mut Ui, figures: impl IntoIterator<Item = (T, impl
 pub fn undo_delete(cx: &mut PanelContext<'_>) -> bool {
     let state = &mut *cx.state;
     state.analysis.undo_delete(&mut state.messages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_where_it_began_has_hardly_learnt() {
+        // Two classes by chance, and a little worse.
+        assert!(has_hardly_learnt(0.7089, 0.7188) && has_hardly_learnt(0.7089, 0.6931));
+        // A language model that knows how frequent words are; a classifier that is right more often than not.
+        assert!(!has_hardly_learnt(9.01, 6.54) && !has_hardly_learnt(0.6931, 0.60));
+        assert!(!has_hardly_learnt(0.0, 0.0) && !has_hardly_learnt(f64::NAN, 1.0) && !has_hardly_learnt(1.0, f64::NAN));
+    }
 }

@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     common::{ExportDialog, Exportable, no_runs_ui, working_ui},
+    compare::task_of,
     context::{Action, Panel, PanelContext},
     export::MapFigure,
     panels::{
@@ -150,7 +151,7 @@ impl GeneratePanel {
         cx: &PanelContext<'_>,
     ) -> Result<[Option<GenerationSpec>; 2], String> {
         let task = run.filter(|_| memory.settings[0].model.is_of_run()).and_then(|run| cx.state.records.get(&run.id));
-        if let Some(kind) = task.and_then(|record| record.config.pointer("/task/kind")?.as_str()) {
+        if let Some(kind) = task.and_then(|record| task_of(&record.config)) {
             return Err(format!(
                 "This run writes no text: it was trained for {}. `headroom predict RUN --input FILE` gives its answers.",
                 kind.replace('_', " ")

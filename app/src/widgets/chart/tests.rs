@@ -55,6 +55,33 @@ fn a_view_between_two_points_is_of_the_line_there() {
 }
 
 #[test]
+fn charts_below_each_other_show_the_same_x() {
+    let series: Series = [(100.0, 0.1), (150.0, 0.3)].into_iter().collect();
+    let lines = [ChartLine::new(0, "a", &series)];
+    let x = |spans, zoomed| {
+        let (mut state, mut shared) = (ChartState::default(), SharedX::default());
+        shared.set_range(XAxis::Step, zoomed);
+        let chart = Chart::new("c", "C", &lines).smoothing(0.0).spanning(spans);
+        chart.update(&mut state);
+        chart.bounds(&mut state, &shared).0
+    };
+    let (alone, among) = (x(None, None), x(Some((50.0, 300.0)), None));
+    assert!(alone.0 > 50.0 && alone.1 < 200.0, "{alone:?}");
+    assert!(among.0 <= 50.0 && among.1 >= 300.0, "{among:?}");
+    assert_eq!(x(Some((50.0, 300.0)), Some((110.0, 120.0))), (110.0, 120.0), "zoomed it is what was chosen");
+}
+
+#[test]
+fn the_room_left_of_charts_that_share_x_is_that_of_the_one_that_needs_most() {
+    let mut shared = SharedX::default();
+    assert_eq!([48.0, 71.0, 50.0].map(|needed| shared.gutter(needed, 1)), [48.0, 71.0, 71.0]);
+    // The first one has it, too, from the next frame on, and gives it back once nobody needs it.
+    assert_eq!([48.0, 71.0, 50.0].map(|needed| shared.gutter(needed, 2)), [71.0; 3]);
+    assert_eq!([48.0, 50.0].map(|needed| shared.gutter(needed, 3)), [71.0; 2]);
+    assert_eq!([48.0, 50.0].map(|needed| shared.gutter(needed, 4)), [50.0; 2]);
+}
+
+#[test]
 fn outliers_are_ignored_only_when_asked() {
     let series: Series = (0..1000).map(|i| (f64::from(i), if i == 500 { 1e6 } else { f64::from(i % 10) })).collect();
     let lines = [ChartLine::new(0, "a", &series)];
