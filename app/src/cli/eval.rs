@@ -17,8 +17,12 @@ use super::{
     error::{CliError, CliResult, joined},
     plain, print,
     session::{Heard, Session},
+    table::Table,
     target::{Named, named},
 };
+
+/// Classes of which the table of confusions is written out; JSON has that of any number.
+const MOST_CLASSES: usize = 20;
 
 /// Evaluates.
 pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
@@ -212,8 +216,18 @@ fn named_pairs(path: &Path, translations: Option<&Path>, before: &Source) -> Opt
 }
 
 fn tell(event: &Event) -> CliResult {
-    let Event::Evaluation { target, loss, metrics, tokens, unit, sequence_length, coverage, score_error, noise } =
-        event
+    let Event::Evaluation {
+        target,
+        loss,
+        metrics,
+        tokens,
+        unit,
+        sequence_length,
+        coverage,
+        score_error,
+        confusion,
+        noise,
+    } = event
     else {
         return Ok(());
     };
@@ -233,6 +247,14 @@ fn tell(event: &Event) -> CliResult {
     }
     for found in metrics.iter() {
         print::line(found.metric.sentence(&plain::metric(found.metric, found.value, 2)))?;
+    }
+    if let Some(confusion) = confusion.as_deref().filter(|found| found.labels.len() <= MOST_CLASSES) {
+        let mut table =
+            Table::new(["right \\ predicted".to_owned()].into_iter().chain(confusion.labels.iter().cloned()));
+        for (label, counts) in confusion.labels.iter().zip(&confusion.counts) {
+            table.row([label.clone()].into_iter().chain(counts.iter().map(|count| plain::count(*count))));
+        }
+        print::block(&table.text())?;
     }
     for noisy in noise {
         let more =

@@ -1,10 +1,13 @@
 //! The table that a race or sweep ends with, also of stored runs.
 
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use headroom_engine::{
     config::Entrant,
-    store::{RunFilter, RunId, RunRecord, RunState, RunSummary, Store, series_names},
+    store::{RunFilter, RunId, RunRecord, RunState, RunSummary, Store},
     text::{csv_cell, escaped_line},
     train::Health,
 };
@@ -56,22 +59,28 @@ pub fn tagged<'a>(runs: &'a [RunSummary], tag: &str) -> CliResult<Vec<&'a RunSum
 /// Prints how these runs stand, and what could not be trained. Returns whether all of them trained to their end.
 pub fn tell(store: &Store, runs: &[RunId], tag: &str, entrants: &[Entrant], form: Form) -> CliResult<bool> {
     let records = runs.iter().map(|run| store.run(run.as_str())).collect::<Result<Vec<_>, _>>()?;
-    let losses = records
-        .iter()
-        .map(|record| Curve::read(store, &record.summary.id, series_names::VALIDATION_LOSS))
-        .collect::<CliResult<Vec<Curve>>>()?;
-    let all = standings(&records, &|index| losses.get(index)?.noise());
+    let mut curves: BTreeMap<(usize, &str), Curve> = BTreeMap::new();
+    for series in Figure::of_runs(&records).into_iter().filter_map(Figure::series) {
+        for (place, record) in records.iter().enumerate() {
+            curves.insert((place, series), Curve::read(store, &record.summary.id, series)?);
+        }
+    }
+    let noise = |place: usize, series: &str| {
+        curves.iter().find(|((own, name), _)| (*own, *name) == (place, series)).and_then(|(_, curve)| curve.noise())
+    };
+    let all = standings(&records, &noise);
     let illegal: Vec<&Entrant> = entrants.iter().filter(|entrant| entrant.config.is_err()).collect();
     let complete = records.iter().all(|record| record.summary.state == RunState::Finished);
     match form {
         Form::Text => print::block(&as_text(&records, &all, tag, &illegal))?,
         Form::Json => print::json(&as_json(&records, &all, tag, &illegal, complete))?,
-        Form::Csv => print::block(&as_csv(&all))?,
+        Form::Csv => print::block(&as_csv(&Figure::of_runs(&records), &all))?,
     }
     Ok(complete)
 }
 
 fn as_json(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entrant], complete: bool) -> Json {
+    let figures = Figure::of_runs(records);
     let entrant = |standing: &Standing| {
         let runs: Vec<Json> = standing
             .runs
@@ -79,8 +88,8 @@ fn as_json(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entra
             .filter_map(|&index| records.get(index))
             .map(|record| {
                 let run = &record.summary;
-                let figures: Map<String, Json> =
-                    Figure::ALL.into_iter().map(|figure| (figure.key().to_owned(), json!(figure.of(record)))).collect();
+                let of = |figure: &Figure| (figure.key().to_owned(), json!(figure.of(record)));
+                let figures: Map<String, Json> = figures.iter().map(of).collect();
                 let why = why_it_ended(run);
                 let mut object = json!({ "id": run.id, "seed": run.seed, "state": run.state, "why": why });
                 if let Json::Object(object) = &mut object {
@@ -122,17 +131,16 @@ fn why_it_ended(run: &RunSummary) -> Option<String> {
 }
 
 /// A row for each variant: every figure with its spread over seeds and its difference to the first.
-fn as_csv(all: &[Standing]) -> String {
+fn as_csv(figures: &[Figure], all: &[Standing]) -> String {
     let parts = ["", "_sd", "_delta", "_relative", "_delta_half_width", "_verdict"];
-    let figures = Figure::ALL.into_iter();
-    let columns = figures.flat_map(|figure| parts.map(|part| format!("{}{part}", figure.key())));
+    let columns = figures.iter().flat_map(|figure| parts.map(|part| format!("{}{part}", figure.key())));
     let heading: Vec<String> =
         ["variant", "runs", "not_judged"].map(str::to_owned).into_iter().chain(columns).collect();
     let rows = all.iter().map(|standing| {
         let not_judged = standing.not_judged.map(NotJudged::reason).unwrap_or_default();
         let mut cells = vec![standing.name.clone(), standing.finished.to_string(), not_judged.to_owned()];
-        for figure in Figure::ALL {
-            let value = standing.values.get(&figure);
+        for figure in figures {
+            let value = standing.values.get(figure);
             let number = |number: Option<f64>| {
                 number.filter(|number| number.is_finite()).map(|number| number.to_string()).unwrap_or_default()
             };
@@ -157,44 +165,42 @@ fn as_csv(all: &[Standing]) -> String {
     std::iter::once(heading).chain(rows).map(line).collect()
 }
 
+/// A figure as it is written in the table.
+fn shown(figure: Figure, value: f64) -> String {
+    match figure {
+        Figure::BestLoss | Figure::LastLoss | Figure::Metric(_) => plain::number(value),
+        Figure::Parameters => plain::count(value.round() as u64),
+        Figure::FlopsPerStep => plain::flops(value),
+        Figure::StepsPerSec => format::significant(value, 3),
+        Figure::PeakMemory => plain::bytes(value.max(0.0) as u64),
+    }
+}
+
 fn as_text(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entrant]) -> String {
-    let mut table = Table::new([
-        "variant",
-        "n",
-        "best validation loss",
-        "sd",
-        "vs baseline",
-        "parameters",
-        "vs baseline",
-        "FLOPs/step",
-        "vs baseline",
-        "steps/s",
-        "vs baseline",
-        "peak memory",
-        "vs baseline",
-    ]);
+    let figures: Vec<Figure> =
+        Figure::of_runs(records).into_iter().filter(|figure| *figure != Figure::LastLoss).collect();
+    let mut heading = vec!["variant".to_owned(), "n".to_owned()];
+    for figure in &figures {
+        heading.push(figure.title());
+        heading.extend(figure.series().map(|_| "sd".to_owned()));
+        heading.push("vs baseline".to_owned());
+    }
+    let mut table = Table::new(heading);
     for standing in all {
-        let cell = |figure: Figure, show: &dyn Fn(f64) -> String| {
-            standing.values.get(&figure).map_or_else(|| "-".to_owned(), |value| show(value.summary.mean))
-        };
-        let of = |figure: Figure| standing.values.get(&figure);
-        let percent = |figure: Figure| of(figure).and_then(Value::relative).map(plain::percent).unwrap_or_default();
-        let loss = of(Figure::BestLoss);
-        table.row([
-            standing.name.clone(),
-            standing.finished.to_string(),
-            cell(Figure::BestLoss, &plain::number),
-            loss.map(|value| value.summary.sd).filter(|sd| sd.is_finite()).map(plain::number).unwrap_or_default(),
-            loss.and_then(|value| value.against).map(|against| curves::words(&against, None)).unwrap_or_default(),
-            cell(Figure::Parameters, &|n| plain::count(n.round() as u64)),
-            percent(Figure::Parameters),
-            cell(Figure::FlopsPerStep, &plain::flops),
-            percent(Figure::FlopsPerStep),
-            cell(Figure::StepsPerSec, &|rate| format::significant(rate, 3)),
-            percent(Figure::StepsPerSec),
-            cell(Figure::PeakMemory, &|n| plain::bytes(n.max(0.0) as u64)),
-            percent(Figure::PeakMemory),
-        ]);
+        let mut cells = vec![standing.name.clone(), standing.finished.to_string()];
+        for figure in &figures {
+            let value = standing.values.get(figure);
+            cells.push(value.map_or_else(|| "-".to_owned(), |value| shown(*figure, value.summary.mean)));
+            if figure.series().is_some() {
+                let sd = value.map(|value| value.summary.sd).filter(|sd| sd.is_finite());
+                cells.push(sd.map(plain::number).unwrap_or_default());
+                let against = value.and_then(|value| value.against);
+                cells.push(against.map(|against| curves::words(&against, None)).unwrap_or_default());
+            } else {
+                cells.push(value.and_then(Value::relative).map(plain::percent).unwrap_or_default());
+            }
+        }
+        table.row(cells);
     }
     let mut text = table.text();
     let base = escaped_line(all.first().map(|first| first.name.as_str()).unwrap_or_default());

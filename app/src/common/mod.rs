@@ -1,9 +1,10 @@
 //! What several panels contain: the empty state, the dialog that exports, what can be done with a run, the signs and
-//! words of its state, what models are called.
+//! words of its state, what models are called, how long training will take.
 
 mod blank;
 #[cfg(test)]
 pub mod driver;
+mod expected;
 mod export_dialog;
 mod exportable;
 mod gather;
@@ -15,6 +16,7 @@ mod sign;
 pub mod state_text;
 
 pub use blank::{blank_ui, no_runs_ui, working_ui};
+pub use expected::Expected;
 pub use export_dialog::ExportDialog;
 pub use exportable::{DataExport, Exportable, FigureFormat, slug};
 pub use modal::left_by_key;

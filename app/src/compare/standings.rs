@@ -2,10 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use headroom_engine::store::{Direction, RunRecord, RunState, series_names};
+use headroom_engine::{
+    objective::Metric,
+    store::{Direction, RunRecord, RunState, series_names},
+};
 use serde_json::Value as Json;
 
-use super::{Delta, Noise, NotJudged, Reading, Summary, evidence::once, flatten, group_all_but, why_not_judged};
+use super::{
+    Delta, Noise, NotJudged, Reading, Summary, evidence::once, flatten, group_all_but, task_of, why_not_judged,
+};
 
 /// A figure that entrants are compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,6 +19,8 @@ pub enum Figure {
     BestLoss,
     /// The held-out loss at the end.
     LastLoss,
+    /// The best value of a metric of the runs' task, by its series.
+    Metric(&'static str),
     /// Trained parameters.
     Parameters,
     /// FLOPs of an optimiser step by the cost model.
@@ -25,15 +32,51 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// Every figure, in the order of the table.
-    pub const ALL: [Self; 6] =
+    /// Those of any run, in the order of the table.
+    const ALL: [Self; 6] =
         [Self::BestLoss, Self::LastLoss, Self::Parameters, Self::FlopsPerStep, Self::StepsPerSec, Self::PeakMemory];
+
+    /// The figures of these runs in the order of the table: those of any run, with the metrics of their task behind the losses.
+    pub fn of_runs(runs: &[RunRecord]) -> Vec<Self> {
+        let has_task = runs.first().is_some_and(|run| task_of(&run.config).is_some());
+        let is_there = |metric: &&Metric| runs.iter().any(|run| run.summary.metrics.contains_key(metric.series));
+        let own = Metric::own_of_objectives().filter(|_| has_task).filter(is_there);
+        let (losses, others) = Self::ALL.split_at(2);
+        let metrics = own.map(|metric| Self::Metric(metric.series));
+        losses.iter().copied().chain(metrics).chain(others.iter().copied()).collect()
+    }
+
+    /// What it is called in a table for people.
+    pub fn title(self) -> String {
+        match self {
+            Self::BestLoss => "best validation loss".to_owned(),
+            Self::LastLoss => "last validation loss".to_owned(),
+            Self::Metric(series) => {
+                let title = Metric::find(series).map_or(series, |metric| metric.title);
+                format!("best {title}")
+            }
+            Self::Parameters => "parameters".to_owned(),
+            Self::FlopsPerStep => "FLOPs/step".to_owned(),
+            Self::StepsPerSec => "steps/s".to_owned(),
+            Self::PeakMemory => "peak memory".to_owned(),
+        }
+    }
+
+    /// The series that it is taken from, where its noise is that of a curve.
+    pub fn series(self) -> Option<&'static str> {
+        match self {
+            Self::BestLoss | Self::LastLoss => Some(series_names::VALIDATION_LOSS),
+            Self::Metric(series) => Some(series),
+            Self::Parameters | Self::FlopsPerStep | Self::StepsPerSec | Self::PeakMemory => None,
+        }
+    }
 
     /// The name in JSON.
     pub fn key(self) -> &'static str {
         match self {
             Self::BestLoss => "best_validation_loss",
             Self::LastLoss => "last_validation_loss",
+            Self::Metric(series) => series,
             Self::Parameters => "parameters",
             Self::FlopsPerStep => "flops_per_step",
             Self::StepsPerSec => "steps_per_sec",
@@ -47,14 +90,15 @@ impl Figure {
     }
 
     /// Whether it is of held-out text.
-    fn is_loss(self) -> bool {
-        matches!(self, Self::BestLoss | Self::LastLoss)
+    fn is_held_out(self) -> bool {
+        self.series().is_some()
     }
 
     /// Which values are the good ones: memory may be that of whatever else the program held.
     fn direction(self) -> Direction {
         match self {
             Self::BestLoss | Self::LastLoss => Direction::Lower,
+            Self::Metric(series) => Metric::find(series).map_or(Direction::None, |metric| metric.direction),
             Self::StepsPerSec => Direction::Higher,
             Self::Parameters | Self::FlopsPerStep | Self::PeakMemory => Direction::None,
         }
@@ -67,6 +111,7 @@ impl Figure {
         match self {
             Self::BestLoss => loss()?.best,
             Self::LastLoss => Some(loss()?.last),
+            Self::Metric(series) => run.metrics.get(series)?.best,
             Self::Parameters => run.parameters.map(|count| count as f64),
             Self::FlopsPerStep => run.flops_per_step.map(|count| count as f64),
             Self::StepsPerSec => (run.train_secs > 0.0).then(|| run.steps_done as f64 / run.train_secs),
@@ -112,8 +157,9 @@ pub struct Standing {
 }
 
 /// Puts runs together that differ in nothing but the seed, in the order of their first; the first is what the others are
-/// measured against. `noise` is that of a run's held-out loss, by the run's place in `runs`.
-pub fn standings(runs: &[RunRecord], noise: &dyn Fn(usize) -> Option<Noise>) -> Vec<Standing> {
+/// measured against. `noise` is that of a run's curve, by the run's place in `runs` and the series.
+pub fn standings(runs: &[RunRecord], noise: &dyn Fn(usize, &str) -> Option<Noise>) -> Vec<Standing> {
+    let figures = Figure::of_runs(runs);
     let flat: Vec<BTreeMap<String, Json>> = runs.iter().map(|run| flatten(&run.config)).collect();
     let groups = group_all_but(&flat.iter().collect::<Vec<_>>(), "seed");
     let first_names: Vec<&str> = groups
@@ -129,7 +175,7 @@ pub fn standings(runs: &[RunRecord], noise: &dyn Fn(usize) -> Option<Noise>) -> 
     let readings = |members: &[usize], figure: Figure| -> Vec<Reading> {
         let reading = |&index: &usize| {
             let run = runs.get(index)?;
-            let noise = if figure.is_loss() { noise(index) } else { None };
+            let noise = figure.series().and_then(|series| noise(index, series));
             Some(Reading { seed: run.summary.seed, value: figure.of(run)?, noise })
         };
         members.iter().filter_map(reading).collect()
@@ -149,7 +195,7 @@ pub fn standings(runs: &[RunRecord], noise: &dyn Fn(usize) -> Option<Noise>) -> 
                 .then(|| {
                     let base = readings(&finished(first), figure);
                     let direction =
-                        if figure.is_loss() && not_judged.is_some() { Direction::None } else { figure.direction() };
+                        if figure.is_held_out() && not_judged.is_some() { Direction::None } else { figure.direction() };
                     if figure.is_exact() {
                         return Delta::exact(own.first()?.value, base.first()?.value, direction);
                     }
@@ -158,7 +204,7 @@ pub fn standings(runs: &[RunRecord], noise: &dyn Fn(usize) -> Option<Noise>) -> 
                 .flatten();
             Some((figure, Value { summary, against }))
         };
-        let values = Figure::ALL.into_iter().filter_map(value).collect();
+        let values = figures.iter().copied().filter_map(value).collect();
         all.push(Standing {
             name: name.strip_prefix(shared).unwrap_or(name).to_owned(),
             runs: group.members.clone(),
@@ -183,6 +229,8 @@ fn shared_prefix<'a>(names: &[&'a str]) -> &'a str {
 
 #[cfg(test)]
 mod tests {
+    use headroom_engine::store::SeriesSummary;
+
     use super::*;
     use crate::{
         compare::{Basis, Verdict},
@@ -203,6 +251,35 @@ mod tests {
     }
 
     #[test]
+    fn metrics_of_a_task_stand_behind_the_losses_and_are_better_where_they_are_higher() {
+        const ACCURACY: &str = "validation/accuracy";
+        let judged = |number: u64, name: &str, seed: u64, layers: u64, accuracy: f64| {
+            let mut record = run(number, name, seed, layers, 1.0, RunState::Finished);
+            let metric = record.summary.metrics[series_names::VALIDATION_LOSS].clone();
+            record.summary.metrics.insert(
+                ACCURACY.to_owned(),
+                SeriesSummary { best: Some(accuracy), last: accuracy, ..metric },
+            );
+            record
+        };
+        let mut runs = vec![
+            judged(1, "race: standard", 1, 4, 0.70),
+            judged(2, "race: wide", 1, 8, 0.80),
+            judged(3, "race: standard", 2, 4, 0.71),
+            judged(4, "race: wide", 2, 8, 0.815),
+        ];
+        assert!(!Figure::of_runs(&runs).contains(&Figure::Metric(ACCURACY)), "no task");
+        for run in &mut runs {
+            run.config["task"] = serde_json::json!({ "kind": "classification" });
+        }
+        assert_eq!(Figure::of_runs(&runs)[2], Figure::Metric(ACCURACY));
+        let all = standings(&runs, &|_, _| None);
+        let against = all[1].values[&Figure::Metric(ACCURACY)].against.unwrap();
+        assert!((against.absolute - 0.1025).abs() < 1e-12 && against.verdict == Verdict::Better, "{against:?}");
+        assert_eq!(Figure::Metric(ACCURACY).title(), "best Accuracy");
+    }
+
+    #[test]
     fn seeds_are_put_together_and_measured_against_the_first() {
         let done = RunState::Finished;
         let runs = [
@@ -211,7 +288,7 @@ mod tests {
             run(3, "race: standard", 2, 4, 4.0, done),
             run(4, "race: wide", 2, 8, 0.1, RunState::Diverged),
         ];
-        let all = standings(&runs, &|_| None);
+        let all = standings(&runs, &|_, _| None);
         let names: Vec<_> = all.iter().map(|standing| (standing.name.as_str(), standing.finished)).collect();
         assert_eq!(names, [("standard", 2), ("wide", 1)], "a run that diverged does not count");
         let base = all[0].values[&Figure::BestLoss];
@@ -235,7 +312,7 @@ mod tests {
             run(3, "race: wide", 1, 8, 1.5, done),
             run(4, "race: wide", 2, 8, 3.49, done),
         ];
-        let against = standings(&runs, &|_| None)[1].values[&Figure::BestLoss].against.unwrap();
+        let against = standings(&runs, &|_, _| None)[1].values[&Figure::BestLoss].against.unwrap();
         assert_eq!((against.basis, against.verdict), (Basis::Pairs(2), Verdict::Better));
         assert!((against.absolute + 0.505).abs() < 1e-12);
     }

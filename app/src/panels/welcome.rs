@@ -8,8 +8,8 @@ use headroom_engine::{
     config::{NumberWordsSource, Preset, PresetGroup, RunConfig, Source, presets},
 };
 
-use super::configure::{Estimate, Expected};
-use crate::{format, state::State, theme};
+use super::configure::Estimate;
+use crate::{common::Expected, format, state::State, theme};
 
 /// Size of a card.
 const CARD: Vec2 = Vec2::new(300.0, 200.0);
@@ -151,7 +151,8 @@ fn facts(config: &RunConfig, state: &State) -> String {
     match Estimate::of(&known) {
         Ok(estimate) => {
             let steps = estimate.steps.unwrap_or_default();
-            let time = Expected::of(&estimate, config, state, steps).map(|time| format!(", {}", time.words()));
+            let time = Expected::of(estimate.cost.flops_per_step as f64 * steps as f64, config, state)
+                .map(|time| format!(", {}", time.words()));
             let parameters = format::parameters(estimate.cost.parameters);
             format!("{parameters}, {shape}, {}{}", counted(steps, "step"), time.unwrap_or_default())
         }

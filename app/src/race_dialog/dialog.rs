@@ -12,7 +12,7 @@ use super::{
     variants::Variants,
 };
 use crate::{
-    common::left_by_key,
+    common::{Expected, left_by_key},
     context::{Action, PanelId},
     format,
     state::State,
@@ -158,8 +158,13 @@ impl RaceDialog {
         let mut words = of(sound, "config", "configs");
         words += &[" × ", &of(seeds as usize, "seed", "seeds"), " = ", &of(runs as usize, "run", "runs")].concat();
         words += &flops.map(|flops| format!(", {} in all", format::flops(flops))).unwrap_or_default();
+        let first = chosen.iter().find_map(|priced| priced.entrant.config.as_ref().ok());
+        let time = flops.zip(first).filter(|_| runs > 0).and_then(|(flops, config)| Expected::of(flops, config, state));
         ui.horizontal_wrapped(|ui| {
             ui.label(words);
+            if let Some(time) = time {
+                ui.label(RichText::new(time.words()).strong()).on_hover_text(time.about());
+            }
             if left_out > 0 {
                 let left_out = of(left_out, "config", "configs");
                 let text = format!("{left_out} cannot be trained, for the reason beside it.");

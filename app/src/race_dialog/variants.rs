@@ -113,9 +113,26 @@ impl Variants {
                 ui.end_row();
             }
         });
+        ui.label(RichText::new(self.symbols()).small().color(weak));
         if changed {
             self.price();
         }
+    }
+
+    /// What the letters stand for: "P: layers that borrow".
+    fn symbols(&mut self) -> String {
+        let mut told: Vec<String> = Vec::new();
+        for variant in &mut self.all {
+            for Number { symbol, label, .. } in variant.answer.numbers(&self.base) {
+                let label: String =
+                    label.chars().take(1).flat_map(char::to_lowercase).chain(label.chars().skip(1)).collect();
+                let words = format!("{symbol}: {label}");
+                if !told.contains(&words) {
+                    told.push(words);
+                }
+            }
+        }
+        told.join(", ") + "."
     }
 }
 

@@ -28,7 +28,10 @@ impl State {
         let Notice { ticket, event } = notice.into();
         if let (Some(ticket), Event::Failed { why, .. } | Event::Refused { why }) = (ticket, &event) {
             // A panel says itself why a model cannot be read, converted so or uploaded, and what a hub does not know.
-            let is_said = self.models.says(ticket) || self.hub.says(ticket) || self.uploads.says(ticket);
+            let is_said = self.models.says(ticket)
+                || self.hub.says(ticket)
+                || self.uploads.says(ticket)
+                || self.answers.says(ticket);
             self.failed(ticket, why);
             // What the user stopped before it began did not fail.
             let was_stopped = self.generate.was_stopped(ticket)
@@ -108,6 +111,9 @@ impl State {
                 self.series.touch(&run, Instant::now());
                 if self.mixing.contains_key(&run) {
                     self.refresh(&run, Asked::Mixing);
+                }
+                if self.confusion.contains_key(&run) {
+                    self.refresh(&run, Asked::Confusion);
                 }
             }
             Event::Health { run, health, message, .. } => {
@@ -221,6 +227,22 @@ impl State {
                 self.answered(&run, Asked::Samples);
                 self.samples.insert(run, samples);
             }
+            Event::Snapshots { run, kind, snapshots } if kind == snapshot_kinds::CONFUSION => {
+                self.answered(&run, Asked::Confusion);
+                match snapshots.last().map(|newest| newest.id) {
+                    Some(id) => {
+                        self.outgoing.push(Command::LoadSnapshot { id }.into());
+                        self.confusion_to_come.insert(id, run);
+                    }
+                    None => drop(self.confusion.insert(run, None)),
+                }
+            }
+            Event::SnapshotData { snapshot } if snapshot.record.kind == snapshot_kinds::CONFUSION => {
+                if let Some(run) = self.confusion_to_come.remove(&snapshot.record.id) {
+                    let found = serde_json::from_slice(&snapshot.data).ok();
+                    self.confusion.insert(run, found.map(|found| (snapshot.record.step, found)));
+                }
+            }
             Event::Snapshots { run, kind, snapshots } if kind == snapshot_kinds::MIXING => {
                 self.answered(&run, Asked::Mixing);
                 let newest = snapshots.last().map(|newest| newest.step);
@@ -290,11 +312,10 @@ impl State {
             event @ (Event::Pushed { .. } | Event::Pushing { .. } | Event::PushPreviewed { .. }) => {
                 self.uploads.apply(ticket, event, &mut self.messages);
             }
-            // The window neither scores translations nor asks for answers about texts.
+            event @ (Event::Predicted { .. } | Event::AnswersFound { .. }) => self.answers.apply(ticket, event),
+            // The window does not score translations.
             Event::Translating { .. }
             | Event::TranslationEvaluated { .. }
-            | Event::Predicted { .. }
-            | Event::AnswersFound { .. }
             | Event::Done
             | Event::SnapshotData { .. }
             | Event::Snapshots { .. } => {}
@@ -489,6 +510,7 @@ impl State {
             || self.analysis.fail(ticket, why)
             || self.advice.fail(ticket, why)
             || self.generate.fail(ticket, why)
+            || self.answers.fail(ticket, why)
             || self.hub.fail(ticket, why)
             || self.maps.fail(ticket, why)
             || self.models.fail(ticket, why)

@@ -5,6 +5,7 @@
 
 mod advice;
 mod analysis;
+mod answers;
 mod apply;
 mod configs;
 mod current;
@@ -27,6 +28,7 @@ mod view;
 
 pub use advice::AdviceState;
 pub use analysis::{AnalysisPart, AnalysisState, MarkedHeads, PendingAnalysis};
+pub use answers::{Answering, Answers, AnswersState, Question};
 pub use configs::FlatConfigs;
 pub use current::{CurrentRun, StartFacts, SystemLoad};
 pub use generate::{GenerateState, Generation, GenerationSpec, Phase as GenerationPhase, Proving, step_costs};

@@ -3,6 +3,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Instant};
 use headroom_engine::{
     config::{Problem, counted},
     data::TablePreview,
+    objective::ConfusionMatrix,
     store::{
         CheckpointRecord, DamagedRun, RunId, RunRecord, RunState, RunSummary, SnapshotData, TextSample, snapshot_kinds,
     },
@@ -10,8 +11,8 @@ use headroom_engine::{
 };
 
 use super::{
-    AdviceState, AnalysisState, CurrentRun, FlatConfigs, GenerateState, HubState, MapsState, ModelsState, PurgeState,
-    Selection, SeriesCache, SpeedState, StartFacts, SystemLoad, UploadsState, request_cache::RequestCache,
+    AdviceState, AnalysisState, AnswersState, CurrentRun, FlatConfigs, GenerateState, HubState, MapsState, ModelsState,
+    PurgeState, Selection, SeriesCache, SpeedState, StartFacts, SystemLoad, UploadsState, request_cache::RequestCache,
 };
 use crate::{compare::is_of_race, format::Names, messages::Messages};
 
@@ -38,6 +39,11 @@ pub struct State {
     pub samples: BTreeMap<RunId, Vec<TextSample>>,
     /// Mixing matrices of the newest step, by layer, of runs that were asked for with [`State::want_mixing`].
     pub mixing: BTreeMap<RunId, Vec<SnapshotData>>,
+    /// Which classes runs took for which at their newest evaluation, with its step; none where a run does not classify. Of runs that
+    /// were asked for with [`State::want_confusion`].
+    pub confusion: BTreeMap<RunId, Option<(u64, ConfusionMatrix)>>,
+    /// The snapshots of such that are to come.
+    pub(super) confusion_to_come: BTreeMap<i64, RunId>,
     /// Matrices that were asked for and have not all come: their keys, and those that came.
     pub(super) mixing_to_come: BTreeMap<RunId, (Vec<i64>, Vec<SnapshotData>)>,
     /// What is known of runs that this program started.
@@ -58,6 +64,8 @@ pub struct State {
     pub models: ModelsState,
     /// Texts that are generated.
     pub generate: GenerateState,
+    /// What models with a task were asked.
+    pub answers: AnswersState,
     /// Benchmarks and measurements.
     pub speed: SpeedState,
     /// Which runs are shown, pinned, hovered.
@@ -103,6 +111,7 @@ pub struct State {
 /// What was asked of a run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Asked {
+    Confusion,
     Mixing,
     Record,
     Samples,
@@ -112,6 +121,7 @@ impl Asked {
     pub(super) fn of(self, run: &RunId) -> Command {
         let run = run.clone();
         match self {
+            Self::Confusion => Command::LoadSnapshots { run, kind: snapshot_kinds::CONFUSION.to_owned() },
             Self::Mixing => Command::LoadSnapshots { run, kind: snapshot_kinds::MIXING.to_owned() },
             Self::Record => Command::LoadRun { run },
             Self::Samples => Command::LoadSamples { run },
@@ -218,6 +228,13 @@ impl State {
         }
     }
 
+    /// Asks for a run's newest confusion matrix, once; it comes into `confusion`, and newer ones follow.
+    pub fn want_confusion(&mut self, run: &RunId) {
+        if !self.confusion.contains_key(run) {
+            self.asked.want(&(run.clone(), Asked::Confusion), || Asked::Confusion.of(run));
+        }
+    }
+
     /// A race with this tag is being queued: its runs alone are shown, and its first is pinned once it is in the table.
     pub fn expect_race(&mut self, tag: String) {
         self.selection.visible.clear();
@@ -298,6 +315,7 @@ impl State {
         requests.extend(self.advice.take_requests());
         requests.extend(self.maps.take_requests());
         requests.extend(self.generate.take_requests());
+        requests.extend(self.answers.take_requests());
         requests.extend(self.hub.take_requests());
         requests.extend(self.models.take_requests());
         requests.extend(self.uploads.take_requests());

@@ -9,7 +9,7 @@ use super::answers::sort_classes;
 use super::file::{Beginning, Judged, LabelledRows, beginning};
 use super::tokenizer::given;
 use super::{DataError, TextTokenizer, tokenizer};
-use crate::config::{DataConfig, Source, TableSource, Tokenizer};
+use crate::config::{Column, DataConfig, Source, TableSource, Tokenizer};
 use crate::objective::Objective;
 
 /// Rows that are shown.
@@ -18,6 +18,10 @@ const SHOWN: usize = 3;
 const LETTERS: usize = 400;
 /// Different labels that are counted.
 const MOST_LABELS: usize = 200;
+/// Names that columns of text, and of labels, often have.
+const USUAL_TEXTS: [&str; 7] = ["sentence", "text", "sentence1", "question1", "premise", "review", "content"];
+const USUAL_LABELS: [&str; 8] =
+    ["label", "labels", "gold_label", "is_duplicate", "target", "class", "sentiment", "score"];
 
 /// The beginning of a table: all of it, where it is short.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +38,31 @@ pub struct TablePreview {
     pub answers: PreviewAnswers,
     /// Some rows, of different labels where there are some.
     pub examples: Vec<PreviewExample>,
+}
+
+impl TablePreview {
+    /// The column of a text and that of its label, as far as names and first cells tell; none where they do not.
+    pub fn proposal(&self) -> Option<(Column, Column)> {
+        let named = |names: &[&str]| {
+            let is_named = |(own, _): &&(String, String)| names.contains(&own.trim().to_lowercase().as_str());
+            self.columns.iter().find(is_named).map(|(name, _)| name)
+        };
+        let letters = |sample: &str| sample.chars().count();
+        let longest = || self.columns.iter().max_by_key(|(_, sample)| letters(sample)).map(|(name, _)| name);
+        let text = named(&USUAL_TEXTS).or_else(longest)?;
+        // Of what is left, the last column that is shorter than a text: tables end in their label more often than not.
+        let short = || {
+            let left = self.columns.iter().rev().filter(|(name, sample)| name != text && !sample.trim().is_empty());
+            left.min_by_key(|(_, sample)| letters(sample)).map(|(name, _)| name)
+        };
+        let label = named(&USUAL_LABELS).filter(|label| *label != text).or_else(short)?;
+        Some((Column::named(text), Column::named(label)))
+    }
+
+    /// Whether the columns have names of their own, and no numbers only.
+    pub fn has_names(&self) -> bool {
+        self.columns.iter().enumerate().any(|(place, (name, _))| *name != place.to_string())
+    }
 }
 
 /// What the labels of a table are, counted.
@@ -190,7 +219,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::config::{ByteTokenizer, Column};
+    use crate::config::ByteTokenizer;
 
     fn look(content: &str, change: impl FnOnce(&mut DataConfig), objective: &Objective) -> TablePreview {
         let folder = TempDir::new().unwrap();
@@ -215,6 +244,21 @@ mod tests {
         assert_eq!(shown, [("one", "10"), ("two", "10"), ("three", "9")]);
         let tokens = found.examples[0].tokens.as_ref().unwrap();
         assert_eq!(tokens, &["[CLS]", "o", "n", "e", "[SEP]"]);
+    }
+
+    #[test]
+    fn columns_are_proposed_by_their_names_and_else_by_what_stands_in_them() {
+        let proposed = |content: &str| {
+            let found = look(content, |_| (), &Objective::CLASSIFICATION);
+            let (text, label) = found.proposal().unwrap();
+            (text.0, label.0, found.has_names())
+        };
+        let of = |text: &str, label: &str, named: bool| (text.to_owned(), label.to_owned(), named);
+        assert_eq!(proposed("id\tSentence\tlabel\n7\tgood\t1\n"), of("Sentence", "label", true));
+        assert_eq!(proposed("kind\tstory\nA\tlong ago it was\n"), of("story", "kind", true));
+        // CoLA: source, label, mark of the author, sentence, without names.
+        assert_eq!(proposed("gj04\t1\t\tOur friends won't buy this analysis.\n"), of("3", "1", false));
+        assert_eq!(look("only\nshort\n", |_| (), &Objective::CLASSIFICATION).proposal(), None);
     }
 
     #[test]

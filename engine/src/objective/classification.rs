@@ -52,6 +52,11 @@ impl Task for Classification {
         const { &[VALIDATION_LOSS, ACCURACY, F1, MATTHEWS] }
     }
 
+    fn class_counts(&self, sums: &Sums) -> Option<Vec<Vec<u64>>> {
+        let rows = Confusion::of(sums);
+        Some(rows.rows().map(|row| row.iter().map(|count| *count as u64).collect()).collect())
+    }
+
     fn loss_unit(&self) -> &'static str {
         "nats per example"
     }

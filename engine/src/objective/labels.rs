@@ -52,6 +52,24 @@ impl Labels {
     }
 }
 
+/// How often each class was predicted where each is right.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfusionMatrix {
+    /// The classes.
+    pub labels: Vec<String>,
+    /// `[classes][classes]`: a row for each right class, a column for each predicted one.
+    pub counts: Vec<Vec<u64>>,
+}
+
+impl ConfusionMatrix {
+    /// Of these counts, where the labels are as many classes.
+    pub fn of(counts: Option<Vec<Vec<u64>>>, labels: Option<&Labels>) -> Option<Self> {
+        let (counts, Labels::Classes(labels)) = (counts?, labels?) else { return None };
+        let fits = counts.len() == labels.len() && counts.iter().all(|row| row.len() == labels.len());
+        fits.then(|| Self { labels: labels.clone(), counts })
+    }
+}
+
 /// The right answers of the examples of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answers {

@@ -28,7 +28,7 @@ mod translation;
 
 pub use crate::config::Objective;
 pub use batch::{Batch, IGNORED, Pixels, Sources};
-pub use labels::{Answers, Labels};
+pub use labels::{Answers, ConfusionMatrix, Labels};
 pub use metric::{Direction, Measured, Measurements, Metric, Quantity};
 pub use questions::{AnswerText, Found, Guess, Guesses, Paragraph, Question, Questions, Spans, Window};
 pub use recorded::RECORDED;

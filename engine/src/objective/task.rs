@@ -19,6 +19,12 @@ pub trait Task {
         self.metrics()
     }
 
+    /// Of what was counted how often each class was predicted where each is right, right ones by rows; none where nothing is
+    /// classified.
+    fn class_counts(&self, _sums: &Sums) -> Option<Vec<Vec<u64>>> {
+        None
+    }
+
     /// The unit of the loss, in words.
     fn loss_unit(&self) -> &'static str {
         "nats per token"

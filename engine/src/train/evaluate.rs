@@ -13,6 +13,8 @@ pub struct Found {
     pub metrics: Measurements,
     /// Labelled tokens.
     pub tokens: u64,
+    /// How often each class was predicted where each is right, where examples are classified.
+    pub class_counts: Option<Vec<Vec<u64>>>,
 }
 
 /// Measures a model with frozen weights on batches of its objective; `None` when `should_stop` cut it short.
@@ -31,5 +33,10 @@ pub fn evaluate(
         sums.add(&task.evaluate(model, &batch)?);
     }
     let others = task.metrics_of(&sums).split_first().map_or(&[][..], |(_, others)| others);
-    Ok(Some(Found { loss: sums.mean_loss(), metrics: Measurements::of(others, &sums), tokens: sums.labelled }))
+    Ok(Some(Found {
+        loss: sums.mean_loss(),
+        metrics: Measurements::of(others, &sums),
+        tokens: sums.labelled,
+        class_counts: task.class_counts(&sums),
+    }))
 }

@@ -3,7 +3,7 @@ use serde::Serialize;
 use super::{CoverageReport, Trainer};
 use crate::{
     analysis::{Analysis, AnalysisError},
-    objective::Measurements,
+    objective::{ConfusionMatrix, Measurements},
 };
 
 /// What one optimiser step did.
@@ -43,6 +43,9 @@ pub struct EvaluationReport {
     pub metrics: Measurements,
     /// Labelled tokens that were counted.
     pub tokens: u64,
+    /// How often each class was predicted where each is right, where examples are classified.
+    #[serde(skip)]
+    pub confusion: Option<ConfusionMatrix>,
     /// Whether it is the best of the run so far: has the lowest loss, or the best value of the metric that judges it.
     pub best: bool,
 }

@@ -19,7 +19,7 @@ use crate::{
     },
     data::{Batcher, Corpus},
     model::{ParameterSet, depth_of},
-    objective::{Metric, Objective, judging_metric, series_names},
+    objective::{ConfusionMatrix, Metric, Objective, judging_metric, series_names},
     ops::AdamW,
 };
 
@@ -324,6 +324,7 @@ impl Trainer {
             loss: found.loss,
             metrics: found.metrics,
             tokens: found.tokens,
+            confusion: ConfusionMatrix::of(found.class_counts, self.corpus.answers.as_ref().map(|own| &own.labels)),
             best,
         }))
     }

@@ -6,7 +6,7 @@ use crate::{
     checkpoint::file_name,
     config::{AttentionConfig, attention_words},
     model::{EmbeddingNoise, Model},
-    objective::Batch,
+    objective::{Batch, ConfusionMatrix},
     train::{AgreementMeasure, evaluate},
 };
 
@@ -55,6 +55,8 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
             found.metrics.extend(more.ok_or_else(stopped)?);
         }
     }
+    let labels = subject.corpus.answers.as_ref().map(|own| &own.labels);
+    let confusion = ConfusionMatrix::of(found.class_counts.take(), labels).map(Box::new);
     let noise = noisy(&subject, job, || held_out.batches(limit), &should_stop)?.ok_or_else(stopped)?;
     Ok(Event::Evaluation {
         target: named.to_owned(),
@@ -67,6 +69,7 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
             attention_words(&AttentionConfig { coverage: wanted.coverage.clone(), ..AttentionConfig::default() })
         }),
         score_error,
+        confusion,
         noise,
     })
 }

@@ -11,7 +11,7 @@ use crate::{
     data::TablePreview,
     generate::{BeamNode, CacheProof, Ending, SourceAttention},
     hub::{Fetched, HubFacts, PushContents, Pushed, RepoFacts, RepoName},
-    objective::{Labels, Measurements},
+    objective::{ConfusionMatrix, Labels, Measurements},
     speed::{MachineLimits, PointResult},
     store::{
         AdviceRecord, AnalysisId, AnalysisSummary, BenchmarkId, BenchmarkRecord, BenchmarkSummary, CheckpointRecord,
@@ -356,6 +356,9 @@ pub enum Event {
         /// Mean squared error of the scores that this makes on the training text, as a share of their mean square.
         #[serde(default, with = "floats", skip_serializing_if = "Option::is_none")]
         score_error: Option<f64>,
+        /// How often each class was predicted where each is right, where examples are classified.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        confusion: Option<Box<ConfusionMatrix>>,
         /// The same with noise on the embeddings, where that was asked for.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         noise: Vec<NoisyEvaluation>,

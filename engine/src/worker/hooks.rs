@@ -361,6 +361,11 @@ impl Hooks for RunHooks<'_> {
         for measured in report.metrics.iter() {
             self.log(report.step, &[(measured.metric.series, measured.value)]);
         }
+        if let Some(confusion) = &report.confusion {
+            self.writer.snapshot(&self.job.run, NewSnapshot::confusion(report.step, confusion));
+            // Whoever hears of the evaluation is to find it. A store in trouble speaks for itself.
+            let _ = self.writer.flush();
+        }
         self.context.runs_changed();
         self.context.outbox.send(Event::Evaluated {
             run: self.job.run.clone(),

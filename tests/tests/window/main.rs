@@ -22,4 +22,5 @@ mod runs;
 mod shell;
 mod speed;
 mod states;
+mod tasks;
 mod upload;

@@ -1,16 +1,9 @@
 use headroom_engine::{
     attention::{Cost, ModelPlan, ParameterMatch, Workload, estimated_vocabulary},
-    config::{Baseline, DEFAULT_STEPS, DeviceChoice, Problem, RunConfig, counted, from_json},
-    store::{RunState, RunSummary},
+    config::{Baseline, DEFAULT_STEPS, Problem, RunConfig, from_json},
 };
 
 use super::difference::{Difference, Figures, Question, figures};
-use crate::state::State;
-
-/// Training speed of a core that is assumed until a run was measured here.
-const FLOPS_PER_CORE_SEC: f64 = 8e10;
-/// Runs shorter than this say little about the machine's speed.
-const MEASURED_SECS: f64 = 5.0;
 
 /// What a config costs, known without running it.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,91 +126,6 @@ fn without(config: &RunConfig, problems: &[Problem]) -> Option<RunConfig> {
     from_json(&value.to_string()).ok()
 }
 
-/// Time that a run will probably take on this machine.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Expected {
-    secs: f64,
-    /// Threads that it is for.
-    threads: usize,
-    /// Threads that the config asks for.
-    asked: usize,
-    /// Whether earlier runs say so.
-    is_measured: bool,
-}
-
-impl Expected {
-    /// From the speed of earlier runs on the device with as many threads, or with the number nearest to it; before there is one,
-    /// on the processor, from the number of cores. None where nothing is known.
-    pub fn of(estimate: &Estimate, config: &RunConfig, state: &State, steps: u64) -> Option<Self> {
-        let flops = estimate.cost.flops_per_step as f64 * steps as f64;
-        let asked = config.threads_used();
-        if let Some((speed, threads)) = measured_speed(config, state) {
-            return Some(Self { secs: flops / speed, threads, asked, is_measured: true });
-        }
-        let cores = std::thread::available_parallelism().map_or(1, usize::from).min(asked);
-        let secs = flops / (FLOPS_PER_CORE_SEC * cores as f64);
-        (config.device == DeviceChoice::Cpu).then_some(Self { secs, threads: asked, asked, is_measured: false })
-    }
-
-    /// The time in round words, and for how many threads where they are not those of the config.
-    pub fn words(&self) -> String {
-        let time = expected_words(self.secs);
-        if self.threads == self.asked { time } else { format!("{time} with {}", threads_words(self.threads)) }
-    }
-
-    /// Where it is from.
-    pub fn about(&self) -> String {
-        match self {
-            Self { is_measured: false, .. } => {
-                format!("A guess for {}, until a run has been measured here.", threads_words(self.asked))
-            }
-            Self { threads, asked, .. } if threads == asked => {
-                "From the speed of earlier runs like it in this store.".to_owned()
-            }
-            Self { threads, asked, .. } => format!(
-                "From the speed of earlier runs with {}: none with {} was measured in this store.",
-                threads_words(*threads),
-                threads_words(*asked)
-            ),
-        }
-    }
-}
-
-fn threads_words(threads: usize) -> String {
-    counted(threads as u64, "thread")
-}
-
-/// FLOPs a second of the runs on the config's device, the median of `6 parameters tokens / seconds`, and their threads: of those
-/// whose number of threads is nearest to the config's.
-fn measured_speed(config: &RunConfig, state: &State) -> Option<(f64, usize)> {
-    let (device, asked) = (config.device.to_string(), config.threads_used());
-    // A GPU is as fast with any number of them.
-    let threads = |run: &RunSummary| if config.device == DeviceChoice::Cpu { run.threads as usize } else { asked };
-    let is_measured = |run: &&RunSummary| {
-        run.train_secs >= MEASURED_SECS && run.tokens > 0 && run.state != RunState::Queued && run.device == device
-    };
-    let speed = |run: &RunSummary| 6.0 * run.parameters.unwrap_or_default() as f64 * run.tokens as f64 / run.train_secs;
-    let runs = state.runs.iter().filter(is_measured);
-    let measured: Vec<(usize, f64)> =
-        runs.map(|run| (threads(run), speed(run))).filter(|(_, speed)| *speed > 0.0).collect();
-    let nearest = measured.iter().map(|(threads, _)| *threads).min_by_key(|threads| threads.abs_diff(asked))?;
-    let mut speeds: Vec<f64> =
-        measured.iter().filter(|(threads, _)| *threads == nearest).map(|(_, speed)| *speed).collect();
-    speeds.sort_by(f64::total_cmp);
-    Some((*speeds.get(speeds.len() / 2)?, nearest))
-}
-
-/// A guessed time in round words.
-fn expected_words(secs: f64) -> String {
-    match secs {
-        secs if !secs.is_finite() => "unknown".to_owned(),
-        secs if secs < 45.0 => "under 1 min".to_owned(),
-        secs if secs < 90.0 * 60.0 => format!("about {} min", (secs / 60.0).round().max(1.0)),
-        secs if secs < 48.0 * 3600.0 => format!("about {} h", (secs / 3600.0).round()),
-        secs => format!("about {} days", (secs / 86_400.0).round()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use headroom_engine::config::{
@@ -225,7 +133,6 @@ mod tests {
     };
 
     use super::*;
-    use crate::examples;
 
     #[test]
     fn every_preset_has_an_estimate_but_for_its_missing_file() {
@@ -310,48 +217,5 @@ mod tests {
         assert_eq!((matched.given, matched.added), (12, 1));
         assert_eq!(matched.parameters, estimate.cost.parameters);
         assert_eq!(Some(matched.baseline_parameters), estimate.difference.map(|all| all.baseline.parameters));
-    }
-
-    #[test]
-    fn the_expected_time_is_of_as_many_threads_or_says_of_how_many() {
-        let mut config = RunConfig { threads: 1, ..RunConfig::default() };
-        let estimate = Estimate::of(&config).unwrap();
-        let flops = estimate.cost.flops_per_step as f64 * 1000.0;
-        let expected = |config: &RunConfig, state: &State| Expected::of(&estimate, config, state, 1000);
-        let mut state = State::default();
-        let guess = expected(&config, &state).unwrap();
-        assert_eq!((guess.secs, guess.is_measured), (flops / FLOPS_PER_CORE_SEC, false));
-        // Runs of 6e12 FLOPs in 60 s with two threads, one in 100 s with one, and one on another device.
-        let run = |number: u64, threads: u32, train_secs: f64, device: &str| RunSummary {
-            threads,
-            train_secs,
-            device: device.to_owned(),
-            parameters: Some(1_000_000),
-            tokens: 1_000_000,
-            ..examples::summary(number, "run")
-        };
-        state.runs = vec![run(0, 2, 60.0, "cpu"), run(1, 2, 60.0, "cpu"), run(2, 1, 6.0, "cuda:0")];
-        let one = expected(&config, &state).unwrap();
-        assert_eq!((one.secs, one.threads), (flops / 1e11, 2), "none with one thread was measured");
-        assert!(one.words().ends_with(" with 2 threads"), "{}", one.words());
-        assert!(one.about().contains("none with 1 thread was measured"), "{}", one.about());
-        state.runs.push(run(3, 1, 100.0, "cpu"));
-        let one = expected(&config, &state).unwrap();
-        assert_eq!((one.secs, one.threads), (flops / 6e10, 1));
-        assert!(!one.words().contains("thread"), "{}", one.words());
-        config.threads = 2;
-        assert_eq!(expected(&config, &state).unwrap().secs, flops / 1e11);
-        config.device = DeviceChoice::Cuda(0);
-        assert_eq!(expected(&config, &state).unwrap().secs, flops / 1e12);
-        config.device = DeviceChoice::Cuda(1);
-        assert_eq!(expected(&config, &state), None, "nothing is known of it");
-    }
-
-    #[test]
-    fn guesses_are_round() {
-        assert_eq!(expected_words(3.0), "under 1 min");
-        assert_eq!(expected_words(100.0), "about 2 min");
-        assert_eq!(expected_words(7300.0), "about 2 h");
-        assert_eq!(expected_words(f64::INFINITY), "unknown");
     }
 }

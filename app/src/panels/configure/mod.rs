@@ -16,6 +16,6 @@ mod sections;
 mod start;
 mod summary;
 
-pub use estimate::{Estimate, Expected};
+pub use estimate::Estimate;
 pub use heads::head_grid;
 pub use panel::ConfigurePanel;

@@ -12,7 +12,7 @@ use super::{
     form::{Form, Labels},
     sections::{
         HeadEditor, Judged, MarksWish, SourceMemory, attention_ui, data_ui, follow_architecture, follow_labels,
-        model_ui, picked, probe_ui, run_ui, train_ui,
+        follow_name, model_ui, picked, probe_ui, run_ui, train_ui,
     },
     start::Start,
     summary::summary_ui,
@@ -28,6 +28,8 @@ use crate::{
 
 /// Width of the column at the right.
 const SUMMARY: f32 = 300.0;
+/// Height of what stands above the form in a narrow window: the button and three rows of numbers.
+const LOW_SUMMARY: f32 = 176.0;
 /// Below this width the column at the right stands above the form.
 const NARROW: f32 = SUMMARY + 440.0;
 /// From this width on the sections stand in two columns.
@@ -210,6 +212,7 @@ impl ConfigurePanel {
             }
             if discriminant(&config.data.source) != source {
                 follow_labels(config, memory);
+                follow_name(config);
             }
         };
         let mut attention = |ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig| {
@@ -321,7 +324,7 @@ impl Panel for ConfigurePanel {
         let side = if ui.available_width() < NARROW {
             // Beside each other they would overlap: what it takes stands above the form.
             egui::Panel::top("configure summary above")
-                .exact_size(ui.available_height() * 0.4)
+                .exact_size((ui.available_height() * 0.4).min(LOW_SUMMARY))
                 .frame(Frame::new().inner_margin(Margin { bottom: 6, ..Margin::ZERO }))
         } else {
             egui::Panel::right("configure summary")

@@ -21,6 +21,9 @@ use crate::{
 const LISTED: usize = 6;
 /// Seeds that can be queued at once.
 const MOST_SEEDS: u64 = 100;
+/// From this width on the button and the seeds stand beside each other, the button this wide.
+const LOW: f32 = 480.0;
+const LOW_START: f32 = 220.0;
 
 /// The Start button and what waits for it.
 pub struct Start {
@@ -95,28 +98,47 @@ impl Start {
             (false, false) => "Start when free",
         };
         let fill = if can_start { palette.selection } else { palette.surface };
-        let button =
-            Button::new(RichText::new(text).strong()).fill(fill).min_size(Vec2::new(ui.available_width(), 34.0));
         let hover = if is_free { "Starts the run (Ctrl+Enter)" } else { "Puts the run into the queue (Ctrl+Enter)" };
-        let start = ui.vertical_centered(|ui| ui.add_enabled(can_start, button).on_hover_text(hover));
-        if start.inner.on_disabled_hover_text("Fix the problems listed below first.").clicked() {
+        // Where it stands above the form there is more width than height.
+        let is_low = ui.available_width() >= LOW;
+        let width = if is_low { LOW_START } else { ui.available_width() };
+        let button = Button::new(RichText::new(text).strong()).fill(fill).min_size(Vec2::new(width, 34.0));
+        let button = |ui: &mut Ui| {
+            let start = ui.add_enabled(can_start, button).on_hover_text(hover);
+            start.on_disabled_hover_text("Fix the problems listed below first.").clicked()
+        };
+        let is_wanted = if is_low {
+            ui.horizontal(|ui| {
+                let is_wanted = button(ui);
+                ui.add_space(8.0);
+                self.seeds_ui(ui, can_start);
+                is_wanted
+            })
+            .inner
+        } else {
+            ui.vertical_centered(button).inner
+        };
+        if is_wanted {
             self.request(1);
         }
         let went = problems_ui(ui, problems, labels);
-        ui.horizontal(|ui| {
-            let field =
-                Field::new("Seeds").label_width(40.0).width(28.0).help("How many runs, each with the next seed");
-            field.integer(ui, &mut self.seeds, 1..=MOST_SEEDS, 1);
-            let seeds = self.seeds.clamp(1, MOST_SEEDS);
-            let button = Button::new(format!("Queue {}", counted(seeds, "seed")));
-            let hover = "Queues the run once for each seed: curves of several seeds make a band in Compare";
-            let response =
-                ui.add_enabled(can_start, button).on_hover_text(hover).accessible_name("Add seeds to the queue");
-            if response.clicked() {
-                self.request(seeds);
-            }
-        });
+        if !is_low {
+            ui.horizontal(|ui| self.seeds_ui(ui, can_start));
+        }
         went
+    }
+
+    /// The run once for each of several seeds.
+    fn seeds_ui(&mut self, ui: &mut Ui, can_start: bool) {
+        let field = Field::new("Seeds").label_width(40.0).width(28.0).help("How many runs, each with the next seed");
+        field.integer(ui, &mut self.seeds, 1..=MOST_SEEDS, 1);
+        let seeds = self.seeds.clamp(1, MOST_SEEDS);
+        let button = Button::new(format!("Queue {}", counted(seeds, "seed")));
+        let hover = "Queues the run once for each seed: curves of several seeds make a band in Compare";
+        let response = ui.add_enabled(can_start, button).on_hover_text(hover).accessible_name("Add seeds to the queue");
+        if response.clicked() {
+            self.request(seeds);
+        }
     }
 }
 

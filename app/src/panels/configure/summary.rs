@@ -5,15 +5,15 @@ use std::cell::Cell;
 use egui::{Grid, RichText, Ui};
 use headroom_engine::{
     attention::{Part, PartCost},
-    config::{DataConfig, from_json},
+    config::{DataConfig, Source, from_json},
 };
 
 use super::{
     difference::{Change, Difference},
     draft::Draft,
-    estimate::{Estimate, Expected},
+    estimate::Estimate,
 };
-use crate::{context::PanelContext, format, state::State, theme};
+use crate::{common::Expected, context::PanelContext, format, state::State, theme};
 
 /// Room for a name and its number, in points.
 const PAIR: f32 = 236.0;
@@ -29,7 +29,10 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
     let palette = theme::palette(ui.visuals());
     ui.label(RichText::new("What it takes").strong());
     let estimate = draft.estimate.as_ref();
-    let train_tokens = train_tokens(cx.state, &draft.config.data);
+    let known = Known {
+        train_tokens: train_tokens(cx.state, &draft.config.data),
+        train_rows: train_rows(cx.state, &draft.config.data),
+    };
     let free = free_bytes(draft, cx.state);
     let difference = estimate.and_then(|estimate| estimate.difference).filter(|difference| !difference.is_none());
     let is_old = estimate.is_some() && draft.is_estimate_old;
@@ -98,7 +101,7 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
             line(
                 ui,
                 "FLOPs in all",
-                estimate.and_then(|e| Some((e, steps_of(draft, e, train_tokens)?))).map_or_else(
+                estimate.and_then(|e| Some((e, steps_of(draft, e, known)?))).map_or_else(
                     || UNKNOWN.to_owned(),
                     |(e, steps)| format::flops(e.cost.flops_per_step as f64 * steps as f64),
                 ),
@@ -107,29 +110,39 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
                 },
             );
             let memory: Beside = Some((Difference::memory, format::bytes, true));
-            line_beside(ui, "Memory", show(|e| format::bytes(e.cost.memory_bytes)), memory, &|ui| {
+            line_beside(ui, "Memory to train", show(|e| format::bytes(e.cost.memory_bytes)), memory, &|ui| {
                 memory_ui(ui, estimate);
             });
             line(ui, "  free", free.map_or_else(|| UNKNOWN.to_owned(), format::bytes), &|ui| {
                 ui.label("Free memory on the chosen device now.");
             });
-            line(ui, "Tokens per step", show(|e| format::count(e.tokens_per_step)), &|ui| {
+            let source = &draft.config.data.source;
+            let most = if source.has_labels() && !source.has_images() { "up to " } else { "" };
+            let tokens = show(|e| format::count(e.tokens_per_step));
+            let tokens = if tokens == UNKNOWN { tokens } else { format!("{most}{tokens}") };
+            line(ui, "Tokens per step", tokens, &|ui| {
                 ui.label("Batch × accumulation × sequence length.");
+                if !most.is_empty() {
+                    ui.label("Shorter texts are not padded to the sequence length: a step has fewer, and costs less.");
+                }
             });
-            let per_epoch = estimate.zip(train_tokens).map(|(e, tokens)| e.steps_per_epoch(tokens));
+            let per_epoch = steps_per_epoch(draft, estimate, known);
             line(
                 ui,
                 "Steps per epoch",
                 per_epoch.map_or_else(|| "after the first run".to_owned(), format::count),
                 &|ui| {
-                    ui.label("Known once a run has read and tokenised this text.");
+                    ui.label("Known once a run has read and tokenised this text; of a short table at once.");
                 },
             );
-            let steps = estimate.and_then(|e| steps_of(draft, e, train_tokens));
+            let steps = estimate.and_then(|e| steps_of(draft, e, known));
             line(ui, "Steps", steps.map_or_else(|| UNKNOWN.to_owned(), format::count), &|ui| {
                 ui.label("Optimiser steps of the whole run.");
             });
-            let time = estimate.zip(steps).and_then(|(e, steps)| Expected::of(e, &draft.config, cx.state, steps));
+            let time = estimate.zip(steps).and_then(|(e, steps)| {
+                let flops = e.cost.flops_per_step as f64 * steps as f64;
+                Expected::of(flops, &draft.config, cx.state)
+            });
             let words = time.as_ref().map_or_else(|| UNKNOWN.to_owned(), Expected::words);
             line(ui, "Expected time", words, &|ui| {
                 let unknown = || "Known once a run has been measured on this device.".to_owned();
@@ -155,12 +168,40 @@ fn free_bytes(draft: &Draft, state: &State) -> Option<u64> {
     checked.or(state.system.as_ref().filter(|_| is_cpu).map(|load| load.free_bytes))
 }
 
+/// What is known of the text before it is trained on.
+#[derive(Clone, Copy)]
+struct Known {
+    train_tokens: Option<u64>,
+    train_rows: Option<u64>,
+}
+
 /// Steps of the run, also where it is given in epochs over a text that is known.
-fn steps_of(draft: &Draft, estimate: &Estimate, train_tokens: Option<u64>) -> Option<u64> {
+fn steps_of(draft: &Draft, estimate: &Estimate, known: Known) -> Option<u64> {
     estimate.steps.or_else(|| {
-        let per_epoch = train_tokens? as f64 / estimate.tokens_per_step.max(1) as f64;
-        Some((draft.config.train.epochs? * per_epoch).ceil() as u64)
+        let train = &draft.config.train;
+        let per_epoch = match known {
+            Known { train_rows: Some(rows), .. } => rows as f64 / (train.batch * train.accumulation).max(1) as f64,
+            Known { train_tokens, .. } => train_tokens? as f64 / estimate.tokens_per_step.max(1) as f64,
+        };
+        Some((train.epochs? * per_epoch).ceil() as u64)
     })
+}
+
+/// Steps of one pass over the text, rounded up.
+fn steps_per_epoch(draft: &Draft, estimate: Option<&Estimate>, known: Known) -> Option<u64> {
+    let train = &draft.config.train;
+    match known {
+        Known { train_rows: Some(rows), .. } => Some(rows.div_ceil((train.batch * train.accumulation).max(1) as u64)),
+        Known { train_tokens, .. } => estimate.zip(train_tokens).map(|(e, tokens)| e.steps_per_epoch(tokens)),
+    }
+}
+
+/// Rows of the config's table that are trained on, where the engine has seen all of it.
+fn train_rows(state: &State, data: &DataConfig) -> Option<u64> {
+    let Source::Table(table) = &data.source else { return None };
+    let found = state.check.as_ref()?.table.as_ref().filter(|found| found.is_whole && found.rows > 0)?;
+    let held_out = if table.validation_path.is_some() { 0.0 } else { data.validation_fraction };
+    Some((found.rows as f64 * (1.0 - held_out)).round() as u64)
 }
 
 /// Tokens of this very text, where a run of this session has read it.
@@ -192,7 +233,8 @@ fn parts_ui(ui: &mut Ui, estimate: Option<&Estimate>, words: &str, of: fn(&PartC
 }
 
 fn memory_ui(ui: &mut Ui, estimate: Option<&Estimate>) {
-    ui.label("An estimate of the peak.");
+    ui.label("An estimate of the peak of what training holds.");
+    ui.label("The text, the program and the window come on top: the peak memory of a run is of all of these.");
     let Some(Estimate { cost, .. }) = estimate else { return };
     Grid::new("memory").num_columns(2).spacing([14.0, 2.0]).show(ui, |ui| {
         for (name, bytes) in [

@@ -11,6 +11,7 @@ use headroom_engine::{
 use serde::{Deserialize, Serialize};
 
 use super::{
+    answers::{About, AnswersForm},
     attention::AttentionView,
     beams::beams_ui,
     difference::differing,
@@ -21,8 +22,7 @@ use super::{
 };
 use crate::{
     common::{ExportDialog, Exportable, no_runs_ui, working_ui},
-    compare::task_of,
-    context::{Action, Panel, PanelContext},
+    context::{Action, Panel, PanelContext, PanelId},
     export::MapFigure,
     panels::{
         live::{picker_ui, shown_run},
@@ -41,6 +41,9 @@ struct Memory {
     has_two: bool,
     details: bool,
     proof: ProofForm,
+    answers: AnswersForm,
+    /// What the model of a folder does.
+    folder: About,
 }
 
 /// Generates text.
@@ -126,6 +129,25 @@ impl GeneratePanel {
                 checkpoint_ui(ui, &mut self.which, run, cx);
             }
         });
+        let about = self.about(run, memory, cx);
+        let is_of_run = memory.settings[0].model.is_of_run();
+        if !is_of_run || about != About::Nothing {
+            ui.horizontal_wrapped(|ui| {
+                // What writes text has its settings beside it, further below.
+                if about != About::Nothing {
+                    ui.label("Model");
+                    memory.settings[0].model.ui(ui, PanelId::GENERATE, false, cx);
+                }
+                if !is_of_run {
+                    memory.folder.choice_ui(ui);
+                }
+            });
+        }
+        if about != About::Nothing {
+            let target = memory.settings[0].model.target(run.map(|run| (run, self.which)), cx);
+            memory.answers.ui(ui, about, target, cx);
+            return;
+        }
         memory.source.ui(ui);
         let [first, second] = &mut memory.settings;
         if memory.has_two {
@@ -143,6 +165,15 @@ impl GeneratePanel {
         self.proof_ui(ui, run, memory, cx);
     }
 
+    /// What the chosen model answers about, where it is one with a task.
+    fn about(&self, run: Option<&RunSummary>, memory: &Memory, cx: &PanelContext<'_>) -> About {
+        if !memory.settings[0].model.is_of_run() {
+            return memory.folder;
+        }
+        let record = run.and_then(|run| cx.state.records.get(&run.id));
+        record.map_or(About::Nothing, |record| About::of(&record.config))
+    }
+
     /// What is to be generated, or what is missing.
     fn specs(
         &self,
@@ -150,13 +181,6 @@ impl GeneratePanel {
         memory: &Memory,
         cx: &PanelContext<'_>,
     ) -> Result<[Option<GenerationSpec>; 2], String> {
-        let task = run.filter(|_| memory.settings[0].model.is_of_run()).and_then(|run| cx.state.records.get(&run.id));
-        if let Some(kind) = task.and_then(|record| task_of(&record.config)) {
-            return Err(format!(
-                "This run writes no text: it was trained for {}. `headroom predict RUN --input FILE` gives its answers.",
-                kind.replace('_', " ")
-            ));
-        }
         let source = memory.source.source()?;
         let shown = run.map(|run| (run, self.which));
         let [first, second] = &memory.settings;

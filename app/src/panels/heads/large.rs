@@ -88,10 +88,24 @@ pub struct Left {
 }
 
 /// What to do with large maps, below them.
-pub fn help_ui(ui: &mut Ui) {
+/// `flat`: the largest weight of the map, where its colours run so far above it that it looks even.
+pub fn help_ui(ui: &mut Ui, flat: Option<f32>) {
+    if let Some(most) = flat {
+        let most = format::percent(f64::from(most));
+        let words = format!("No weight is above {most}: without “0 to 1” the colours tell them apart.");
+        ui.label(RichText::new(words).small().color(theme::palette(ui.visuals()).warning));
+    }
     let text = "Point at a row to see what its query attends to, at the name of a key to see what attends to it. A click \
                 locks it, Esc releases it.";
     ui.label(RichText::new(text).small().color(theme::palette(ui.visuals()).weak));
+}
+
+/// Below this largest weight a map whose colours run to 1 looks even.
+const FLAT: f32 = 0.25;
+
+/// The largest weight of a map that looks even in colours which run to 1.
+pub fn looks_even(map: &HeatData, style: MapStyle) -> Option<f32> {
+    Some(map.extent().most).filter(|most| style.is_whole && *most < FLAT)
 }
 
 impl Large<'_> {

@@ -9,7 +9,7 @@ use headroom_engine::{
 
 use super::{
     arcs::ArcsView,
-    large::{Large, Left, Lock, help_ui, titled},
+    large::{Large, Left, Lock, help_ui, looks_even, titled},
     panel::Memory,
     tokens::{Kept, difference, of_text},
 };
@@ -134,7 +134,7 @@ impl LargeView {
         let large = Large { name: &name, kept: first, map: &first.map, is_difference: false, style };
         let [state, ..] = &mut self.states;
         if !large.ui(ui, height, Left::default(), state, &mut self.locked) {
-            help_ui(ui);
+            help_ui(ui, looks_even(&first.map, style));
         }
         wanted.take().map(|_| shown.exportable(large.figure(state)))
     }
@@ -248,7 +248,7 @@ impl LargeView {
             })
             .inner;
         if !is_told {
-            help_ui(ui);
+            help_ui(ui, looks_even(&first.map, style).and(looks_even(&second.map, style)));
         }
         let figure = match wanted? {
             Part::Shown => large.figure(state),

@@ -3,6 +3,7 @@
 mod alerts;
 mod arrangement;
 mod charts;
+mod confusion;
 mod follow;
 mod panel;
 mod samples;

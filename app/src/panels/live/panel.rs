@@ -14,6 +14,7 @@ use super::{
     alerts::alerts_ui,
     arrangement::Arrangement,
     charts::{Curves, ENERGY, LOSS, Plot, SIMILARITY, SMALL, X_AXES},
+    confusion::ConfusionView,
     follow::{follow_ui, live_run},
     samples::{SampleView, samples_ui},
     strip::strip_ui,
@@ -95,6 +96,7 @@ pub struct LivePanel {
     /// By the run's number: a zoom belongs to the run that it was made in. The one that was shown last stands last.
     zooms: Vec<(u64, Zoom)>,
     sample: SampleView,
+    confusion: ConfusionView,
     export: Option<ExportDialog>,
     /// Ctrl+E was pressed.
     wants_export: bool,
@@ -107,7 +109,9 @@ impl Panel for LivePanel {
             _ if !cx.state.runs_loaded && cx.state.current.is_none() => working_ui(ui, "Reading the runs…"),
             None => no_runs_ui(ui, cx, "Curves, speed and what the model writes are shown here while a run trains."),
             Some(run) => {
-                ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| self.run_ui(ui, &run, &mut view, cx));
+                // Where it was scrolled to belongs to the run, as its zoom does.
+                let scroll = ScrollArea::vertical().id_salt(run.number).auto_shrink([false, false]);
+                scroll.show(ui, |ui| self.run_ui(ui, &run, &mut view, cx));
             }
         }
         if let Some(mut export) = self.export.take()
@@ -161,6 +165,7 @@ impl LivePanel {
         ui.add_space(8.0);
         samples_ui(ui, &mut self.sample, run, cx);
         ui.add_space(8.0);
+        self.export = self.confusion.ui(ui, run, cx).or(self.export.take());
         self.small_ui(ui, run, x, view, cx);
     }
 

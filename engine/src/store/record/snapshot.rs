@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::PackedAnalysis;
+use crate::{analysis::PackedAnalysis, objective::ConfusionMatrix};
 
 /// The kinds of snapshot that the engine writes; others may be added freely.
 pub mod snapshot_kinds {
@@ -8,6 +8,8 @@ pub mod snapshot_kinds {
     pub const SAMPLE: &str = "sample";
     /// The mixing matrix of a collaborative layer: heads that compute x shared columns (`dtype` "f32").
     pub const MIXING: &str = "mixing";
+    /// How often each class was predicted where each is right, an [`crate::objective::ConfusionMatrix`] (`dtype` "json").
+    pub const CONFUSION: &str = "confusion";
     /// What a look at the probe batch found, as JSON without its arrays (`dtype` "json").
     pub const ANALYSIS_FACTS: &str = "analysis/facts";
     /// The arrays of the same, one after the other (`dtype` "f32").
@@ -49,6 +51,15 @@ impl NewSnapshot {
         let (kind, dtype) = (snapshot_kinds::ANALYSIS_FACTS.to_owned(), "json".to_owned());
         let values = Self::f32(step, snapshot_kinds::ANALYSIS_VALUES, vec![packed.values.len() as u64], &packed.values);
         [Self { step, kind, layer: None, head: None, dtype, shape, data: facts }, values]
+    }
+
+    /// How often classes were confused.
+    pub fn confusion(step: u64, found: &ConfusionMatrix) -> Self {
+        // Words and numbers are always JSON.
+        let data = serde_json::to_vec(found).unwrap_or_default();
+        let shape = vec![data.len() as u64];
+        let (kind, dtype) = (snapshot_kinds::CONFUSION.to_owned(), "json".to_owned());
+        Self { step, kind, layer: None, head: None, dtype, shape, data }
     }
 
     /// A tensor of 32-bit floats.

@@ -19,7 +19,7 @@ use crate::{
         CachedModel, Fetched, FetchedFile, Gating, HubFacts, InterruptedFetch, PushContents, Pushed,
         RemoteArchitecture, RemoteFile, RepoFacts, RepoKind, Revision,
     },
-    objective::{Labels, Measurements, text_scores::TEXT_SCORES},
+    objective::{ConfusionMatrix, Labels, Measurements, text_scores::TEXT_SCORES},
     speed::SweepResult,
     store::{
         AdviceRecord, AnalysisSummary, AttemptRecord, BenchmarkRecord, CheckpointKind, CheckpointRecord, Cut,
@@ -182,6 +182,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             sequence_length: p.count,
             coverage: p.maybe.clone(),
             score_error: p.maybe_any(),
+            confusion: Some(Box::new(ConfusionMatrix { labels: vec![text.clone()], counts: vec![vec![p.whole]] })),
             noise: vec![NoisyEvaluation { noise: p.finite, loss: p.any, metrics: p.metrics() }],
         },
         Event::Generating { .. } => Event::Generating {

@@ -5,7 +5,7 @@ use headroom_engine::config::{
     Architecture, ByteTokenizer, ClassificationTask, DataConfig, FileSource, FileTokenizer, GrammarSource,
     ImageClassificationTask, ImagesSource, InitialTokenizer, ListOpsSource, LongPairs, NumberWordsSource, PairsSource,
     PathfinderSource, RandomSource, RunConfig, Source, SpanTask, SquadSource, TableSource, TaskConfig, Tokenizer,
-    TrainedTokenizer, WordTokenizer,
+    TrainedTokenizer, WordTokenizer, presets,
 };
 
 use headroom_engine::data::TablePreview;
@@ -113,6 +113,55 @@ enum SourceKind {
     Images,
     Pathfinder,
     ListOps,
+}
+
+impl SourceKind {
+    const ALL: [Self; 10] = [
+        Self::Grammar,
+        Self::Random,
+        Self::File,
+        Self::NumberWords,
+        Self::Pairs,
+        Self::Table,
+        Self::Squad,
+        Self::Images,
+        Self::Pathfinder,
+        Self::ListOps,
+    ];
+
+    fn of(source: &Source) -> Self {
+        match source {
+            Source::Grammar(_) => Self::Grammar,
+            Source::Random(_) => Self::Random,
+            Source::File(_) => Self::File,
+            Source::NumberWords(_) => Self::NumberWords,
+            Source::Pairs(_) => Self::Pairs,
+            Source::Table(_) => Self::Table,
+            Source::Squad(_) => Self::Squad,
+            Source::Images(_) => Self::Images,
+            Source::Pathfinder(_) => Self::Pathfinder,
+            Source::ListOps(_) => Self::ListOps,
+        }
+    }
+
+    /// What a run of such data is called until somebody names it.
+    fn usual_name(self, model: Architecture) -> &'static str {
+        let is_decoder = model == Architecture::Decoder;
+        match self {
+            Self::Grammar if is_decoder => "grammar decoder",
+            Self::Grammar => "grammar encoder",
+            Self::File if is_decoder => "text decoder",
+            Self::File => "text encoder",
+            Self::Random => "random control",
+            Self::NumberWords => "number words",
+            Self::Pairs => "translation",
+            Self::Table => "text classifier",
+            Self::Squad => "question answering",
+            Self::Images => "image classifier",
+            Self::Pathfinder => "pathfinder",
+            Self::ListOps => "listops",
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -268,6 +317,16 @@ fn follow_images(config: &mut RunConfig) {
     }
 }
 
+/// A name that nobody chose follows the data: that of a preset, or one that was given here.
+pub fn follow_name(config: &mut RunConfig) {
+    let RunConfig { name, model, data, .. } = config;
+    let is_preset = presets().iter().any(|preset| preset.config().is_ok_and(|config| config.name == *name));
+    let is_given = SourceKind::ALL.iter().any(|kind| Architecture::ALL.iter().any(|m| kind.usual_name(*m) == name));
+    if is_given || is_preset || *name == RunConfig::default().name {
+        SourceKind::of(&data.source).usual_name(model.kind).clone_into(name);
+    }
+}
+
 fn usual_task(source: &Source) -> Option<TaskConfig> {
     match source {
         Source::Table(_) | Source::ListOps(_) => Some(TaskConfig::Classification(ClassificationTask::default())),
@@ -286,18 +345,7 @@ fn source_ui(
     preview: Option<&TablePreview>,
     memory: &mut SourceMemory,
 ) {
-    let mut kind = match &data.source {
-        Source::Grammar(_) => SourceKind::Grammar,
-        Source::Random(_) => SourceKind::Random,
-        Source::File(_) => SourceKind::File,
-        Source::NumberWords(_) => SourceKind::NumberWords,
-        Source::Pairs(_) => SourceKind::Pairs,
-        Source::Table(_) => SourceKind::Table,
-        Source::Squad(_) => SourceKind::Squad,
-        Source::Images(_) => SourceKind::Images,
-        Source::Pathfinder(_) => SourceKind::Pathfinder,
-        Source::ListOps(_) => SourceKind::ListOps,
-    };
+    let mut kind = SourceKind::of(&data.source);
     let kinds = [
         (SourceKind::Grammar, "Built-in English"),
         (SourceKind::Random, "Random words"),

@@ -17,7 +17,7 @@ mod table;
 mod train;
 
 pub use attention::attention_ui;
-pub use data::{SourceMemory, data_ui, follow_architecture, follow_labels, picked};
+pub use data::{SourceMemory, data_ui, follow_architecture, follow_labels, follow_name, picked};
 pub use head_editor::{HeadEditor, MarksWish};
 pub use judged::Judged;
 pub use model::model_ui;

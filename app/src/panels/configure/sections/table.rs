@@ -65,6 +65,9 @@ pub(super) fn table_ui(
         table.validation_path = Some(written).filter(|path| !path.as_os_str().is_empty());
     }
     let columns = preview.map(|found| found.columns.as_slice()).unwrap_or_default();
+    if let Some(preview) = preview {
+        proposal_ui(ui, form, table, preview);
+    }
     if let Some(first) = table.text.first_mut() {
         column_ui(ui, form, TEXT, first, columns);
     }
@@ -80,9 +83,43 @@ pub(super) fn table_ui(
         &mut table.header,
         &[(None, "As it looks"), (Some(true), "Names the columns"), (Some(false), "Is a row like the others")],
     );
+    if let Some(preview) = preview.filter(|preview| table.header.is_none() && !preview.columns.is_empty()) {
+        let looks = if preview.has_names() {
+            "It names the columns."
+        } else {
+            "It is a row like the others: the columns have numbers, from 0."
+        };
+        note_ui(ui, looks);
+    }
     task_ui(ui, form, task);
     if let Some(preview) = preview.filter(|preview| preview.rows > 0) {
         preview_ui(ui, preview, table.text.len());
+    }
+}
+
+/// Offers the columns that look right where those of the config are not there.
+fn proposal_ui(ui: &mut Ui, form: &mut Form<'_>, table: &mut TableSource, preview: &TablePreview) {
+    let is_there = |column: &Column| preview.columns.iter().any(|(name, _)| *name == column.to_string());
+    if table.text.iter().chain([&table.label]).all(is_there) {
+        return;
+    }
+    let Some((text, label)) = preview.proposal() else { return };
+    under_ui(ui, |ui| {
+        let words = format!("Take {} and {}", column_words(&text), column_words(&label));
+        let button = ui.button(words).on_hover_text("By their names and what stands in them; Undo takes it back");
+        if button.accessible_name("Take the columns that look right").clicked() {
+            (table.text, table.label) = (vec![text], label);
+            (form.touched, form.is_step) = (Some(TEXT.path), true);
+        }
+    });
+}
+
+/// A column by its name in quotes, or its number.
+fn column_words(column: &Column) -> String {
+    if column.number().is_some() {
+        format!("column {column}")
+    } else {
+        format!("“{}”", shortened(&column.0, SAMPLE))
     }
 }
 

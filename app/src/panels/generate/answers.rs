@@ -1,0 +1,354 @@
+//! Answers of a model with a task: about a text, a pair of texts, a question to a paragraph, an image.
+
+use std::path::PathBuf;
+
+use egui::{
+    Button, Color32, Grid, ProgressBar, RichText, Spinner, TextEdit, TextFormat, TextStyle, Ui, text::LayoutJob,
+};
+use headroom_engine::{
+    objective::Labels,
+    worker::{FoundAnswer, Target},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    context::PanelContext,
+    file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
+    format::{self, shortened},
+    state::{Answering, Answers, Question},
+    theme,
+};
+
+/// Classes and images that are listed.
+const LISTED: usize = 12;
+/// Width of a bar of a probability.
+const BAR: f32 = 200.0;
+/// Letters of a class or a file's name.
+const LETTERS: usize = 40;
+/// Whose answer the file dialog's is.
+const DIALOG: &str = "generate.image";
+
+/// What a model answers about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum About {
+    /// It writes text and answers nothing.
+    #[default]
+    Nothing,
+    /// A text.
+    Text,
+    /// Two texts together.
+    Pair,
+    /// A question, to a paragraph.
+    Question,
+    /// An image.
+    Image,
+}
+
+impl About {
+    const ALL: [Self; 5] = [Self::Nothing, Self::Text, Self::Pair, Self::Question, Self::Image];
+
+    /// What the model of a run with this config answers about.
+    pub fn of(config: &serde_json::Value) -> Self {
+        let part = |table: &str, key: &str| config.get(table).and_then(|table| table.get(key));
+        match part("task", "kind").and_then(serde_json::Value::as_str) {
+            None => Self::Nothing,
+            Some("span") => Self::Question,
+            Some("image_classification") => Self::Image,
+            Some(_) => {
+                let texts = part("data", "text").and_then(serde_json::Value::as_array).map_or(1, Vec::len);
+                if texts > 1 { Self::Pair } else { Self::Text }
+            }
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Nothing => "Writes text",
+            Self::Text => "Judges a text",
+            Self::Pair => "Judges two texts",
+            Self::Question => "Answers a question",
+            Self::Image => "Classifies images",
+        }
+    }
+
+    /// Chooses what the model of a folder is for: its files are read when it is asked.
+    pub fn choice_ui(&mut self, ui: &mut Ui) {
+        let combo = egui::ComboBox::from_id_salt("what it does").selected_text(self.words()).show_ui(ui, |ui| {
+            for about in Self::ALL {
+                ui.selectable_value(self, about, about.words());
+            }
+        });
+        combo.response.accessible_name("What the model does");
+    }
+}
+
+/// What was written for the model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AnswersForm {
+    text: String,
+    second: String,
+    image: String,
+}
+
+impl AnswersForm {
+    /// Draws question and answer. `target`: the model and its name, or what is missing.
+    pub fn ui(
+        &mut self,
+        ui: &mut Ui,
+        about: About,
+        target: Result<(Target, String), String>,
+        cx: &mut PanelContext<'_>,
+    ) {
+        self.fields_ui(ui, about, cx);
+        let question = target.and_then(|(target, name)| self.question(about, target, name));
+        let is_waiting = cx.state.answers.is_waiting();
+        ui.horizontal_wrapped(|ui| {
+            let button = ui.add_enabled(question.is_ok() && !is_waiting, Button::new("Answer"));
+            let button = button.accessible_name("Ask the model").on_hover_text("Runs when its turn in the queue comes");
+            if button.clicked()
+                && let Ok(question) = question.clone()
+            {
+                cx.state.answers.ask(question);
+            }
+            if is_waiting {
+                ui.add(Spinner::new().size(14.0));
+                if cx.state.current.is_some() {
+                    ui.label(
+                        RichText::new("A run computes: its turn comes after.").color(theme::palette(ui.visuals()).weak),
+                    );
+                }
+            }
+            if let Err(why) = &question {
+                ui.label(RichText::new(why).color(theme::palette(ui.visuals()).weak));
+            }
+        });
+        ui.separator();
+        match &cx.state.answers.asked {
+            Some(Answering { question, outcome: Some(outcome), .. }) => outcome_ui(ui, question, outcome),
+            Some(_) => {}
+            None => {
+                let words = "The answer appears here. `headroom predict RUN --input FILE` answers about a whole file.";
+                ui.label(RichText::new(words).color(theme::palette(ui.visuals()).weak));
+            }
+        }
+    }
+
+    fn fields_ui(&mut self, ui: &mut Ui, about: About, cx: &mut PanelContext<'_>) {
+        let line = |ui: &mut Ui, text: &mut String, name: &str, rows: usize| {
+            ui.label(name);
+            let typed = TextEdit::multiline(text).desired_rows(rows).desired_width(f32::INFINITY);
+            ui.add(typed).accessible_name(name);
+        };
+        match about {
+            About::Nothing => {}
+            About::Text => line(ui, &mut self.text, "Text", 3),
+            About::Pair => {
+                line(ui, &mut self.text, "First text", 2);
+                line(ui, &mut self.second, "Second text", 2);
+            }
+            About::Question => {
+                line(ui, &mut self.text, "Question", 1);
+                line(ui, &mut self.second, "Paragraph", 6);
+            }
+            About::Image => {
+                if let Some(Answer::Picked(path)) = cx.dialogs.take(DIALOG) {
+                    self.image = path.display().to_string();
+                }
+                ui.horizontal(|ui| {
+                    let label = ui.label("Image");
+                    let typed = TextEdit::singleline(&mut self.image).desired_width(360.0);
+                    let typed = ui.add(typed.hint_text("An image, a folder of images, or an IDX or CIFAR file"));
+                    typed.labelled_by(label.id);
+                    for (pick, word) in [(Pick::File, "File…"), (Pick::Folder, "Folder…")] {
+                        if ui.button(word).clicked() {
+                            cx.dialogs.pick(DIALOG, Ask::new(pick, "Images to classify"));
+                        }
+                    }
+                });
+            }
+        }
+    }
+
+    fn question(&self, about: About, target: Target, name: String) -> Result<Question, String> {
+        let written = |text: &str, missing: &str| {
+            Some(text.trim()).filter(|text| !text.is_empty()).map(str::to_owned).ok_or_else(|| missing.to_owned())
+        };
+        let (texts, images) = match about {
+            About::Nothing => return Err("Say what the model does.".to_owned()),
+            About::Text => (vec![written(&self.text, "Write a text.")?], None),
+            About::Pair => (
+                vec![written(&self.text, "Write the first text.")?, written(&self.second, "Write the second text.")?],
+                None,
+            ),
+            About::Question => {
+                let question = written(&self.text, "Write a question.")?;
+                (vec![question, written(&self.second, "Write the paragraph in which the answer stands.")?], None)
+            }
+            About::Image => {
+                let path: PathBuf = typed_path(&written(&self.image, "Name an image.")?, &current_folder());
+                (Vec::new(), Some(path))
+            }
+        };
+        Ok(Question { target, name, texts, images })
+    }
+}
+
+fn outcome_ui(ui: &mut Ui, question: &Question, outcome: &Result<Answers, String>) {
+    let palette = theme::palette(ui.visuals());
+    ui.label(RichText::new(&question.name).color(palette.strong));
+    match outcome {
+        Err(why) => drop(ui.colored_label(palette.error, why)),
+        Ok(Answers::Outputs { labels, outputs, names, is_cut }) => {
+            cut_ui(ui, *is_cut);
+            match outputs.as_slice() {
+                [one] => one_ui(ui, labels, one),
+                several => several_ui(ui, labels, several, names),
+            }
+        }
+        Ok(Answers::Span { found, no_answer_from, is_cut }) => {
+            cut_ui(ui, *is_cut);
+            span_ui(ui, question, found, *no_answer_from);
+        }
+    }
+}
+
+fn cut_ui(ui: &mut Ui, is_cut: bool) {
+    if is_cut {
+        let words = "The text is longer than the model reads: its end was cut off.";
+        ui.colored_label(theme::palette(ui.visuals()).warning, words);
+    }
+}
+
+/// The places of probabilities, the largest first.
+fn ranked(outputs: &[f64]) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..outputs.len()).collect();
+    places.sort_by(|a, b| outputs[*b].total_cmp(&outputs[*a]));
+    places
+}
+
+/// All classes of a text with their probabilities, or its number.
+fn one_ui(ui: &mut Ui, labels: &Labels, outputs: &[f64]) {
+    if let Labels::Number = labels {
+        let number = outputs.first().copied().map(format::number).unwrap_or_default();
+        ui.label(RichText::new(number).heading());
+        return;
+    }
+    let name = |place: usize| labels.name(place).unwrap_or_default();
+    let ranked = ranked(outputs);
+    if let Some(best) = ranked.first() {
+        ui.label(RichText::new(name(*best)).heading());
+    }
+    Grid::new("classes").num_columns(3).spacing([12.0, 4.0]).show(ui, |ui| {
+        for place in ranked.iter().copied().take(LISTED) {
+            let Some(share) = outputs.get(place) else { continue };
+            ui.label(shortened(&name(place), LETTERS));
+            ui.add(ProgressBar::new(*share as f32).desired_width(BAR).desired_height(10.0));
+            ui.label(format!("{:.2} %", share * 100.0));
+            ui.end_row();
+        }
+    });
+    more_ui(ui, ranked.len(), "class", "classes");
+}
+
+/// The answer about each of several images.
+fn several_ui(ui: &mut Ui, labels: &Labels, outputs: &[Vec<f64>], names: &[String]) {
+    Grid::new("images").num_columns(3).spacing([12.0, 4.0]).show(ui, |ui| {
+        for (number, outputs) in outputs.iter().enumerate().take(LISTED) {
+            let own = names.get(number).cloned().unwrap_or_else(|| format!("Number {}", number + 1));
+            ui.label(shortened(&own, LETTERS)).on_hover_text(&own);
+            if let Some(best) = ranked(outputs).first() {
+                ui.label(RichText::new(labels.name(*best).unwrap_or_default()).strong());
+                ui.label(format!("{:.2} %", outputs.get(*best).copied().unwrap_or_default() * 100.0));
+            }
+            ui.end_row();
+        }
+    });
+    more_ui(ui, outputs.len(), "image", "images");
+}
+
+fn more_ui(ui: &mut Ui, all: usize, one: &str, many: &str) {
+    if let Some(more) = all.checked_sub(LISTED).filter(|more| *more > 0) {
+        let words = format!("and {} more {}", format::count(more as u64), if more == 1 { one } else { many });
+        ui.label(RichText::new(words).small().color(theme::palette(ui.visuals()).weak));
+    }
+}
+
+/// The answer, and where it stands in its paragraph.
+fn span_ui(ui: &mut Ui, question: &Question, found: &FoundAnswer, no_answer_from: Option<f64>) {
+    let palette = theme::palette(ui.visuals());
+    let paragraph = question.texts.get(1).map(String::as_str).unwrap_or_default();
+    let excess = found.answer.as_ref().map(|answer| found.no_answer_score - answer.score);
+    let has_none = excess.is_none() || no_answer_from.zip(excess).is_some_and(|(from, excess)| excess > from);
+    let heading = match &found.answer {
+        Some(answer) if !has_none => answer.text.clone(),
+        _ => "No answer in this paragraph".to_owned(),
+    };
+    ui.label(RichText::new(heading).heading());
+    let Some(answer) = &found.answer else { return };
+    let mut words = format!("Score {}", format::number(answer.score));
+    if let (Some(from), Some(excess)) = (no_answer_from, excess) {
+        words += &format!(
+            ", that of no answer {}: {} by {}; no answer is given from an excess of {} on",
+            format::number(found.no_answer_score),
+            if excess > 0.0 { "more" } else { "less" },
+            format::number(excess.abs()),
+            format::number(from)
+        );
+    }
+    ui.label(RichText::new(words + ".").small().color(palette.weak));
+    let font = TextStyle::Body.resolve(ui.style());
+    let plain = TextFormat::simple(font.clone(), palette.text);
+    let colour = if has_none { palette.line } else { palette.accent.gamma_multiply(0.45) };
+    let marked =
+        TextFormat { background: colour, color: palette.strong, ..TextFormat::simple(font, Color32::PLACEHOLDER) };
+    let mut job = LayoutJob::default();
+    for (part, is_answer) in parts(paragraph, answer.start, answer.end) {
+        job.append(part, 0.0, if is_answer { marked.clone() } else { plain.clone() });
+    }
+    job.wrap.max_width = ui.available_width();
+    ui.add_space(4.0);
+    ui.label(job);
+}
+
+/// A text before, in and behind a range of its characters.
+fn parts(text: &str, start: usize, end: usize) -> [(&str, bool); 3] {
+    let at = |character: usize| text.char_indices().nth(character).map_or(text.len(), |(at, _)| at);
+    let (start, end) = (at(start), at(end.max(start)));
+    [(&text[..start], false), (&text[start..end], true), (&text[end..], false)]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_run_answers_about_is_in_its_config() {
+        let of =
+            |task: &str, text: serde_json::Value| About::of(&json!({"task": {"kind": task}, "data": {"text": text}}));
+        assert_eq!(of("classification", json!(["a"])), About::Text);
+        assert_eq!(of("regression", json!(["a", "b"])), About::Pair);
+        assert_eq!(of("classification", json!(null)), About::Text);
+        assert_eq!(of("span", json!(null)), About::Question);
+        assert_eq!(of("image_classification", json!(null)), About::Image);
+        assert_eq!(About::of(&json!({"data": {}})), About::Nothing);
+    }
+
+    #[test]
+    fn an_answer_is_cut_out_by_characters_and_not_by_bytes() {
+        assert_eq!(parts("Über Zürich flog", 5, 11), [("Über ", false), ("Zürich", true), (" flog", false)]);
+        assert_eq!(parts("kurz", 2, 99), [("ku", false), ("rz", true), ("", false)]);
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let form = AnswersForm { text: " why ".to_owned(), ..AnswersForm::default() };
+        let asked = |about| form.question(about, Target::Directory("m".into()), "m".to_owned());
+        assert_eq!(asked(About::Text).unwrap().texts, ["why"]);
+        assert!(asked(About::Question).unwrap_err().contains("paragraph"));
+        assert!(asked(About::Image).unwrap_err().contains("image"));
+    }
+}

@@ -1,0 +1,121 @@
+//! Models with a task in the window: which classes they confuse, and what they answer.
+
+use std::{fs, path::Path};
+
+use egui::Key;
+use headroom_engine::{
+    store::{NewSnapshot, snapshot_kinds},
+    worker::{Command, Event, FoundAnswer, Notice, Request, Target},
+};
+use headroom_tests::{Screen, example_run, fill_with_examples};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::common::{TINY, store, train};
+
+/// A run that tells texts with `yes` from texts without it.
+fn write_classifier(folder: &Path) -> std::path::PathBuf {
+    let rows: Vec<String> = (0..80)
+        .map(|row| {
+            let (word, label) = if row % 2 == 0 { ("yes", "good") } else { ("no", "bad") };
+            format!("{word} {row}\t{label}")
+        })
+        .collect();
+    fs::write(folder.join("table.tsv"), format!("text\tlabel\n{}\n", rows.join("\n"))).unwrap();
+    let path = folder.join("classifier.toml");
+    let table =
+        "kind = \"table\"\npath = \"table.tsv\"\ntext = \"text\"\nlabel = \"label\"\nvalidation_fraction = 0.25";
+    let config = TINY
+        .replace("NAME", "judge")
+        .replace("SEED", "1")
+        .replace("kind = \"grammar\"\nwords = 1000", table)
+        .replace("kind = \"decoder\"", "kind = \"encoder\"")
+        .replace("evaluate_batches = 1", "evaluate_batches = 0")
+        .replace("[model]", "[task]\nkind = \"classification\"\n[model]");
+    fs::write(&path, config).unwrap();
+    path
+}
+
+#[test]
+fn a_classifier_shows_what_it_confuses_and_answers_about_a_text() {
+    let folder = TempDir::new().unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    train(&mut screen, &write_classifier(folder.path()));
+    screen.press_text(Key::Num2, "2");
+    screen.wait("the confusion matrix", |screen| screen.has("Export the confusion matrix"));
+    let run = screen.state().runs[0].id.clone();
+    let (step, found) = screen.state().confusion[&run].clone().unwrap();
+    assert_eq!((step, found.labels.as_slice()), (24, &["bad".to_owned(), "good".to_owned()][..]));
+    assert_eq!(found.counts.iter().flatten().sum::<u64>(), 20, "a quarter is held out");
+    screen.click("Generate");
+    assert!(!screen.is_enabled("Ask the model") && screen.says("Write a text."), "{:#?}", screen.words());
+    screen.fill("Text", "yes 7");
+    screen.click("Ask the model");
+    screen.wait("the answer", |screen| screen.says(" %"));
+    assert!(screen.says("good") && screen.says("bad"), "{:#?}", screen.words());
+}
+
+fn asked(screen: &mut Screen) -> Request {
+    screen.settle();
+    let all = screen.window().link().map(headroom_app::link::Link::take_requests).unwrap_or_default();
+    all.into_iter().find(|request| matches!(request.command, Command::Predict { .. })).expect("nothing was asked")
+}
+
+#[test]
+fn an_answer_is_shown_in_its_paragraph_and_a_failure_where_it_was_asked() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.state().current = None;
+    screen.state().selection.focused = Some(example_run(0));
+    let record = screen.state().records.get_mut(&example_run(0)).unwrap();
+    record.config["task"] = json!({ "kind": "span" });
+    screen.click("Generate");
+    screen.recorded();
+    screen.fill("Question", "Who crosses?");
+    assert!(screen.says("Write the paragraph"), "{:#?}", screen.words());
+    screen.fill("Paragraph", "The old ferryman crosses the river.");
+    screen.click("Ask the model");
+    let request = asked(&mut screen);
+    let Command::Predict { target: Target::Run { run, .. }, rows, images: None } = &request.command else {
+        panic!("{:?}", request.command)
+    };
+    assert_eq!((run, rows.len(), rows[0][0].as_str()), (&example_run(0), 1, "Who crosses?"));
+    let answer = headroom_engine::worker::AnswerSpan { text: "old ferryman".to_owned(), start: 4, end: 16, score: 3.5 };
+    let event = Event::AnswersFound {
+        target: "a run".to_owned(),
+        may_lack_answers: true,
+        no_answer_threshold: 1.0,
+        answers: vec![FoundAnswer { answer: Some(answer), no_answer_score: 2.0 }],
+        cut_questions: 0,
+    };
+    screen.state().apply(Notice { ticket: Some(request.ticket), event });
+    screen.settle();
+    assert!(screen.says("old ferryman") && screen.says("that of no answer 2"), "{:#?}", screen.words());
+    screen.click("Ask the model");
+    let request = asked(&mut screen);
+    let why = "The model directory has no tokenizer.json, so text cannot be read.".to_owned();
+    screen.state().apply(Notice { ticket: Some(request.ticket), event: Event::Refused { why: why.clone() } });
+    screen.settle();
+    assert!(screen.says(&why));
+}
+
+#[test]
+fn a_run_without_classes_has_no_confusion_matrix() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let run = example_run(0);
+    screen.state().apply(Event::Snapshots {
+        run: run.clone(),
+        kind: snapshot_kinds::CONFUSION.to_owned(),
+        snapshots: Vec::new(),
+    });
+    assert_eq!(screen.state().confusion.get(&run), Some(&None));
+    screen.state().selection.focused = Some(run);
+    screen.click("Live");
+    assert!(!screen.has("Export the confusion matrix"));
+    let kept = NewSnapshot::confusion(
+        3,
+        &headroom_engine::objective::ConfusionMatrix { labels: vec!["a".to_owned()], counts: vec![vec![4]] },
+    );
+    assert_eq!((kept.dtype.as_str(), kept.shape[0] as usize), ("json", kept.data.len()));
+}
