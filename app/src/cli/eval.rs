@@ -9,7 +9,8 @@ use headroom_engine::{
     },
     data::is_squad_name,
     store::RunRecord,
-    worker::{Approximation, Command, Event, Target},
+    text::escaped_line,
+    worker::{Approximation, Command, Event, Mistake, Target},
 };
 
 use super::{
@@ -66,6 +67,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         tokens: args.tokens,
         noise: args.noise.clone(),
         noise_seed: args.noise_seed,
+        mistakes: args.mistakes,
         base_dir: current_dir,
     };
     let event = session.ask(command, "the evaluation did", |event| match event {
@@ -226,6 +228,7 @@ fn tell(event: &Event) -> CliResult {
         coverage,
         score_error,
         confusion,
+        mistakes,
         noise,
     } = event
     else {
@@ -255,6 +258,11 @@ fn tell(event: &Event) -> CliResult {
             table.row([label.clone()].into_iter().chain(counts.iter().map(|count| plain::count(*count))));
         }
         print::block(&table.text())?;
+    }
+    for Mistake { texts, image, right, predicted, confidence } in mistakes {
+        let what = image.map_or_else(|| texts.join(" | "), |image| format!("image {image}"));
+        let sure = plain::number(100.0 * confidence);
+        print::line(format!("{right} taken for {predicted} ({sure} %): {}", escaped_line(&what)))?;
     }
     for noisy in noise {
         let more =

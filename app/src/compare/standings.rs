@@ -256,10 +256,10 @@ mod tests {
         let judged = |number: u64, name: &str, seed: u64, layers: u64, accuracy: f64| {
             let mut record = run(number, name, seed, layers, 1.0, RunState::Finished);
             let metric = record.summary.metrics[series_names::VALIDATION_LOSS].clone();
-            record.summary.metrics.insert(
-                ACCURACY.to_owned(),
-                SeriesSummary { best: Some(accuracy), last: accuracy, ..metric },
-            );
+            record
+                .summary
+                .metrics
+                .insert(ACCURACY.to_owned(), SeriesSummary { best: Some(accuracy), last: accuracy, ..metric });
             record
         };
         let mut runs = vec![

@@ -78,6 +78,7 @@ impl Variants {
         let fixed = self.fixed.clone();
         let priced = self.priced.clone();
         let mut changed = false;
+        ui.label(RichText::new(self.symbols()).small().color(weak));
         Grid::new("variants").num_columns(5).spacing([14.0, 5.0]).show(ui, |ui| {
             for title in ["Variant", "", "Parameters", "FLOPs per step", ""] {
                 ui.label(RichText::new(title).small().color(weak));
@@ -113,7 +114,6 @@ impl Variants {
                 ui.end_row();
             }
         });
-        ui.label(RichText::new(self.symbols()).small().color(weak));
         if changed {
             self.price();
         }

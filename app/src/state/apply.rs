@@ -31,7 +31,8 @@ impl State {
             let is_said = self.models.says(ticket)
                 || self.hub.says(ticket)
                 || self.uploads.says(ticket)
-                || self.answers.says(ticket);
+                || self.answers.says(ticket)
+                || self.mistakes.says(ticket);
             self.failed(ticket, why);
             // What the user stopped before it began did not fail.
             let was_stopped = self.generate.was_stopped(ticket)
@@ -46,6 +47,9 @@ impl State {
             && let Some(answer) = self.exports.get_mut(&ticket)
         {
             *answer = Some(Ok(()));
+        }
+        if self.mistakes.take(ticket, &event) {
+            return;
         }
         match event {
             Event::Queued { run, name, position, .. } => self.queued(run, &name, position),
@@ -511,6 +515,7 @@ impl State {
             || self.advice.fail(ticket, why)
             || self.generate.fail(ticket, why)
             || self.answers.fail(ticket, why)
+            || self.mistakes.fail(ticket, why)
             || self.hub.fail(ticket, why)
             || self.maps.fail(ticket, why)
             || self.models.fail(ticket, why)

@@ -11,8 +11,9 @@ use headroom_engine::{
 };
 
 use super::{
-    AdviceState, AnalysisState, AnswersState, CurrentRun, FlatConfigs, GenerateState, HubState, MapsState, ModelsState,
-    PurgeState, Selection, SeriesCache, SpeedState, StartFacts, SystemLoad, UploadsState, request_cache::RequestCache,
+    AdviceState, AnalysisState, AnswersState, CurrentRun, FlatConfigs, GenerateState, HubState, MapsState,
+    MistakesState, ModelsState, PurgeState, Selection, SeriesCache, SpeedState, StartFacts, SystemLoad, UploadsState,
+    request_cache::RequestCache,
 };
 use crate::{compare::is_of_race, format::Names, messages::Messages};
 
@@ -66,6 +67,8 @@ pub struct State {
     pub generate: GenerateState,
     /// What models with a task were asked.
     pub answers: AnswersState,
+    /// What a classifier gets wrong.
+    pub mistakes: MistakesState,
     /// Benchmarks and measurements.
     pub speed: SpeedState,
     /// Which runs are shown, pinned, hovered.
@@ -316,6 +319,7 @@ impl State {
         requests.extend(self.maps.take_requests());
         requests.extend(self.generate.take_requests());
         requests.extend(self.answers.take_requests());
+        requests.extend(self.mistakes.take_requests());
         requests.extend(self.hub.take_requests());
         requests.extend(self.models.take_requests());
         requests.extend(self.uploads.take_requests());

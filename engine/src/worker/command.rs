@@ -78,6 +78,9 @@ pub enum Command {
         noise: Vec<f64>,
         /// The same seed gives the same noise.
         noise_seed: u64,
+        /// How many examples are told that the model puts into another class than their own, the surest mistakes first.
+        #[serde(default)]
+        mistakes: usize,
         /// Folder from which relative paths in `data` are taken.
         base_dir: PathBuf,
     },

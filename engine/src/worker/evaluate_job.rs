@@ -1,6 +1,6 @@
 use super::{
     Event, NoisyEvaluation, coverage, job::EvaluateJob, job_context::JobContext, job_control::JobControl,
-    job_error::JobError, subject::Subject,
+    job_error::JobError, mistakes::mistakes, subject::Subject,
 };
 use crate::{
     checkpoint::file_name,
@@ -57,6 +57,10 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
     }
     let labels = subject.corpus.answers.as_ref().map(|own| &own.labels);
     let confusion = ConfusionMatrix::of(found.class_counts.take(), labels).map(Box::new);
+    let wrong = match job.mistakes {
+        0 => Vec::new(),
+        most => mistakes(&subject, held_out.batches(limit), most, &should_stop)?.ok_or_else(stopped)?,
+    };
     let noise = noisy(&subject, job, || held_out.batches(limit), &should_stop)?.ok_or_else(stopped)?;
     Ok(Event::Evaluation {
         target: named.to_owned(),
@@ -70,6 +74,7 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
         }),
         score_error,
         confusion,
+        mistakes: wrong,
         noise,
     })
 }

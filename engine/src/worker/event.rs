@@ -22,7 +22,7 @@ use crate::{
     train::Health,
 };
 
-use super::{DeviceInfo, GpuReading, JobLabel, ModelCost, Rebuild, Target};
+use super::{DeviceInfo, GpuReading, JobLabel, Mistake, ModelCost, Rebuild, Target};
 
 /// Everything that the engine tells. Serialised with the variant's name in `event` and flat fields.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -359,6 +359,9 @@ pub enum Event {
         /// How often each class was predicted where each is right, where examples are classified.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         confusion: Option<Box<ConfusionMatrix>>,
+        /// Examples that the model puts into another class than their own, where that was asked for, the surest mistakes first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        mistakes: Vec<Mistake>,
         /// The same with noise on the embeddings, where that was asked for.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         noise: Vec<NoisyEvaluation>,

@@ -57,6 +57,7 @@ pub(super) struct EvaluateJob {
     pub(super) tokens: Option<usize>,
     pub(super) noise: Vec<f64>,
     pub(super) noise_seed: u64,
+    pub(super) mistakes: usize,
 }
 
 /// Generates texts with a model.

@@ -32,6 +32,7 @@ mod job_control;
 mod job_error;
 mod kept_checkpoints;
 mod measure_job;
+mod mistakes;
 mod models;
 mod monitor;
 mod outbox;
@@ -59,5 +60,6 @@ pub use event::{AnswerSpan, Event, FoundAnswer, NoisyEvaluation, PrecisionProof,
 pub use forward::{ForwardSpec, ForwardTimes, forward_times};
 pub use gpu::GpuReading;
 pub use job::JobLabel;
+pub use mistakes::Mistake;
 pub use models::ModelCost;
 pub use request::{Notice, Request, Ticket, from_line, to_line};

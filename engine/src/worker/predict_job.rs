@@ -180,7 +180,7 @@ fn texts_of_a_row(rows: &[Vec<String>], known: Option<usize>) -> Result<usize, J
 }
 
 /// Of each example the probabilities of its classes, or its number; not finite where an output is not.
-fn answers(outputs: &Tensor, labels: &Labels) -> Result<Vec<Vec<f64>>, candle_core::Error> {
+pub(super) fn answers(outputs: &Tensor, labels: &Labels) -> Result<Vec<Vec<f64>>, candle_core::Error> {
     let outputs = outputs.detach().to_dtype(DType::F64)?;
     let told = outputs.to_vec2::<f64>()?;
     let is_finite = told.iter().flatten().all(|output| output.is_finite());

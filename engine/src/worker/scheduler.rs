@@ -274,9 +274,10 @@ impl Scheduler {
                 self.steer(JobControl::checkpoint);
                 Ok(())
             }
-            Command::Evaluate { target, data, coverage, tokens, noise, noise_seed, base_dir } => {
+            Command::Evaluate { target, data, coverage, tokens, noise, noise_seed, mistakes, base_dir } => {
                 let data = data.map(|data| Box::new(data.anchored(&base_dir)));
-                let work = Work::Evaluate(EvaluateJob { target, data, coverage, tokens, noise, noise_seed });
+                let job = EvaluateJob { target, data, coverage, tokens, noise, noise_seed, mistakes };
+                let work = Work::Evaluate(job);
                 self.queue.push_front(Job { outbox: self.outbox.clone(), work });
                 self.next_job();
                 Ok(())

@@ -204,6 +204,23 @@ fn generated_curves_and_expressions_are_learnt_by_their_own_rules() {
     let found = program.run(&["eval", &run, "--json", "--which", "last"]).expect_code(0).json();
     assert_eq!(found["tokens"], 40);
     assert!(found["metrics"]["accuracy"].is_number());
+    let counts: Vec<Vec<u64>> = serde_json::from_value(found["confusion"]["counts"].clone()).unwrap();
+    let right: u64 = counts.iter().enumerate().map(|(class, row)| row[class]).sum();
+    assert_eq!(counts.iter().flatten().sum::<u64>(), 40);
+    assert!((right as f64 / 40.0 - number(&found["metrics"]["accuracy"])).abs() < 1e-12, "{found}");
+    let all = ["eval", &run, "--json", "--which", "last", "--mistakes", "100"];
+    let mistakes = program.run(&all).expect_code(0).json()["mistakes"].as_array().unwrap().clone();
+    assert_eq!(mistakes.len() as u64, 40 - right);
+    let sure: Vec<f64> = mistakes.iter().map(|mistake| number(&mistake["confidence"])).collect();
+    assert!(sure.is_sorted_by(|a, b| a >= b), "the surest first: {sure:?}");
+    for mistake in mistakes.iter().take(3) {
+        let text = mistake["texts"][0].as_str().unwrap();
+        assert!(text.starts_with('[') && text.ends_with(']') && mistake["right"] != mistake["predicted"], "{mistake}");
+        // What the model is asked again about, it answers the same.
+        let again = program
+            .run_with_input(&["predict", &run, "--input", "-", "--json", "--which", "last"], &format!("{text}\n"));
+        assert_eq!(again.expect_code(0).events()[0]["label"], mistake["predicted"], "{text}");
+    }
     let answers = program
         .run_with_input(&["predict", &run, "--input", "-", "--json"], "[MAX 1 2 [MIN 3 4 ] ]\n")
         .expect_code(0)

@@ -47,6 +47,9 @@ fn a_classifier_shows_what_it_confuses_and_answers_about_a_text() {
     let (step, found) = screen.state().confusion[&run].clone().unwrap();
     assert_eq!((step, found.labels.as_slice()), (24, &["bad".to_owned(), "good".to_owned()][..]));
     assert_eq!(found.counts.iter().flatten().sum::<u64>(), 20, "a quarter is held out");
+    screen.click("Show the mistakes");
+    screen.wait("the mistakes", |screen| screen.says(" mistake"));
+    assert!(screen.has("Search the mistakes"));
     screen.click("Generate");
     assert!(!screen.is_enabled("Ask the model") && screen.says("Write a text."), "{:#?}", screen.words());
     screen.fill("Text", "yes 7");

@@ -5,6 +5,7 @@ mod arrangement;
 mod charts;
 mod confusion;
 mod follow;
+mod mistakes;
 mod panel;
 mod samples;
 mod strip;

@@ -16,6 +16,7 @@ use super::{
     charts::{Curves, ENERGY, LOSS, Plot, SIMILARITY, SMALL, X_AXES},
     confusion::ConfusionView,
     follow::{follow_ui, live_run},
+    mistakes::MistakesView,
     samples::{SampleView, samples_ui},
     strip::strip_ui,
 };
@@ -97,6 +98,7 @@ pub struct LivePanel {
     zooms: Vec<(u64, Zoom)>,
     sample: SampleView,
     confusion: ConfusionView,
+    mistakes: MistakesView,
     export: Option<ExportDialog>,
     /// Ctrl+E was pressed.
     wants_export: bool,
@@ -166,6 +168,10 @@ impl LivePanel {
         samples_ui(ui, &mut self.sample, run, cx);
         ui.add_space(8.0);
         self.export = self.confusion.ui(ui, run, cx).or(self.export.take());
+        if cx.state.confusion.get(&run.id).is_some_and(Option::is_some) {
+            self.mistakes.ui(ui, run, cx);
+            ui.add_space(8.0);
+        }
         self.small_ui(ui, run, x, view, cx);
     }
 

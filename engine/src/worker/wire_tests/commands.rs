@@ -30,6 +30,7 @@ pub(super) fn commands(p: &Parts) -> Vec<Command> {
             tokens: Some(p.count),
             noise: vec![p.finite],
             noise_seed: p.whole,
+            mistakes: p.count,
             base_dir: base_dir.clone(),
         },
         Command::Generate { .. } => Command::Generate {

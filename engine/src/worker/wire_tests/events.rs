@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use super::{
     super::{
-        AnswerSpan, DeviceInfo, Event, FoundAnswer, GpuReading, ModelCost, NoisyEvaluation, PrecisionProof, WrittenText,
+        AnswerSpan, DeviceInfo, Event, FoundAnswer, GpuReading, Mistake, ModelCost, NoisyEvaluation, PrecisionProof,
+        WrittenText,
     },
     parts::{Parts, every},
 };
@@ -183,6 +184,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             coverage: p.maybe.clone(),
             score_error: p.maybe_any(),
             confusion: Some(Box::new(ConfusionMatrix { labels: vec![text.clone()], counts: vec![vec![p.whole]] })),
+            mistakes: vec![Mistake { texts: vec![text.clone()], image: Some(p.count), right: text.clone(), predicted: text.clone(), confidence: p.any }],
             noise: vec![NoisyEvaluation { noise: p.finite, loss: p.any, metrics: p.metrics() }],
         },
         Event::Generating { .. } => Event::Generating {

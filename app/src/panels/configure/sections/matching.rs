@@ -41,7 +41,10 @@ pub(super) fn matching_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConf
         }
         if let Some(baseline) = matched {
             let before = *baseline;
-            let combo = ComboBox::from_id_salt("baseline").width(190.0).selected_text(name(before));
+            let combo = ComboBox::from_id_salt("baseline")
+                .width((ui.available_width() - 16.0).clamp(90.0, 190.0))
+                .truncate()
+                .selected_text(name(before));
             let combo = combo.show_ui(ui, |ui| {
                 for choice in Baseline::ALL {
                     ui.selectable_value(baseline, choice, name(choice));

@@ -1,0 +1,97 @@
+//! The held-out examples that a classifier gets wrong, the surest mistakes first, with a field to search them.
+
+use egui::{Button, Label, RichText, ScrollArea, Spinner, TextEdit, Ui};
+use headroom_engine::{config::counted, store::RunSummary, worker::Mistake};
+
+use crate::{context::PanelContext, format, theme};
+
+/// Height of the list, beyond which it scrolls.
+const HEIGHT: f32 = 240.0;
+
+/// What is looked for among them.
+#[derive(Default)]
+pub struct MistakesView {
+    wanted: String,
+}
+
+impl MistakesView {
+    /// Draws the button that asks for them, and them.
+    pub fn ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        let palette = theme::palette(ui.visuals());
+        let is_waiting = cx.state.mistakes.is_waiting(&run.id);
+        let is_known = cx.state.mistakes.of(&run.id).is_some();
+        ui.horizontal_wrapped(|ui| {
+            let words = if is_known { "Show the mistakes anew" } else { "Show the mistakes" };
+            let about =
+                "The held-out examples that its best checkpoint puts into another class, the surest mistakes first";
+            let button = ui.add_enabled(!is_waiting && run.steps_done > 0, Button::new(words));
+            if button.on_hover_text(about).accessible_name("Show the mistakes").clicked() {
+                cx.state.mistakes.ask(&run.id);
+            }
+            if is_waiting {
+                ui.add(Spinner::new().size(14.0));
+                if cx.state.current.is_some() {
+                    ui.label(RichText::new("A run computes: its turn comes after.").color(palette.weak));
+                }
+            }
+            if is_known {
+                let typed =
+                    TextEdit::singleline(&mut self.wanted).desired_width(200.0).hint_text("Search text or class");
+                ui.add(typed).accessible_name("Search the mistakes");
+            }
+        });
+        match cx.state.mistakes.of(&run.id) {
+            None => {}
+            Some(Err(why)) => drop(ui.colored_label(palette.error, why)),
+            Some(Ok(all)) => {
+                let found: Vec<&Mistake> = all.iter().filter(|mistake| matches(mistake, &self.wanted)).collect();
+                let of = if found.len() == all.len() { String::new() } else { format!(" of {}", all.len()) };
+                let words = format!("{}{of}", counted(found.len() as u64, "mistake"));
+                ui.label(RichText::new(words).small().color(palette.weak));
+                ScrollArea::vertical().id_salt("mistakes").max_height(HEIGHT).show(ui, |ui| {
+                    for mistake in found {
+                        mistake_ui(ui, mistake);
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// Whether what is looked for stands in it, in small or capital letters.
+fn matches(mistake: &Mistake, wanted: &str) -> bool {
+    let wanted = wanted.trim().to_lowercase();
+    let places = mistake.texts.iter().chain([&mistake.right, &mistake.predicted]);
+    wanted.is_empty() || places.into_iter().any(|place| place.to_lowercase().contains(&wanted))
+}
+
+fn mistake_ui(ui: &mut Ui, mistake: &Mistake) {
+    let palette = theme::palette(ui.visuals());
+    let Mistake { texts, image, right, predicted, confidence } = mistake;
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new(right).small().strong());
+        let words = format!("taken for {predicted} ({})", format::percent(*confidence));
+        ui.label(RichText::new(words).small().color(palette.warning));
+        let what = image.map_or_else(|| texts.join("  |  "), |image| format!("held-out image {image}, from 0"));
+        ui.add(Label::new(RichText::new(what).small()).wrap());
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_or_a_class_is_found_whatever_its_letters() {
+        let mistake = Mistake {
+            texts: vec!["A Bad film".to_owned()],
+            image: None,
+            right: "positive".to_owned(),
+            predicted: "negative".to_owned(),
+            confidence: 0.9,
+        };
+        let found = ["", " bad ", "POSITIVE", "neg"].map(|wanted| matches(&mistake, wanted));
+        assert_eq!(found, [true; 4]);
+        assert!(!matches(&mistake, "good"));
+    }
+}
