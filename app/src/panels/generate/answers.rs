@@ -25,6 +25,8 @@ const LISTED: usize = 12;
 const BAR: f32 = 200.0;
 /// Letters of a class or a file's name.
 const LETTERS: usize = 40;
+/// Letters of what was asked.
+const ASKED: usize = 80;
 /// Whose answer the file dialog's is.
 const DIALOG: &str = "generate.image";
 
@@ -197,7 +199,15 @@ impl AnswersForm {
 
 fn outcome_ui(ui: &mut Ui, question: &Question, outcome: &Result<Answers, String>) {
     let palette = theme::palette(ui.visuals());
-    ui.label(RichText::new(&question.name).color(palette.strong));
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new(&question.name).color(palette.strong));
+        // What was written since is another question.
+        let asked = match &question.images {
+            Some(path) => path.display().to_string(),
+            None => question.texts.first().cloned().unwrap_or_default(),
+        };
+        ui.label(RichText::new(shortened(&asked, ASKED)).small().color(palette.weak)).on_hover_text(&asked);
+    });
     match outcome {
         Err(why) => drop(ui.colored_label(palette.error, why)),
         Ok(Answers::Outputs { labels, outputs, names, is_cut }) => {

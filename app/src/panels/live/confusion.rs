@@ -20,7 +20,8 @@ use crate::{
 
 /// Room of the map, in points.
 const HEIGHT: f32 = 260.0;
-const WIDTH: f32 = 420.0;
+/// Room of the whole, in points.
+pub const WIDTH: f32 = 420.0;
 /// Mistakes that are told in words.
 const TOLD: usize = 3;
 /// Letters of a class that are shown.
@@ -39,7 +40,6 @@ pub struct ConfusionView {
 impl ConfusionView {
     /// Draws it, where the run classifies; what is to be exported.
     pub fn ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) -> Option<ExportDialog> {
-        cx.state.want_confusion(&run.id);
         let Some((step, found)) = cx.state.confusion.get(&run.id).and_then(Option::as_ref) else { return None };
         if self.of.as_ref() != Some(&(run.id.clone(), *step)) {
             if self.of.as_ref().is_none_or(|(shown, _)| *shown != run.id) {

@@ -14,7 +14,7 @@ use super::{
     alerts::alerts_ui,
     arrangement::Arrangement,
     charts::{Curves, ENERGY, LOSS, Plot, SIMILARITY, SMALL, X_AXES},
-    confusion::ConfusionView,
+    confusion::{ConfusionView, WIDTH as CONFUSION},
     follow::{follow_ui, live_run},
     mistakes::MistakesView,
     samples::{SampleView, samples_ui},
@@ -167,12 +167,34 @@ impl LivePanel {
         ui.add_space(8.0);
         samples_ui(ui, &mut self.sample, run, cx);
         ui.add_space(8.0);
-        self.export = self.confusion.ui(ui, run, cx).or(self.export.take());
-        if cx.state.confusion.get(&run.id).is_some_and(Option::is_some) {
-            self.mistakes.ui(ui, run, cx);
-            ui.add_space(8.0);
-        }
+        self.confusion_ui(ui, run, cx);
         self.small_ui(ui, run, x, view, cx);
+    }
+
+    /// Which classes are confused, and what is wrong: beside each other where there is room.
+    fn confusion_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        cx.state.want_confusion(&run.id);
+        if !cx.state.confusion.get(&run.id).is_some_and(Option::is_some) {
+            return;
+        }
+        let export = if ui.available_width() >= CONFUSION + 300.0 {
+            ui.horizontal_top(|ui| {
+                let left = |ui: &mut Ui| {
+                    ui.set_width(CONFUSION);
+                    self.confusion.ui(ui, run, cx)
+                };
+                let export = ui.vertical(left).inner;
+                ui.vertical(|ui| self.mistakes.ui(ui, run, cx));
+                export
+            })
+            .inner
+        } else {
+            let export = self.confusion.ui(ui, run, cx);
+            self.mistakes.ui(ui, run, cx);
+            export
+        };
+        self.export = export.or(self.export.take());
+        ui.add_space(8.0);
     }
 
     /// The small charts, in the user's order.
