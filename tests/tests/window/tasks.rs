@@ -61,7 +61,9 @@ fn a_classifier_shows_what_it_confuses_and_answers_about_a_text() {
 fn asked(screen: &mut Screen) -> Request {
     screen.settle();
     let all = screen.window().link().map(headroom_app::link::Link::take_requests).unwrap_or_default();
-    all.into_iter().find(|request| matches!(request.command, Command::Predict { .. })).expect("nothing was asked")
+    all.into_iter()
+        .find(|request| matches!(request.command, Command::Predict { .. }))
+        .unwrap_or_else(|| panic!("nothing was asked"))
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Answers of a model with a task: about a text, a pair of texts, a question to a paragraph, an image.
 
-use std::path::PathBuf;
+use std::{fmt::Write as _, path::PathBuf};
 
 use egui::{
     Button, Color32, Grid, ProgressBar, RichText, Spinner, TextEdit, TextFormat, TextStyle, Ui, text::LayoutJob,
@@ -253,7 +253,7 @@ fn one_ui(ui: &mut Ui, labels: &Labels, outputs: &[f64]) {
     Grid::new("classes").num_columns(3).spacing([12.0, 4.0]).show(ui, |ui| {
         for place in ranked.iter().copied().take(LISTED) {
             let Some(share) = outputs.get(place) else { continue };
-            ui.label(shortened(&name(place), LETTERS));
+            ui.label(shortened(name(place), LETTERS));
             ui.add(ProgressBar::new(*share as f32).desired_width(BAR).desired_height(10.0));
             ui.label(format!("{:.2} %", share * 100.0));
             ui.end_row();
@@ -299,7 +299,8 @@ fn span_ui(ui: &mut Ui, question: &Question, found: &FoundAnswer, no_answer_from
     let Some(answer) = &found.answer else { return };
     let mut words = format!("Score {}", format::number(answer.score));
     if let (Some(from), Some(excess)) = (no_answer_from, excess) {
-        words += &format!(
+        let _ = write!(
+            words,
             ", that of no answer {}: {} by {}; no answer is given from an excess of {} on",
             format::number(found.no_answer_score),
             if excess > 0.0 { "more" } else { "less" },

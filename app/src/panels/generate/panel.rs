@@ -129,7 +129,7 @@ impl GeneratePanel {
                 checkpoint_ui(ui, &mut self.which, run, cx);
             }
         });
-        let about = self.about(run, memory, cx);
+        let about = Self::about(run, memory, cx);
         let is_of_run = memory.settings[0].model.is_of_run();
         if !is_of_run || about != About::Nothing {
             ui.horizontal_wrapped(|ui| {
@@ -166,7 +166,7 @@ impl GeneratePanel {
     }
 
     /// What the chosen model answers about, where it is one with a task.
-    fn about(&self, run: Option<&RunSummary>, memory: &Memory, cx: &PanelContext<'_>) -> About {
+    fn about(run: Option<&RunSummary>, memory: &Memory, cx: &PanelContext<'_>) -> About {
         if !memory.settings[0].model.is_of_run() {
             return memory.folder;
         }

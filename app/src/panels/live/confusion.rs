@@ -40,7 +40,7 @@ pub struct ConfusionView {
 impl ConfusionView {
     /// Draws it, where the run classifies; what is to be exported.
     pub fn ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) -> Option<ExportDialog> {
-        let Some((step, found)) = cx.state.confusion.get(&run.id).and_then(Option::as_ref) else { return None };
+        let (step, found) = cx.state.confusion.get(&run.id).and_then(Option::as_ref)?;
         if self.of.as_ref() != Some(&(run.id.clone(), *step)) {
             if self.of.as_ref().is_none_or(|(shown, _)| *shown != run.id) {
                 self.state = HeatState::default();
