@@ -158,6 +158,12 @@ pub trait Panel {
     /// `/` was pressed: the filter field, if it has one, wants the keyboard in the next `ui`.
     fn focus_filter(&mut self) {}
 
+    /// Ctrl+Enter was pressed: does what the panel's main button does in the next `ui`. False if it has none; then the configured run
+    /// starts.
+    fn submit(&mut self) -> bool {
+        false
+    }
+
     /// Ctrl+E was pressed: exports what is shown, or opens its export menu. False if it has nothing to export.
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
         let _ = cx;

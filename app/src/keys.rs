@@ -46,7 +46,7 @@ pub const HELP: &[(&str, &[(&str, &str)])] = &[
     (
         "Runs",
         &[
-            ("Ctrl+Enter", "Start the configured run"),
+            ("Ctrl+Enter", "Start the configured run; in Generate: ask the model"),
             ("Ctrl+Z", "Undo: a change of the config, the deletion of a run"),
             ("Ctrl+Shift+Z, Ctrl+Y", "Redo a change of the config"),
             ("/", "Filter"),

@@ -11,6 +11,8 @@ use crate::state::State;
 const FLOPS_PER_CORE_SEC: f64 = 8e10;
 /// Runs shorter than this say little about the machine's speed.
 const MEASURED_SECS: f64 = 5.0;
+/// By how much the FLOPs of a step may differ in runs that are alike.
+const ALIKE: f64 = 4.0;
 
 /// Time that training will probably take on this machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,9 +29,10 @@ pub struct Expected {
 impl Expected {
     /// Time for so many FLOPs, from the speed of earlier runs on the device with as many threads, or with the number nearest to it; before there is one,
     /// on the processor, from the number of cores. None where nothing is known.
-    pub fn of(flops: f64, config: &RunConfig, state: &State) -> Option<Self> {
+    /// `of_step`: FLOPs of a step, by which runs are like it.
+    pub fn of(flops: f64, of_step: u64, config: &RunConfig, state: &State) -> Option<Self> {
         let asked = config.threads_used();
-        if let Some((speed, threads)) = measured_speed(config, state) {
+        if let Some((speed, threads)) = measured_speed(of_step, config, state) {
             return Some(Self { secs: flops / speed, threads, asked, is_measured: true });
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from).min(asked);
@@ -65,22 +68,27 @@ fn threads_words(threads: usize) -> String {
     counted(threads as u64, "thread")
 }
 
-/// FLOPs a second of the runs on the config's device, the median of `6 parameters tokens / seconds`, and their threads: of those
-/// whose number of threads is nearest to the config's.
-fn measured_speed(config: &RunConfig, state: &State) -> Option<(f64, usize)> {
+/// FLOPs a second of the runs on the config's device, the median, and their threads: of those whose number of threads is nearest to
+/// the config's, and of these of the ones whose steps cost about as much, where there are some.
+fn measured_speed(of_step: u64, config: &RunConfig, state: &State) -> Option<(f64, usize)> {
     let (device, asked) = (config.device.to_string(), config.threads_used());
     // A GPU is as fast with any number of them.
     let threads = |run: &RunSummary| if config.device == DeviceChoice::Cpu { run.threads as usize } else { asked };
     let is_measured = |run: &&RunSummary| {
-        run.train_secs >= MEASURED_SECS && run.tokens > 0 && run.state != RunState::Queued && run.device == device
+        run.train_secs >= MEASURED_SECS && run.steps_done > 0 && run.state != RunState::Queued && run.device == device
     };
-    let speed = |run: &RunSummary| 6.0 * run.parameters.unwrap_or_default() as f64 * run.tokens as f64 / run.train_secs;
-    let runs = state.runs.iter().filter(is_measured);
-    let measured: Vec<(usize, f64)> =
-        runs.map(|run| (threads(run), speed(run))).filter(|(_, speed)| *speed > 0.0).collect();
-    let nearest = measured.iter().map(|(threads, _)| *threads).min_by_key(|threads| threads.abs_diff(asked))?;
-    let mut speeds: Vec<f64> =
-        measured.iter().filter(|(threads, _)| *threads == nearest).map(|(_, speed)| *speed).collect();
+    let flops = |run: &RunSummary| run.flops_per_step.unwrap_or_default() as f64;
+    let speed = |run: &RunSummary| flops(run) * run.steps_done as f64 / run.train_secs;
+    let measured: Vec<&RunSummary> = state.runs.iter().filter(is_measured).filter(|run| speed(run) > 0.0).collect();
+    let nearest = measured.iter().map(|run| threads(run)).min_by_key(|threads| threads.abs_diff(asked))?;
+    let so_many: Vec<&RunSummary> = measured.into_iter().filter(|run| threads(run) == nearest).collect();
+    // Small models reach less of the machine than large ones do.
+    let is_alike = |run: &&&RunSummary| {
+        let ratio = flops(run) / of_step.max(1) as f64;
+        (1.0 / ALIKE..=ALIKE).contains(&ratio)
+    };
+    let alike: Vec<f64> = so_many.iter().filter(is_alike).map(|run| speed(run)).collect();
+    let mut speeds = if alike.is_empty() { so_many.iter().map(|run| speed(run)).collect() } else { alike };
     speeds.sort_by(f64::total_cmp);
     Some((*speeds.get(speeds.len() / 2)?, nearest))
 }
@@ -105,7 +113,7 @@ mod tests {
     fn the_expected_time_is_of_as_many_threads_or_says_of_how_many() {
         let mut config = RunConfig { threads: 1, ..RunConfig::default() };
         let flops = 6e13;
-        let expected = |config: &RunConfig, state: &State| Expected::of(flops, config, state);
+        let expected = |config: &RunConfig, state: &State| Expected::of(flops, 6_000_000_000, config, state);
         let mut state = State::default();
         let guess = expected(&config, &state).unwrap();
         assert_eq!((guess.secs, guess.is_measured), (flops / FLOPS_PER_CORE_SEC, false));
@@ -114,8 +122,8 @@ mod tests {
             threads,
             train_secs,
             device: device.to_owned(),
-            parameters: Some(1_000_000),
-            tokens: 1_000_000,
+            flops_per_step: Some(6_000_000_000),
+            steps_done: 1_000,
             ..examples::summary(number, "run")
         };
         state.runs = vec![run(0, 2, 60.0, "cpu"), run(1, 2, 60.0, "cpu"), run(2, 1, 6.0, "cuda:0")];
@@ -133,6 +141,25 @@ mod tests {
         assert_eq!(expected(&config, &state).unwrap().secs, flops / 1e12);
         config.device = DeviceChoice::Cuda(1);
         assert_eq!(expected(&config, &state), None, "nothing is known of it");
+    }
+
+    #[test]
+    fn runs_whose_steps_cost_as_much_say_more_than_others() {
+        let config = RunConfig { threads: 2, ..RunConfig::default() };
+        let run = |number: u64, flops: u64, train_secs: f64| RunSummary {
+            threads: 2,
+            train_secs,
+            flops_per_step: Some(flops),
+            steps_done: 1_000,
+            device: "cpu".to_owned(),
+            ..examples::summary(number, "run")
+        };
+        // Large steps at 1e11 FLOPs a second; many small ones at a tenth of it.
+        let mut state = State::default();
+        state.runs = vec![run(0, 6_000_000_000, 60.0), run(1, 60_000_000, 6.0), run(2, 60_000_000, 6.0)];
+        let secs = |of_step: u64| Expected::of(6e13, of_step, &config, &state).unwrap().secs;
+        assert_eq!((secs(8_000_000_000), secs(50_000_000)), (6e13 / 1e11, 6e13 / 1e10));
+        assert_eq!(secs(1_000), 6e13 / 1e10, "none is like it: all of them say");
     }
 
     #[test]

@@ -151,8 +151,13 @@ fn facts(config: &RunConfig, state: &State) -> String {
     match Estimate::of(&known) {
         Ok(estimate) => {
             let steps = estimate.steps.unwrap_or_default();
-            let time = Expected::of(estimate.cost.flops_per_step as f64 * steps as f64, config, state)
-                .map(|time| format!(", {}", time.words()));
+            let time = Expected::of(
+                estimate.cost.flops_per_step as f64 * steps as f64,
+                estimate.cost.flops_per_step,
+                config,
+                state,
+            )
+            .map(|time| format!(", {}", time.words()));
             let parameters = format::parameters(estimate.cost.parameters);
             format!("{parameters}, {shape}, {}{}", counted(steps, "step"), time.unwrap_or_default())
         }

@@ -158,8 +158,10 @@ impl RaceDialog {
         let mut words = of(sound, "config", "configs");
         words += &[" × ", &of(seeds as usize, "seed", "seeds"), " = ", &of(runs as usize, "run", "runs")].concat();
         words += &flops.map(|flops| format!(", {} in all", format::flops(flops))).unwrap_or_default();
-        let first = chosen.iter().find_map(|priced| priced.entrant.config.as_ref().ok());
-        let time = flops.zip(first).filter(|_| runs > 0).and_then(|(flops, config)| Expected::of(flops, config, state));
+        let first =
+            chosen.iter().find_map(|priced| Some((priced.entrant.config.as_ref().ok()?, priced.cost?.flops_per_step)));
+        let time = flops.zip(first).filter(|_| runs > 0);
+        let time = time.and_then(|(flops, (config, of_step))| Expected::of(flops, of_step, config, state));
         ui.horizontal_wrapped(|ui| {
             ui.label(words);
             if let Some(time) = time {

@@ -43,7 +43,11 @@ impl HeadroomWindow {
                     self.state.messages.push_info("There is nothing to redo.");
                 }
             }
-            Pressed::Start => self.panels.configure.request_start(),
+            Pressed::Start => {
+                if !self.with_panel(|panel, _| panel.submit()) {
+                    self.panels.configure.request_start();
+                }
+            }
             Pressed::Export => {
                 let exported = self.with_panel(|panel, cx| panel.export(cx));
                 if !exported {

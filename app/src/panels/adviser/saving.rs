@@ -84,7 +84,12 @@ pub fn saving_ui(ui: &mut Ui, source: &Source<'_>, now: &OfThresholds, memory: &
         }
     });
     if let Some(why) = why_not {
-        ui.add(Label::new(RichText::new(why).color(palette.weak)).wrap());
+        let what_to_do = if cx.state.engine_ended {
+            ""
+        } else {
+            " What is ticked above is trained: tick another finding, or lower its threshold."
+        };
+        ui.add(Label::new(RichText::new(why + what_to_do).color(palette.weak)).wrap());
     }
 }
 

@@ -24,11 +24,11 @@ pub struct ConfigSection {
 }
 
 impl ConfigSection {
-    /// Draws the section; the baseline, if there is one, stands first and the others are marked where they differ.
-    pub fn ui(&mut self, ui: &mut Ui, runs: &[RunSummary], view: &mut View, cx: &mut PanelContext<'_>) {
+    /// Draws the section, of runs with their names, or of the first run of each group with that of the group; the baseline, if there is one, stands first and the others are marked where they differ.
+    pub fn ui(&mut self, ui: &mut Ui, runs: &[(RunSummary, String)], view: &mut View, cx: &mut PanelContext<'_>) {
         let title = RichText::new("Config differences").strong();
         CollapsingHeader::new(title).id_salt("config differences").default_open(true).show(ui, |ui| {
-            let mut ordered: Vec<&RunSummary> = runs.iter().collect();
+            let mut ordered: Vec<&RunSummary> = runs.iter().map(|(run, _)| run).collect();
             ordered.sort_by_key(|run| cx.state.selection.baseline.as_ref() != Some(&run.id));
             let left_out = ordered.len().saturating_sub(MOST);
             ordered.truncate(MOST);
@@ -43,7 +43,9 @@ impl ConfigSection {
                     ui.label(format!("Loading {}…", counted(ordered.len() - loaded.len(), "config")));
                 });
             }
-            let name = |run: &RunSummary| cx.state.run_name(&run.id);
+            let name = |run: &RunSummary| {
+                runs.iter().find(|(own, _)| own.id == run.id).map(|(_, name)| name.clone()).unwrap_or_default()
+            };
             let key: Vec<(u64, String)> = loaded.iter().map(|run| (run.number, name(run))).collect();
             if self.key != key {
                 let configs = loaded
@@ -66,7 +68,7 @@ impl ConfigSection {
                 ui.label(RichText::new(text).color(theme::palette(ui.visuals()).weak));
             }
             let heads: Vec<(LineStyle, String)> =
-                loaded.iter().map(|run| (cx.state.selection.style_of(&run.id), cx.state.run_name(&run.id))).collect();
+                loaded.iter().map(|run| (cx.state.selection.style_of(&run.id), name(run))).collect();
             self.grid_ui(ui, view, &heads);
         });
     }

@@ -308,7 +308,10 @@ impl ComparePanel {
             cx.state.selection.focused = Some(run);
         }
         ui.add_space(8.0);
-        self.section.ui(ui, runs, view, cx);
+        // Of a group only the first: the others differ in what it is grouped over.
+        let own: Vec<(RunSummary, String)> =
+            bundles.iter().filter_map(|bundle| Some((bundle.runs.first()?.clone(), bundle.name.clone()))).collect();
+        self.section.ui(ui, &own, view, cx);
     }
 
     /// The charts of the metrics, the difference after the first; returns the lines under the pointer and clicked.

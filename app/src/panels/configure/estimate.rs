@@ -62,6 +62,7 @@ impl Estimate {
 
     /// Counts, or says everything that is wrong with the config.
     pub fn of(config: &RunConfig) -> Result<Self, Vec<Problem>> {
+        let config = &config.clone().with_image_tokens();
         let problems = config.validate();
         if problems.iter().any(|problem| ["model.layers", "model.heads"].contains(&problem.field.as_str())) {
             // A table of so many heads is not even tried.

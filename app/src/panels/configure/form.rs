@@ -16,6 +16,8 @@ use crate::{
 
 /// Width of the labels.
 const LABEL: f32 = 150.0;
+/// Letters of a path from which on its field may be too narrow.
+const LONG_PATH: usize = 24;
 /// Width of a number or choice.
 const VALUE: f32 = 130.0;
 
@@ -265,6 +267,11 @@ impl Form<'_> {
                 edit
             })
         });
+        // A long one is seen by its beginning: its name stands below.
+        let is_long = text.chars().count() > LONG_PATH;
+        if let Some(name) = Path::new(text.trim()).file_name().filter(|_| is_long) {
+            note_ui(ui, &name.to_string_lossy());
+        }
         if let Some(pick) = picked {
             let near = typed_path(&text, self.base_dir);
             let folder = if near.is_dir() { Some(near) } else { near.parent().map(Path::to_owned) };

@@ -220,7 +220,9 @@ impl ConfigurePanel {
         };
         let training = |ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig| {
             section(ui, "Training", problems, &["train"], |ui| train_ui(ui, form, config));
-            section(ui, "Probe", problems, &["probe"], |ui| probe_ui(ui, form, &mut config.probe));
+            section(ui, "Probe", problems, &["probe"], |ui| {
+                probe_ui(ui, form, &mut config.probe, config.task.is_some());
+            });
         };
         ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
             // New ids when the whole draft was replaced: text that was being typed into fields goes.

@@ -35,9 +35,13 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
     };
     let free = free_bytes(draft, cx.state);
     let difference = estimate.and_then(|estimate| estimate.difference).filter(|difference| !difference.is_none());
-    let is_old = estimate.is_some() && draft.is_estimate_old;
+    let is_old = estimate.is_some() && (draft.is_estimate_old || draft.unreadable.problems().next().is_some());
     if is_old {
         ui.colored_label(palette.weak, "Numbers of the last valid config: fix the marked fields.");
+    }
+    if draft.config.data.source.has_images() && draft.config.data.source.image_shape().is_none() {
+        let words = "For images of 32 × 32 pixels in colour, until they are read.";
+        ui.label(RichText::new(words).small().color(palette.weak));
     }
     ui.scope(|ui| {
         if is_old {
@@ -141,7 +145,7 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
             });
             let time = estimate.zip(steps).and_then(|(e, steps)| {
                 let flops = e.cost.flops_per_step as f64 * steps as f64;
-                Expected::of(flops, &draft.config, cx.state)
+                Expected::of(flops, e.cost.flops_per_step, &draft.config, cx.state)
             });
             let words = time.as_ref().map_or_else(|| UNKNOWN.to_owned(), Expected::words);
             line(ui, "Expected time", words, &|ui| {

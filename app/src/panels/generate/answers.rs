@@ -95,21 +95,25 @@ pub struct AnswersForm {
 }
 
 impl AnswersForm {
-    /// Draws question and answer. `target`: the model and its name, or what is missing.
+    /// Draws question and answer. `target`: the model and its name, or what is missing; `is_wanted`: Ctrl+Enter was pressed.
     pub fn ui(
         &mut self,
         ui: &mut Ui,
         about: About,
         target: Result<(Target, String), String>,
+        is_wanted: bool,
         cx: &mut PanelContext<'_>,
     ) {
+        let weak = theme::palette(ui.visuals()).weak;
         self.fields_ui(ui, about, cx);
+        let shown = target.as_ref().ok().map(|(target, _)| target.clone());
         let question = target.and_then(|(target, name)| self.question(about, target, name));
         let is_waiting = cx.state.answers.is_waiting();
         ui.horizontal_wrapped(|ui| {
             let button = ui.add_enabled(question.is_ok() && !is_waiting, Button::new("Answer"));
-            let button = button.accessible_name("Ask the model").on_hover_text("Runs when its turn in the queue comes");
-            if button.clicked()
+            let button = button.accessible_name("Ask the model");
+            let button = button.on_hover_text("Runs when its turn in the queue comes (Ctrl+Enter)");
+            if (button.clicked() || (is_wanted && !is_waiting))
                 && let Ok(question) = question.clone()
             {
                 cx.state.answers.ask(question);
@@ -117,22 +121,21 @@ impl AnswersForm {
             if is_waiting {
                 ui.add(Spinner::new().size(14.0));
                 if cx.state.current.is_some() {
-                    ui.label(
-                        RichText::new("A run computes: its turn comes after.").color(theme::palette(ui.visuals()).weak),
-                    );
+                    ui.label(RichText::new("A run computes: its turn comes after.").color(weak));
                 }
             }
             if let Err(why) = &question {
-                ui.label(RichText::new(why).color(theme::palette(ui.visuals()).weak));
+                ui.label(RichText::new(why).color(weak));
             }
         });
         ui.separator();
-        match &cx.state.answers.asked {
+        // What another model answered says nothing of this one.
+        match cx.state.answers.asked.as_ref().filter(|asked| Some(&asked.question.target) == shown.as_ref()) {
             Some(Answering { question, outcome: Some(outcome), .. }) => outcome_ui(ui, question, outcome),
             Some(_) => {}
             None => {
                 let words = "The answer appears here. `headroom predict RUN --input FILE` answers about a whole file.";
-                ui.label(RichText::new(words).color(theme::palette(ui.visuals()).weak));
+                ui.label(RichText::new(words).color(weak));
             }
         }
     }
@@ -209,7 +212,13 @@ fn outcome_ui(ui: &mut Ui, question: &Question, outcome: &Result<Answers, String
         ui.label(RichText::new(shortened(&asked, ASKED)).small().color(palette.weak)).on_hover_text(&asked);
     });
     match outcome {
-        Err(why) => drop(ui.colored_label(palette.error, why)),
+        Err(why) => {
+            let why = match &question.target {
+                Target::Run { run, .. } => why.replace(run.as_str(), &question.name),
+                Target::Directory(_) => why.clone(),
+            };
+            ui.colored_label(palette.error, why);
+        }
         Ok(Answers::Outputs { labels, outputs, names, is_cut }) => {
             cut_ui(ui, *is_cut);
             match outputs.as_slice() {

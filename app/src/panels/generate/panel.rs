@@ -55,6 +55,8 @@ pub struct GeneratePanel {
     differs: Option<(Versions, [Vec<bool>; 2])>,
     attention: [AttentionView; 2],
     export: Option<ExportDialog>,
+    /// Ctrl+Enter was pressed.
+    is_wanted: bool,
 }
 
 /// What tells texts apart: how long they are, and whether they are whole, with their place in time.
@@ -62,7 +64,15 @@ type Versions = [(usize, bool, u64); 2];
 
 impl Default for GeneratePanel {
     fn default() -> Self {
-        Self { memory: None, run: None, which: Which::Best, differs: None, attention: Default::default(), export: None }
+        Self {
+            memory: None,
+            run: None,
+            which: Which::Best,
+            differs: None,
+            attention: Default::default(),
+            export: None,
+            is_wanted: false,
+        }
     }
 }
 
@@ -101,6 +111,11 @@ impl Panel for GeneratePanel {
 
     fn shows_directory(&self, _cx: &PanelContext<'_>) -> bool {
         self.memory.as_ref().is_some_and(|memory| !memory.settings[0].model.is_of_run())
+    }
+
+    fn submit(&mut self) -> bool {
+        self.is_wanted = true;
+        true
     }
 
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
@@ -145,7 +160,8 @@ impl GeneratePanel {
         }
         if about != About::Nothing {
             let target = memory.settings[0].model.target(run.map(|run| (run, self.which)), cx);
-            memory.answers.ui(ui, about, target, cx);
+            let is_wanted = std::mem::take(&mut self.is_wanted);
+            memory.answers.ui(ui, about, target, is_wanted, cx);
             return;
         }
         memory.source.ui(ui);
@@ -207,7 +223,9 @@ impl GeneratePanel {
         ui.horizontal_wrapped(|ui| {
             let is_generating = cx.state.generate.is_generating();
             let button = ui.add_enabled(specs.is_ok() && !is_generating, Button::new("Generate text"));
-            if button.on_hover_text("Runs when its turn in the queue comes").clicked()
+            let button = button.on_hover_text("Runs when its turn in the queue comes (Ctrl+Enter)");
+            let is_wanted = std::mem::take(&mut self.is_wanted) && !is_generating;
+            if (button.clicked() || is_wanted)
                 && let Ok(specs) = specs.clone()
             {
                 cx.state.generate.generate(specs);

@@ -414,7 +414,16 @@ fn metrics_ui(ui: &mut Ui, run: &RunSummary, probe_samples: u64) {
                 number_ui(ui, RichText::new(title).color(weak));
             }
         });
-        for (series, summary) in &run.metrics {
+        // What it learns by comes first, then how well it does otherwise.
+        let rank = |series: &str| match series {
+            series_names::VALIDATION_LOSS => 0,
+            series_names::TRAIN_LOSS => 1,
+            series if series.starts_with("validation/") => 2,
+            _ => 3,
+        };
+        let mut metrics: Vec<_> = run.metrics.iter().collect();
+        metrics.sort_by_key(|(series, _)| rank(series));
+        for (series, summary) in metrics {
             row_ui(ui, |ui| {
                 if let (Some(best), Some(step)) = (summary.best, summary.best_step) {
                     let best = number_ui(ui, metric_value(series, best));

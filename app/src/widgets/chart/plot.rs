@@ -508,10 +508,19 @@ pub(super) fn dropped_note(dropped: usize) -> String {
     }
 }
 
+/// Values that lie closer together, as a share of themselves, differ by rounding alone.
+const ROUNDING: f64 = 1e-9;
+
 /// A range in axis positions with some air on both sides; a made-up one around a single value, which leaves neither zero nor
 /// the whole of a fraction behind, or around nothing.
 fn widened(range: Option<(f64, f64)>, share: f64, axis: &Axis) -> (f64, f64) {
+    // A spread of rounding errors is none.
+    let is_one = |lo: f64, hi: f64| axis.quantity != Quantity::UnixTime && hi - lo < ROUNDING * lo.abs().max(hi.abs());
     match (range, axis.scale) {
+        (Some((lo, hi)), Scale::Linear) if lo < hi && is_one(lo, hi) => {
+            let middle = 0.5 * (lo + hi);
+            widened(Some((middle, middle)), share, axis)
+        }
         (Some((lo, hi)), _) if lo < hi && (hi - lo).is_finite() => {
             let air = (hi - lo) * share;
             (lo - air, hi + air)

@@ -35,6 +35,9 @@ fn around_one_value_the_range_stays_where_values_can_be() {
     let (lo, hi) = around(3e-4, Quantity::Number);
     assert!(lo > 2e-4 && hi < 4e-4, "a learning rate is not shown as a line at zero: {lo} to {hi}");
     assert!(around(0.0, Quantity::Bytes).0 > -0.05);
+    // A share that is the whole but for rounding is drawn as a straight line.
+    let (lo, hi) = widened(Some((1.0 - 3e-14, 1.0)), 0.05, &Axis::new("y").quantity(Quantity::Fraction));
+    assert!(hi - lo > 0.01 && hi < 1.01, "{lo} to {hi}");
     assert!(around(-2.0, Quantity::Number).0 < -2.0);
 }
 

@@ -31,6 +31,8 @@ pub(super) const VALIDATION_PATH: Words = Words::new(
     "Held-out text",
     "A file or folder to evaluate on. When it is empty, a share of the text is held out.",
 );
+const SQUAD: Words =
+    Words::new("data.path", "SQuAD file", "A .json file of SQuAD v1.1 or v2.0; gzipped where it ends in .gz.");
 const FIELD: Words =
     Words::new("data.field", "JSONL field", "The field of each JSONL object that holds the text; empty = `text`.")
         .empty("text");
@@ -391,7 +393,7 @@ fn source_ui(
 
 fn squad_ui(ui: &mut Ui, form: &mut Form<'_>, squad: &mut SquadSource) {
     note_ui(ui, "A SQuAD file, v1.1 or v2.0: the model learns where in its paragraph the answer to a question stands.");
-    form.path(ui, PATH, &mut squad.path, &[Pick::File], |pick| Ask::new(pick, PATH.label));
+    form.path(ui, SQUAD, &mut squad.path, &[Pick::File], |pick| Ask::new(pick, SQUAD.label));
     let mut written = squad.validation_path.clone().unwrap_or_default();
     if form.path(ui, VALIDATION_PATH, &mut written, &[Pick::File], |pick| Ask::new(pick, VALIDATION_PATH.label)) {
         squad.validation_path = Some(written).filter(|path| !path.as_os_str().is_empty());

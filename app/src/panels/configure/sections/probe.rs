@@ -1,7 +1,10 @@
 use egui::Ui;
 use headroom_engine::config::ProbeConfig;
 
-use super::super::{field::Words, form::Form};
+use super::super::{
+    field::Words,
+    form::{Form, note_ui},
+};
 
 const EVERY: Words = Words::new(
     "probe.every",
@@ -13,7 +16,14 @@ const EVERY: Words = Words::new(
 const EXAMPLES: Words = Words::new("probe.examples", "Probe examples", "Examples in the probe batch.").unit("examples");
 
 /// What is analysed during training.
-pub fn probe_ui(ui: &mut Ui, form: &mut Form<'_>, probe: &mut ProbeConfig) {
+/// `has_task`: it learns to answer about whole examples.
+pub fn probe_ui(ui: &mut Ui, form: &mut Form<'_>, probe: &mut ProbeConfig, has_task: bool) {
     form.whole(ui, EVERY, &mut probe.every, 10);
     form.size(ui, EXAMPLES, &mut probe.examples, 1);
+    if has_task {
+        note_ui(
+            ui,
+            "While a model with a task trains, its attention is not analysed: the probe shows what it answers.",
+        );
+    }
 }

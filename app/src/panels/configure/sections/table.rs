@@ -11,7 +11,7 @@ use super::{
         field::Words,
         form::{Form, note_ui, under_ui},
     },
-    data::{PATH, VALIDATION_PATH},
+    data::VALIDATION_PATH,
 };
 use crate::{
     file_dialogs::{Ask, Pick},
@@ -19,6 +19,11 @@ use crate::{
     theme,
 };
 
+const TABLE: Words = Words::new(
+    "data.path",
+    "Table",
+    "A .tsv, .csv or .jsonl file with a row for each example; gzipped where it ends in .gz.",
+);
 const TEXT: Words = Words::new("data.text", "Text column", "The column of the text that is judged.");
 const SECOND: Words = Words::new(
     "data.text.second",
@@ -59,7 +64,7 @@ pub(super) fn table_ui(
     preview: Option<&TablePreview>,
 ) {
     let ask = |pick, title: &str| Ask::new(pick, title).kind("Table", &["tsv", "csv", "jsonl", "gz"]);
-    form.path(ui, PATH, &mut table.path, &[Pick::File], |pick| ask(pick, "Table to train on"));
+    form.path(ui, TABLE, &mut table.path, &[Pick::File], |pick| ask(pick, "Table to train on"));
     let mut written = table.validation_path.clone().unwrap_or_default();
     if form.path(ui, VALIDATION_PATH, &mut written, &[Pick::File], |pick| ask(pick, "Table to evaluate on")) {
         table.validation_path = Some(written).filter(|path| !path.as_os_str().is_empty());
