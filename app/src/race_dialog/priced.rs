@@ -43,6 +43,7 @@ impl Priced {
     /// Judges the entrant and counts what it costs.
     pub fn of(mut entrant: Entrant) -> Self {
         let resolved = entrant.config.as_ref().ok().map(|config| {
+            let config = &config.clone().with_image_tokens();
             ModelPlan::resolve(config, estimated_vocabulary(config)).map(|plan| Price::of(config, &plan))
         });
         match resolved {

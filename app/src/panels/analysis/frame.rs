@@ -189,6 +189,12 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
             self.form.empty_ui(ui, subject, about.without_analysis, cx, |_, _| ());
             return;
         };
+        let config = cx.state.records.get(run).and_then(|record| from_toml(&record.config_toml).ok());
+        if config.as_ref().is_some_and(|config| config.data.source.has_images()) {
+            let sentence = "Its model reads images, and the attention of such models is not analysed yet.";
+            blank_ui(ui, "No analysis of images", sentence, |_| ());
+            return;
+        }
         if about.is_of_reconstructions {
             let has_any = subject.has_model(cx.state);
             let without =
@@ -197,7 +203,6 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
             self.form.empty_ui(ui, subject, sentence, cx, |_, _| ());
             return;
         }
-        let config = cx.state.records.get(run).and_then(|record| from_toml(&record.config_toml).ok());
         let is_training = cx.state.current.as_ref().is_some_and(|current| current.run == *run);
         let why = match &config {
             Some(config) if config.probe.every == 0 => {

@@ -1,7 +1,12 @@
 //! The row that heads a group of runs: its name, how many it holds, an eye for all of them, and what they come to.
 
+use std::cell::OnceCell;
+
 use egui::{Button, Color32, Label, RichText, Sense, Shape, Stroke, Ui, Vec2};
-use headroom_engine::store::{RunId, RunSummary};
+use headroom_engine::{
+    objective::Metric,
+    store::{RunId, RunSummary, series_names},
+};
 
 use super::{
     Column, Order, RunFields, RunsPanel,
@@ -10,6 +15,9 @@ use super::{
     table_columns::EYE,
 };
 use crate::{common::paint_eye, context::PanelContext, format, state::State, theme};
+
+/// What is of one kind of run alone.
+const LOSSES: [&str; 2] = [series_names::VALIDATION_LOSS, series_names::TRAIN_LOSS];
 
 /// What is wanted of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +38,17 @@ pub(super) struct HeadRow<'a> {
 impl HeadRow<'_> {
     fn run(&self, number: u64) -> Option<&RunSummary> {
         self.order.place(number).and_then(|at| self.state.runs.get(at))
+    }
+
+    /// Whether some of these runs learn something else than others, so that a mean of their losses says nothing.
+    fn mixes(&self, numbers: &[u64]) -> bool {
+        let learns = |run: &RunSummary| -> Vec<&'static str> {
+            let known = Metric::own_of_objectives().map(|metric| metric.series);
+            known.filter(|series| run.metrics.contains_key(*series)).collect()
+        };
+        let judged = |run: &&RunSummary| run.metrics.contains_key(series_names::VALIDATION_LOSS);
+        let mut all = numbers.iter().filter_map(|&number| self.run(number)).filter(judged).map(learns);
+        all.next().is_some_and(|first| all.any(|other| other != first))
     }
 
     fn number(&self, column: &Column, number: u64) -> Option<f64> {
@@ -66,7 +85,10 @@ pub(super) fn head_cell_ui(
         triangle_ui(ui, group.is_folded, palette.text);
         let main = main_column();
         let title = main.to_string();
-        let best = rows.summary(head.place, (&title, &main), |number| head.number(&main, number));
+        let mixes = OnceCell::new();
+        let best = rows.summary(head.place, (&title, &main), |number| {
+            if *mixes.get_or_init(|| head.mixes(&group.numbers)) { None } else { head.number(&main, number) }
+        });
         let best = best.and_then(|summary| summary.best).map(|best| format!(", best {}", format::number(best)));
         let words = format!("n = {}{}", group.numbers.len(), best.unwrap_or_default());
         let label = ui.add(Label::new(RichText::new(&group.label).strong().color(palette.strong)).selectable(false));
@@ -77,7 +99,12 @@ pub(super) fn head_cell_ui(
     let is_summed = matches!(column, Column::Metric(..) | Column::Steps | Column::Duration | Column::Config(_));
     if is_summed {
         let title = column.to_string();
-        let summary = rows.summary(head.place, (&title, column), |number| head.number(column, number))?;
+        let is_loss = matches!(column, Column::Metric(series, _) if LOSSES.contains(&series.as_str()));
+        let mixes = OnceCell::new();
+        let summary = rows.summary(head.place, (&title, column), |number| {
+            let is_none = is_loss && *mixes.get_or_init(|| head.mixes(&group.numbers));
+            if is_none { None } else { head.number(column, number) }
+        })?;
         let (short, whole) = summary_words(&summary, column);
         let label = Label::new(RichText::new(short).small().color(palette.weak)).selectable(false).truncate();
         ui.add(label).on_hover_text(whole);
