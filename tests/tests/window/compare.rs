@@ -12,11 +12,12 @@ fn two_runs_are_compared_and_their_chart_leaves_as_a_file() {
     let (folder, mut screen) = two_runs();
     screen.press_text(Key::Num3, "3");
     screen.wait("both curves and configs", |screen| {
-        screen.has("Compared runs") && screen.has("seed") && !screen.says("Loading")
+        screen.has("Compared runs") && screen.says("another group of runs") && !screen.says("Loading")
     });
     screen.settle();
     // They differ in the seed alone and were put together.
     screen.choose("Group by", "Nothing");
+    assert!(screen.has("seed"), "{:#?}", screen.words());
     assert!(screen.has("Pin a baseline to see deltas (p)"));
     screen.wait("both lines", |screen| screen.description("Chart: Validation loss").0.starts_with("2 lines."));
     assert!(!screen.has("model.layers"), "only what differs is listed: {:#?}", screen.words());

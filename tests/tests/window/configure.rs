@@ -209,7 +209,15 @@ fn a_table_is_mapped_by_its_columns_and_seen_before_it_is_trained_on() {
     let path = folder.path().join("films.tsv");
     fs::write(&path, "id\tsentence\tmark\n1\tA fine film\tgood\n2\tA long film\tpoor\n3\tAnother film\tgood\n")
         .unwrap();
-    screen.fill("File or folder", &path.display().to_string());
+    screen.fill("Table", &path.display().to_string());
+    screen.wait_for_words("There is no column text");
+    // A name that nobody chose follows the data, and columns that look right are offered.
+    assert_eq!(screen.window().panels.configure.config().name, "text classifier");
+    screen.click("Take the columns that look right");
+    screen.wait_for_words("3 rows.");
+    let Source::Table(taken) = &screen.window().panels.configure.config().data.source.clone() else { panic!() };
+    assert_eq!(taken.text[0].to_string(), "sentence");
+    screen.press(Modifiers::COMMAND, Key::Z);
     screen.wait_for_words("There is no column text");
     screen.choose("Text column", "sentence");
     screen.wait_for_words("There is no column label");

@@ -55,7 +55,7 @@ impl ConfigSection {
                 self.key = key;
             }
             if loaded.len() < 2 {
-                ui.label("Show a second run to see how their configs differ.");
+                ui.label("Show a second run, or another group of runs, to see how their configs differ.");
                 return;
             }
             self.bar_ui(ui, view, cx);
