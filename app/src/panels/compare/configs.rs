@@ -24,11 +24,12 @@ pub struct ConfigSection {
 }
 
 impl ConfigSection {
-    /// Draws the section, of runs with their names, or of the first run of each group with that of the group; the baseline, if there is one, stands first and the others are marked where they differ.
-    pub fn ui(&mut self, ui: &mut Ui, runs: &[(RunSummary, String)], view: &mut View, cx: &mut PanelContext<'_>) {
+    /// Draws the section: of runs with their names, or of the first run of each group with the group's. The baseline, if there is
+    /// one, stands first and the others are marked where they differ.
+    pub fn ui(&mut self, ui: &mut Ui, runs: &[(&RunSummary, &str)], view: &mut View, cx: &mut PanelContext<'_>) {
         let title = RichText::new("Config differences").strong();
         CollapsingHeader::new(title).id_salt("config differences").default_open(true).show(ui, |ui| {
-            let mut ordered: Vec<&RunSummary> = runs.iter().map(|(run, _)| run).collect();
+            let mut ordered: Vec<&RunSummary> = runs.iter().map(|(run, _)| *run).collect();
             ordered.sort_by_key(|run| cx.state.selection.baseline.as_ref() != Some(&run.id));
             let left_out = ordered.len().saturating_sub(MOST);
             ordered.truncate(MOST);
@@ -44,7 +45,7 @@ impl ConfigSection {
                 });
             }
             let name = |run: &RunSummary| {
-                runs.iter().find(|(own, _)| own.id == run.id).map(|(_, name)| name.clone()).unwrap_or_default()
+                runs.iter().find(|(own, _)| own.id == run.id).map(|(_, name)| (*name).to_owned()).unwrap_or_default()
             };
             let key: Vec<(u64, String)> = loaded.iter().map(|run| (run.number, name(run))).collect();
             if self.key != key {

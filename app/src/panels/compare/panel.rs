@@ -309,8 +309,8 @@ impl ComparePanel {
         }
         ui.add_space(8.0);
         // Of a group only the first: the others differ in what it is grouped over.
-        let own: Vec<(RunSummary, String)> =
-            bundles.iter().filter_map(|bundle| Some((bundle.runs.first()?.clone(), bundle.name.clone()))).collect();
+        let own: Vec<(&RunSummary, &str)> =
+            bundles.iter().filter_map(|bundle| Some((bundle.runs.first()?, bundle.name.as_str()))).collect();
         self.section.ui(ui, &own, view, cx);
     }
 

@@ -7,6 +7,8 @@ use crate::{context::PanelContext, format, theme};
 
 /// Height of the list, beyond which it scrolls.
 const HEIGHT: f32 = 240.0;
+/// Mistakes that are drawn: of more the search finds those that are meant.
+const LISTED: usize = 100;
 
 /// What is looked for among them.
 #[derive(Default)]
@@ -49,8 +51,13 @@ impl MistakesView {
                 let words = format!("{}{of}", counted(found.len() as u64, "mistake"));
                 ui.label(RichText::new(words).small().color(palette.weak));
                 ScrollArea::vertical().id_salt("mistakes").max_height(HEIGHT).show(ui, |ui| {
-                    for mistake in found {
+                    for mistake in found.iter().take(LISTED) {
                         mistake_ui(ui, mistake);
+                    }
+                    if let Some(more) = found.len().checked_sub(LISTED).filter(|more| *more > 0) {
+                        let words =
+                            format!("and {}: search for those that are meant", counted(more as u64, "more mistake"));
+                        ui.label(RichText::new(words).small().color(palette.weak));
                     }
                 });
             }
