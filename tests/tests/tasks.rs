@@ -242,9 +242,9 @@ fn what_cannot_be_learnt_is_refused_with_file_line_and_field() {
         let arguments: Vec<&str> = ["train", "c.toml"].into_iter().chain(sets).collect();
         let _ = program.run(&arguments).expect_code(2).expect_words(words);
     };
-    refused(&["data.text=sentence"], &["data.text", "no column sentence", "`first`", "train.tsv"]);
-    refused(&["data.label=gold"], &["data.label", "no column gold"]);
-    refused(&["data.label=4"], &["no column 4"]);
+    refused(&["data.text=sentence"], &["data.text", "no column `sentence`", "`first`", "train.tsv"]);
+    refused(&["data.label=gold"], &["data.label", "no column `gold`"]);
+    refused(&["data.label=4"], &["no column `4`"]);
     program.write("one.tsv", table(20, 0, |_| "yes".to_owned()));
     refused(&["data.path=one.tsv"], &["data.label", "all rows have the label `yes`"]);
     program.write("new.tsv", table(20, 0, |row| if row == 7 { "maybe".to_owned() } else { classes(row) }));

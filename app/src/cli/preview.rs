@@ -1,8 +1,8 @@
-//! `headroom preview`: what a table holds and how a model will see it, before anything is trained on it.
+//! `headroom preview`: what a table, or images, hold and how a model will see it, before anything is trained on it.
 
 use headroom_engine::{
     config::counted,
-    data::{PreviewAnswers, preview_table},
+    data::{DataPreview, ImagesPreview, PreviewAnswers, TablePreview, preview},
 };
 
 use crate::format::shortened;
@@ -18,21 +18,47 @@ use super::{
 /// Letters of a cell that are shown.
 const LETTERS: usize = 60;
 
-/// Shows the columns, labels and some rows of a config's table.
+/// Shows the columns, labels and some rows of a config's table, or how many images each class has.
 pub fn run(args: &EstimateArgs) -> CliResult {
     let GivenConfig { config, base_dir, .. } = GivenConfig::read(&args.config)?;
     let config = config.anchored(&base_dir);
-    let found = preview_table(&config.data, &config.objective())
+    let found = preview(&config.data, &config.objective())
         .map_err(|error| CliError::at(error.field().unwrap_or("data.path"), error.to_string()))?
         .ok_or_else(|| {
             CliError::at(
                 "data.kind",
-                "The text of this config is no table: only data.kind = \"table\" can be previewed.",
+                "The data of this config are neither a table nor images: only data.kind = \"table\", \"images\" and \
+                 \"pathfinder\" can be previewed.",
             )
         })?;
-    if args.json {
-        return print::json(&found);
+    match found {
+        DataPreview::Table(found) if args.json => print::json(&found),
+        DataPreview::Images(found) if args.json => print::json(&found),
+        DataPreview::Table(found) => of_table(&found),
+        DataPreview::Images(found) => of_images(&found),
     }
+}
+
+fn of_images(found: &ImagesPreview) -> CliResult {
+    let size = found.shape.size;
+    let colour = if found.shape.channels == 1 { "grey" } else { "coloured" };
+    print::line(format!("{} of {size} x {size} pixels, {colour}.", counted(found.images, "image")))?;
+    counts("images", &found.classes)
+}
+
+/// How many examples each class has.
+fn counts(of: &str, classes: &[(String, u64)]) -> CliResult {
+    if classes.is_empty() {
+        return Ok(());
+    }
+    let mut labels = Table::new(["label", of]);
+    for (label, count) in classes {
+        labels.row([shortened(label, LETTERS), plain::count(*count)]);
+    }
+    print::block(&labels.text())
+}
+
+fn of_table(found: &TablePreview) -> CliResult {
     let mut columns = Table::new(["column", "first cell"]);
     for (name, sample) in &found.columns {
         columns.row([name.clone(), shortened(sample, LETTERS)]);
@@ -42,13 +68,7 @@ pub fn run(args: &EstimateArgs) -> CliResult {
     let rows = if found.is_whole { rows } else { format!("The first {rows} of a longer table") };
     print::line(format!("\n{rows}; {} without text left out.", counted(found.without_text, "row")))?;
     match &found.answers {
-        PreviewAnswers::Classes(classes) => {
-            let mut labels = Table::new(["label", "rows"]);
-            for (label, count) in classes {
-                labels.row([shortened(label, LETTERS), plain::count(*count)]);
-            }
-            print::block(&labels.text())?;
-        }
+        PreviewAnswers::Classes(classes) => counts("rows", classes)?,
         PreviewAnswers::Many(count) => print::line(format!("{} different labels.", plain::count(*count)))?,
         PreviewAnswers::Numbers { least, most, mean } => print::line(format!(
             "From {} to {}, {} on average.",

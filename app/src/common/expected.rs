@@ -24,6 +24,8 @@ pub struct Expected {
     asked: usize,
     /// Whether earlier runs say so.
     is_measured: bool,
+    /// Whether steps of these cost about as much.
+    is_alike: bool,
 }
 
 impl Expected {
@@ -32,12 +34,18 @@ impl Expected {
     /// `of_step`: FLOPs of a step, by which runs are like it.
     pub fn of(flops: f64, of_step: u64, config: &RunConfig, state: &State) -> Option<Self> {
         let asked = config.threads_used();
-        if let Some((speed, threads)) = measured_speed(of_step, config, state) {
-            return Some(Self { secs: flops / speed, threads, asked, is_measured: true });
+        if let Some((speed, threads, is_alike)) = measured_speed(of_step, config, state) {
+            return Some(Self { secs: flops / speed, threads, asked, is_measured: true, is_alike });
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from).min(asked);
         let secs = flops / (FLOPS_PER_CORE_SEC * cores as f64);
-        (config.device == DeviceChoice::Cpu).then_some(Self { secs, threads: asked, asked, is_measured: false })
+        (config.device == DeviceChoice::Cpu).then_some(Self {
+            secs,
+            threads: asked,
+            asked,
+            is_measured: false,
+            is_alike: false,
+        })
     }
 
     /// The time in round words, and for how many threads where they are not those of the config.
@@ -52,8 +60,11 @@ impl Expected {
             Self { is_measured: false, .. } => {
                 format!("A guess for {}, until a run has been measured here.", threads_words(self.asked))
             }
-            Self { threads, asked, .. } if threads == asked => {
+            Self { threads, asked, is_alike: true, .. } if threads == asked => {
                 "From the speed of earlier runs like it in this store.".to_owned()
+            }
+            Self { threads, asked, .. } if threads == asked => {
+                "From the speed of earlier runs in this store, whose steps cost far more or far less.".to_owned()
             }
             Self { threads, asked, .. } => format!(
                 "From the speed of earlier runs with {}: none with {} was measured in this store.",
@@ -69,8 +80,8 @@ fn threads_words(threads: usize) -> String {
 }
 
 /// FLOPs a second of the runs on the config's device, the median, and their threads: of those whose number of threads is nearest to
-/// the config's, and of these of the ones whose steps cost about as much, where there are some.
-fn measured_speed(of_step: u64, config: &RunConfig, state: &State) -> Option<(f64, usize)> {
+/// the config's, and of these of the ones whose steps cost about as much, where there are some: then true.
+fn measured_speed(of_step: u64, config: &RunConfig, state: &State) -> Option<(f64, usize, bool)> {
     let (device, asked) = (config.device.to_string(), config.threads_used());
     // A GPU is as fast with any number of them.
     let threads = |run: &RunSummary| if config.device == DeviceChoice::Cpu { run.threads as usize } else { asked };
@@ -88,9 +99,10 @@ fn measured_speed(of_step: u64, config: &RunConfig, state: &State) -> Option<(f6
         (1.0 / ALIKE..=ALIKE).contains(&ratio)
     };
     let alike: Vec<f64> = so_many.iter().filter(is_alike).map(|run| speed(run)).collect();
+    let is_alike = !alike.is_empty();
     let mut speeds = if alike.is_empty() { so_many.iter().map(|run| speed(run)).collect() } else { alike };
     speeds.sort_by(f64::total_cmp);
-    Some((*speeds.get(speeds.len() / 2)?, nearest))
+    Some((*speeds.get(speeds.len() / 2)?, nearest, is_alike))
 }
 
 /// A guessed time in round words.

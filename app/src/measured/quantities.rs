@@ -192,9 +192,9 @@ pub fn x_axis(spec: &SweepSpec) -> Axis {
     let numbers: Option<Vec<f64>> = axis.values.iter().map(|value| value.parse().ok()).collect();
     match numbers {
         Some(values) if values.iter().all(|value: &f64| value.fract() == 0.0) => {
-            Axis::new(&axis.field).quantity(Kind::Count)
+            Axis::new(&axis.field).quantity(Kind::Count).ticked_at(values)
         }
-        Some(_) => Axis::new(&axis.field),
+        Some(values) => Axis::new(&axis.field).ticked_at(values),
         None => Axis::new(format!("{} (1 = {})", axis.field, axis.values.join(", 2 = "))).quantity(Kind::Count),
     }
 }

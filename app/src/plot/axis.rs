@@ -145,7 +145,12 @@ pub struct Axis {
     pub scale: Scale,
     /// How values are written.
     pub quantity: Quantity,
+    /// The few values that there are, each with a tick of its own where the axis is logarithmic: lengths that were measured.
+    pub values: Vec<f64>,
 }
+
+/// More values than these have no ticks of their own.
+const MOST_OWN_TICKS: usize = 12;
 
 impl Axis {
     /// A linear axis of plain numbers.
@@ -171,6 +176,21 @@ impl Axis {
         self
     }
 
+    /// With ticks at these values where the axis is logarithmic and they are few.
+    pub fn ticked_at(mut self, values: Vec<f64>) -> Self {
+        self.values = values;
+        self
+    }
+
+    /// Ticks at the axis' own values, where these are few and two at least are in sight.
+    fn own(&self, lo: f64, hi: f64) -> Option<Vec<Tick>> {
+        let is_asked = self.scale == Scale::Log && self.values.len() <= MOST_OWN_TICKS;
+        let seen = self.values.iter().filter(|value| is_asked && (lo..=hi).contains(*value));
+        let tick = |value: &f64| Tick { value: *value, label: self.quantity.value(*value), major: true };
+        let ticks: Vec<Tick> = seen.map(tick).collect();
+        (ticks.len() >= 2).then_some(ticks)
+    }
+
     /// Label and unit: `Validation loss (nats/token)`.
     pub fn title(&self) -> String {
         if self.unit.is_empty() { self.label.clone() } else { format!("{} ({})", self.label, self.unit) }
@@ -179,6 +199,9 @@ impl Axis {
     /// Ticks for the value range `lo..=hi`, about `target` labelled ones and three at least, where the range has so many; the
     /// values are data values on either scale.
     pub fn ticks(&self, lo: f64, hi: f64, target: usize) -> Vec<Tick> {
+        if let Some(own) = self.own(lo, hi) {
+            return own;
+        }
         let labelled = |ticks: &Vec<Tick>| ticks.iter().filter(|tick| !tick.label.is_empty()).count() >= LEAST_TICKS;
         let from = target.max(LEAST_TICKS);
         let enough = (from..=from + 2 * LEAST_TICKS).map(|target| self.about(lo, hi, target)).find(labelled);
@@ -217,6 +240,18 @@ mod tests {
         assert!(Scale::Log.forward(-1.0).is_nan());
         assert!(Scale::Log.forward(f64::NAN).is_nan());
         assert_eq!(Scale::Log.forward(f64::INFINITY), f64::INFINITY);
+    }
+
+    #[test]
+    fn measured_values_have_the_ticks_of_a_log_axis() {
+        let axis = Axis::new("length").quantity(Quantity::Count).ticked_at(vec![64.0, 128.0, 256.0]);
+        let labels = |axis: &Axis, lo: f64| -> Vec<String> {
+            axis.ticks(lo, 270.0, 5).into_iter().map(|tick| tick.label).filter(|label| !label.is_empty()).collect()
+        };
+        assert!(!labels(&axis, 60.0).contains(&"64".to_owned()), "a linear axis has round numbers");
+        let axis = axis.scale(Scale::Log);
+        assert_eq!(labels(&axis, 60.0), ["64", "128", "256"]);
+        assert!(labels(&axis, 200.0).len() >= LEAST_TICKS, "one value alone does not tell the scale");
     }
 
     #[test]

@@ -119,20 +119,22 @@ impl Variants {
         }
     }
 
-    /// What the letters stand for: "P: layers that borrow".
+    /// What the letters stand for: "P: layers that borrow, or layers without attention".
     fn symbols(&mut self) -> String {
-        let mut told: Vec<String> = Vec::new();
+        let mut told: Vec<(&str, Vec<String>)> = Vec::new();
         for variant in &mut self.all {
             for Number { symbol, label, .. } in variant.answer.numbers(&self.base) {
-                let label: String =
-                    label.chars().take(1).flat_map(char::to_lowercase).chain(label.chars().skip(1)).collect();
-                let words = format!("{symbol}: {label}");
-                if !told.contains(&words) {
-                    told.push(words);
+                let mut letters = label.chars();
+                let label: String = letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect();
+                match told.iter_mut().find(|(own, _)| *own == symbol) {
+                    Some((_, labels)) if labels.contains(&label) => {}
+                    Some((_, labels)) => labels.push(label),
+                    None => told.push((symbol, vec![label])),
                 }
             }
         }
-        told.join(", ") + "."
+        let words = told.into_iter().map(|(symbol, labels)| format!("{symbol}: {}", labels.join(", or ")));
+        words.collect::<Vec<_>>().join(", ") + "."
     }
 }
 

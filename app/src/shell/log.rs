@@ -10,6 +10,9 @@ use crate::{
     theme::{self, Palette},
 };
 
+/// So long a message has the colour of its level in the strip; after that it is something that was.
+const FRESH: Duration = Duration::from_secs(60);
+
 fn colour(level: Level, palette: &Palette) -> Color32 {
     match level {
         Level::Info => palette.weak,
@@ -63,7 +66,9 @@ pub fn strip_ui(ui: &mut Ui, messages: &Messages) -> bool {
                 Level::Info => sentence(latest),
                 level => format!("{}: {}", level.word(), sentence(latest)),
             };
-            clicked |= strip_button(ui, text, colour(latest.level, palette));
+            let age = SystemTime::now().duration_since(latest.at).unwrap_or(Duration::ZERO);
+            let colour = if age < FRESH { colour(latest.level, palette) } else { palette.weak };
+            clicked |= strip_button(ui, text, colour);
         });
     });
     clicked

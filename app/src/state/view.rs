@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Instant};
 
 use headroom_engine::{
     config::{Problem, counted},
-    data::TablePreview,
+    data::DataPreview,
     objective::ConfusionMatrix,
     store::{
         CheckpointRecord, DamagedRun, RunId, RunRecord, RunState, RunSummary, SnapshotData, TextSample, snapshot_kinds,
@@ -141,8 +141,8 @@ pub struct CheckAnswer {
     pub problems: Vec<Problem>,
     /// Free memory on the chosen device, when known.
     pub free_bytes: Option<u64>,
-    /// The beginning of the table that the config names, if it can be read.
-    pub table: Option<TablePreview>,
+    /// The beginning of the table or of the images that the config names, if these can be read.
+    pub preview: Option<DataPreview>,
 }
 
 /// A run that was deleted, and how it was shown.

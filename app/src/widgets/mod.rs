@@ -15,6 +15,7 @@ mod parallel;
 mod sideways;
 mod swatch;
 mod table;
+mod thumbnails;
 mod together;
 
 pub use chart::{
@@ -36,4 +37,5 @@ pub use parallel::{Parallel, ParallelAxis, ParallelLine, ParallelResponse, Paral
 pub use sideways::sideways_ui;
 pub use swatch::swatch_ui;
 pub use table::{Column, SortKey, Sorting, Table, TableResponse, TableState, sort_rows, without_room};
+pub use thumbnails::{Thumbnail, Thumbnails};
 pub use together::together_ui;

@@ -146,7 +146,7 @@ pub enum DataError {
 
     /// A table without the column.
     #[error(
-        "There is no column {column}.{} The first line has {}. Set data.column to a name from the first line or to a number from 1: {}",
+        "There is no column `{column}`.{} The first line has {}. Set data.column to a name from the first line or to a number from 1: {}",
         suggestion(nearest.as_deref()), list(found), path.display()
     )]
     MissingColumn {
@@ -217,7 +217,7 @@ pub enum DataError {
 
     /// A table of pairs without a column.
     #[error(
-        "There is no column {column}.{} The first line has {}. Set data.text to two names from the first line, or to two \
+        "There is no column `{column}`.{} The first line has {}. Set data.text to two names from the first line, or to two \
          numbers from 0: {}",
         suggestion(nearest.as_deref()), list(found), path.display()
     )]

@@ -53,9 +53,12 @@ pub use error::DataError;
 pub use file::{Loaded, is_squad_name, load_files};
 pub use grammar::{Agreement, Checked, Checker, Grammar, Passage, generate_grammar};
 pub(crate) use hash::hex;
-pub use images::{ImageCorpus, ImageError, Normalisation, holds_images, unanswered_images, with_image_shape};
+pub use images::{
+    ImageCorpus, ImageError, ImagesPreview, Normalisation, PreviewImage, holds_images, unanswered_images,
+    with_image_shape,
+};
 pub use open::{open_file, read_file, read_stream, read_text_file, wrong_kind};
-pub use preview::{PreviewAnswers, PreviewExample, TablePreview, preview_table};
+pub use preview::{DataPreview, PreviewAnswers, PreviewExample, TablePreview, preview};
 pub use progress::{Progress, Silent, Stage};
 pub use questions::{questions_at, questions_of};
 pub use random::generate_random;

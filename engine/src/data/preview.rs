@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::answered::cut;
 use super::answers::sort_classes;
 use super::file::{Beginning, Judged, LabelledRows, beginning};
+use super::images::{ImagesPreview, preview_images};
 use super::tokenizer::given;
 use super::{DataError, TextTokenizer, tokenizer};
 use crate::config::{Column, DataConfig, Source, TableSource, Tokenizer};
@@ -20,6 +21,8 @@ const LETTERS: usize = 400;
 const MOST_LABELS: usize = 200;
 /// Names that columns of text, and of labels, often have.
 const USUAL_TEXTS: [&str; 7] = ["sentence", "text", "sentence1", "question1", "premise", "review", "content"];
+/// Names of columns that number the rows.
+const NUMBERING: [&str; 6] = ["id", "idx", "index", "no", "row", "guid"];
 const USUAL_LABELS: [&str; 8] =
     ["label", "labels", "gold_label", "is_duplicate", "target", "class", "sentiment", "score"];
 
@@ -50,9 +53,17 @@ impl TablePreview {
         let letters = |sample: &str| sample.chars().count();
         let longest = || self.columns.iter().max_by_key(|(_, sample)| letters(sample)).map(|(name, _)| name);
         let text = named(&USUAL_TEXTS).or_else(longest)?;
+        let numbers_rows = |name: &str| {
+            let name = name.trim().to_lowercase();
+            NUMBERING
+                .iter()
+                .any(|word| name == *word || name.strip_suffix(word).is_some_and(|rest| rest.ends_with('_')))
+        };
         // Of what is left, the last column that is shorter than a text: tables end in their label more often than not.
         let short = || {
-            let left = self.columns.iter().rev().filter(|(name, sample)| name != text && !sample.trim().is_empty());
+            let is_left =
+                |(name, sample): &&(String, String)| name != text && !sample.trim().is_empty() && !numbers_rows(name);
+            let left = self.columns.iter().rev().filter(is_left);
             left.min_by_key(|(_, sample)| letters(sample)).map(|(name, _)| name)
         };
         let label = named(&USUAL_LABELS).filter(|label| *label != text).or_else(short)?;
@@ -99,12 +110,52 @@ pub struct PreviewExample {
     pub cut_off: u64,
 }
 
+/// What is found in the data of a config before anything is trained on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DataPreview {
+    /// A table with labels.
+    Table(TablePreview),
+    /// Images with classes.
+    Images(ImagesPreview),
+}
+
+impl DataPreview {
+    /// That of a table.
+    pub fn table(&self) -> Option<&TablePreview> {
+        match self {
+            Self::Table(table) => Some(table),
+            Self::Images(_) => None,
+        }
+    }
+
+    /// That of images.
+    pub fn images(&self) -> Option<&ImagesPreview> {
+        match self {
+            Self::Images(images) => Some(images),
+            Self::Table(_) => None,
+        }
+    }
+}
+
+/// Looks at the beginning of the data of a config with absolute paths; nothing where nobody can say more of it than the config
+/// does.
+///
+/// # Errors
+/// If the data cannot be read. Columns that are not there are no error: the others are listed.
+pub fn preview(config: &DataConfig, objective: &Objective) -> Result<Option<DataPreview>, DataError> {
+    if config.source.has_images() {
+        return Ok(preview_images(&config.source)?.map(DataPreview::Images));
+    }
+    Ok(preview_table(config, objective)?.map(DataPreview::Table))
+}
+
 /// Looks at the beginning of the table of a config with absolute paths; nothing where its text is of another kind, or no
 /// table is named.
 ///
 /// # Errors
 /// If the table cannot be read. Columns that are not there are no error: the others are listed.
-pub fn preview_table(config: &DataConfig, objective: &Objective) -> Result<Option<TablePreview>, DataError> {
+fn preview_table(config: &DataConfig, objective: &Objective) -> Result<Option<TablePreview>, DataError> {
     let Source::Table(source) = &config.source else { return Ok(None) };
     if source.path.as_os_str().is_empty() {
         return Ok(None);
@@ -255,6 +306,7 @@ mod tests {
         };
         let of = |text: &str, label: &str, named: bool| (text.to_owned(), label.to_owned(), named);
         assert_eq!(proposed("id\tSentence\tlabel\n7\tgood\t1\n"), of("Sentence", "label", true));
+        assert_eq!(proposed("id\tstory\tverdict\n7\tlong ago\tgood\n"), of("story", "verdict", true));
         assert_eq!(proposed("kind\tstory\nA\tlong ago it was\n"), of("story", "kind", true));
         // CoLA: source, label, mark of the author, sentence, without names.
         assert_eq!(proposed("gj04\t1\t\tOur friends won't buy this analysis.\n"), of("3", "1", false));

@@ -15,7 +15,7 @@ pub enum TableError {
 
     /// A table without a column.
     #[error(
-        "There is no column {column}.{} Line {line} has {}. Set {field} to a name from there, or to a number from 0: {}",
+        "There is no column `{column}`.{} Line {line} has {}. Set {field} to a name from there, or to a number from 0: {}",
         suggestion(nearest.as_deref()), list(found), path.display()
     )]
     MissingColumn {
@@ -35,7 +35,7 @@ pub enum TableError {
 
     /// A row that is too short to have a column.
     #[error(
-        "Line {line} has {}, so that column {column} ({field}) is missing there. Correct or remove the line: {}",
+        "Line {line} has {}, so that column `{column}` ({field}) is missing there. Correct or remove the line: {}",
         counted(*cells as u64, "cell"), path.display()
     )]
     ShortRow {

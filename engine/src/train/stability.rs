@@ -129,7 +129,11 @@ impl Health {
         match self {
             Self::Sound => String::new(),
             Self::Plateau { since_step, loss } => {
-                format!("No improvement of the validation loss since step {} ({}).", grouped(since_step), number(loss))
+                format!(
+                    "No improvement of the validation loss beyond its noise since step {} ({}).",
+                    grouped(since_step),
+                    number(loss)
+                )
             }
             Self::Stalled { after_step, secs, during } => {
                 let after = if after_step == 0 {

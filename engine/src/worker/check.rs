@@ -4,7 +4,7 @@ use super::{Event, device, disk_space, initial, outbox::Outbox};
 use crate::{
     attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
     config::{Problem, RunConfig},
-    data::{data_problems, memory, preview_table, short_text_problems, with_image_shape},
+    data::{data_problems, memory, preview, short_text_problems, with_image_shape},
     objective::judging_metric,
     store::Store,
 };
@@ -15,13 +15,13 @@ pub(super) fn check(outbox: Outbox, config: RunConfig, base_dir: PathBuf, store:
     let spawned = std::thread::Builder::new().name("headroom-check".to_owned()).spawn(move || {
         let config = config.anchored(&base_dir);
         // What is wrong with it is told by the problems, and so is what keeps images from being looked at.
-        let table = preview_table(&config.data, &config.objective()).ok().flatten().map(Box::new);
+        let found = preview(&config.data, &config.objective()).ok().flatten().map(Box::new);
         let config = with_image_shape(config.clone()).unwrap_or(config);
         let (problems, free_bytes) = problems(config, &base_dir, &store);
-        outbox.send(Event::Checked { revision, problems, free_bytes, table });
+        outbox.send(Event::Checked { revision, problems, free_bytes, preview: found });
     });
     if spawned.is_err() {
-        answer.send(Event::Checked { revision, problems: Vec::new(), free_bytes: None, table: None });
+        answer.send(Event::Checked { revision, problems: Vec::new(), free_bytes: None, preview: None });
     }
 }
 
@@ -31,6 +31,8 @@ fn problems(config: RunConfig, base_dir: &Path, store: &Store) -> (Vec<Problem>,
     if found.is_empty() {
         found = short_text_problems(&config.data, &config.objective(), config.train.batch);
     }
+    // What can be said of images once their size is known.
+    found.extend(config.validate().into_iter().filter(|problem| problem.field == "model.patch"));
     found.extend(judging_metric(&config).err());
     let begins = initial::anchored(store, config.clone(), base_dir).map_err(|problem| vec![problem]);
     let further = begins.and_then(|config| initial::plan_of(store, &config)).unwrap_or_else(|problems| {

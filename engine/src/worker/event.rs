@@ -8,7 +8,7 @@ use crate::{
     checkpoint::DirectoryFacts,
     config::{Precision, Problem},
     convert::{Conversion, ConvertedAttention, Price},
-    data::TablePreview,
+    data::DataPreview,
     generate::{BeamNode, CacheProof, Ending, SourceAttention},
     hub::{Fetched, HubFacts, PushContents, Pushed, RepoFacts, RepoName},
     objective::{ConfusionMatrix, Labels, Measurements},
@@ -330,9 +330,9 @@ pub enum Event {
         problems: Vec<Problem>,
         /// Free memory on the chosen device, when known.
         free_bytes: Option<u64>,
-        /// The beginning of the table that the config names, if it can be read.
+        /// The beginning of the table or of the images that the config names, if these can be read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        table: Option<Box<TablePreview>>,
+        preview: Option<Box<DataPreview>>,
     },
     /// Answer to [`super::Command::Evaluate`].
     Evaluation {

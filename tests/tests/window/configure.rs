@@ -33,7 +33,7 @@ fn two_clicks_from_the_first_window_start_a_preset() {
         revision: revision.unwrap(),
         problems: Vec::new(),
         free_bytes: None,
-        table: None,
+        preview: None,
     });
     screen.settle();
     let configs: Vec<RunConfig> = screen
@@ -165,7 +165,7 @@ fn an_empty_panel_starts_the_form_once_it_was_touched() {
         revision: revision.unwrap(),
         problems: Vec::new(),
         free_bytes: None,
-        table: None,
+        preview: None,
     });
     screen.settle();
     let started = screen.recorded().into_iter().find_map(|command| match command {
@@ -210,7 +210,7 @@ fn a_table_is_mapped_by_its_columns_and_seen_before_it_is_trained_on() {
     fs::write(&path, "id\tsentence\tmark\n1\tA fine film\tgood\n2\tA long film\tpoor\n3\tAnother film\tgood\n")
         .unwrap();
     screen.fill("Table", &path.display().to_string());
-    screen.wait_for_words("There is no column text");
+    screen.wait_for_words("There is no column `text`");
     // A name that nobody chose follows the data, and columns that look right are offered.
     assert_eq!(screen.window().panels.configure.config().name, "text classifier");
     screen.click("Take the columns that look right");
@@ -218,9 +218,9 @@ fn a_table_is_mapped_by_its_columns_and_seen_before_it_is_trained_on() {
     let Source::Table(taken) = &screen.window().panels.configure.config().data.source.clone() else { panic!() };
     assert_eq!(taken.text[0].to_string(), "sentence");
     screen.press(Modifiers::COMMAND, Key::Z);
-    screen.wait_for_words("There is no column text");
+    screen.wait_for_words("There is no column `text`");
     screen.choose("Text column", "sentence");
-    screen.wait_for_words("There is no column label");
+    screen.wait_for_words("There is no column `label`");
     screen.choose("Label column", "mark");
     screen.wait_for_words("3 rows.");
     assert!(screen.says("good  2 (67 %)") && screen.says("poor  1 (33 %)"), "{:#?}", screen.words());
@@ -240,5 +240,39 @@ fn a_table_is_mapped_by_its_columns_and_seen_before_it_is_trained_on() {
     assert_eq!(screen.window().panels.configure.config().task, None);
     screen.choose("Text", "A table with labels");
     assert!(screen.window().panels.configure.config().task.is_some());
+    screen.close();
+}
+
+/// An IDX file of bytes.
+fn idx(dimensions: &[u32], content: impl IntoIterator<Item = u8>) -> Vec<u8> {
+    let mut bytes = vec![0, 0, 8, dimensions.len() as u8];
+    bytes.extend(dimensions.iter().flat_map(|size| size.to_be_bytes()));
+    bytes.extend(content);
+    bytes
+}
+
+#[test]
+fn images_are_counted_and_seen_and_squares_that_do_not_cut_them_are_marked_at_once() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("t-images-idx3-ubyte"), idx(&[12, 28, 28], (0..12 * 784).map(|at| (at % 251) as u8)))
+        .unwrap();
+    fs::write(folder.path().join("t-labels-idx1-ubyte"), idx(&[12], (0..12).map(|image| image % 3))).unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    screen.wait("the runs", |screen| screen.state().runs_loaded);
+    screen.settle();
+    screen.click("Go to the form");
+    screen.choose("Text", "Images with classes");
+    screen.fill("File or folder", &folder.path().join("t-images-idx3-ubyte").display().to_string());
+    screen.wait_for_words("12 images of 28 x 28 pixels, grey: 50 tokens");
+    assert!(screen.says("2  4 (33 %)") && screen.has("Image of 2"), "{:#?}", screen.words());
+    screen.fill("Square", "5");
+    screen.wait_for_words("take one of 1, 2, 4, 7, 14, 28");
+    assert!(!screen.is_enabled("Start"));
+    screen.fill("Square", "7");
+    screen.wait_for_words("grey: 17 tokens");
+    screen.wait("that it can start", |screen| screen.is_enabled("Start"));
+    // Another source of images has other ones.
+    screen.choose("Text", "Pathfinder images");
+    screen.wait("curves", |screen| screen.has("Image of connected") || screen.has("Image of not connected"));
     screen.close();
 }

@@ -232,7 +232,11 @@ fn what_is_wrong_stands_above_the_numbers() {
     let health = Health::Plateau { since_step: 200, loss: 2.3 };
     screen.state().apply(Event::Health { run, step: 400, health, message: health.why() });
     screen.settle();
-    assert!(screen.says("Plateau. No improvement of the validation loss since step 200"), "{:#?}", screen.words());
+    assert!(
+        screen.says("Plateau. No improvement of the validation loss beyond its noise since step 200"),
+        "{:#?}",
+        screen.words()
+    );
 }
 
 #[test]

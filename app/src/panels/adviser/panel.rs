@@ -16,7 +16,7 @@ use super::{
     derived::{Advised, Derived},
     memory::Memory,
     outcome::Outcomes,
-    parts::{CHARTS, dimensions_ui, heads_ui, pairs_ui},
+    parts::{CHARTS, PairsWish, dimensions_ui, heads_ui, pairs_ui},
     saving::{Source, saving_ui},
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     export::Figure,
     file_dialogs::current_folder,
     findings,
-    format::with_capital,
+    format::{self, with_capital},
     panels::analysis::{About, AnalysisFrame, Subject, export_menu_ui, notes_ui, provenance},
     state::SubjectId,
     theme,
@@ -144,6 +144,14 @@ impl AdviserPanel {
         let best = kept.and_then(|all| choose_checkpoint(all, Which::Best).ok());
         let of_errors = known.adviser.errors().is_ok().then_some(analysis.as_ref());
         let sources = findings::sources_words(analysis, of_errors, best.map(|best| best.step));
+        let has_errors = known.adviser.errors().is_ok();
+        let reconstructed =
+            cx.state.analysis.on_demand(&subject.id).into_iter().find(|found| found.reconstructs && !has_errors);
+        let other = reconstructed.as_ref().map(|found| match found.step {
+            Some(step) => format!("step {}", format::count(step)),
+            None => format::date_time(found.created_ms as f64 / 1e3),
+        });
+        let about_pairs = (sources.as_slice(), other.as_deref());
         let saving = |ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>| {
             if let SubjectId::Directory(path) = &subject.id {
                 conversions_ui(ui, path, known, now, cx);
@@ -151,7 +159,7 @@ impl AdviserPanel {
                 saving_ui(ui, &Source { run, given, words: &words, step: analysis.step }, now, memory, cx);
             }
         };
-        let mut wants_analysis = false;
+        let mut wish = None;
         if ui.available_width() >= NARROW {
             ui.columns(2, |columns| {
                 if let [left, right] = columns {
@@ -160,7 +168,7 @@ impl AdviserPanel {
                     right.vertical(|ui| {
                         dimensions_ui(ui, known, now, memory, charts);
                         ui.separator();
-                        wants_analysis = pairs_ui(ui, known, now, memory, &sources, charts);
+                        wish = pairs_ui(ui, known, now, memory, about_pairs, charts);
                         ui.separator();
                         saving(ui, memory, cx);
                     });
@@ -171,13 +179,16 @@ impl AdviserPanel {
             ui.separator();
             dimensions_ui(ui, known, now, memory, charts);
             ui.separator();
-            wants_analysis = pairs_ui(ui, known, now, memory, &sources, charts);
+            wish = pairs_ui(ui, known, now, memory, about_pairs, charts);
             ui.separator();
             saving(ui, memory, cx);
         }
         // A chart that was not drawn does not leave later, unasked.
         self.charts.wanted = None;
-        if wants_analysis && !cx.state.analysis.is_pending(&subject.id) {
+        if let (Some(PairsWish::Show), Some(found)) = (&wish, reconstructed) {
+            cx.state.analysis.open(&subject.id, Some(found.id));
+        }
+        if matches!(wish, Some(PairsWish::Analyse)) && !cx.state.analysis.is_pending(&subject.id) {
             let reconstruction = ReconstructionSpec { whole: false, ..ReconstructionSpec::default() };
             let spec = AnalysisSpec { reconstruction: Some(reconstruction), ..AnalysisSpec::default() };
             let (spec, data) = if subject.run.is_some() {

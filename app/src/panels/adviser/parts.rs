@@ -204,15 +204,23 @@ pub fn dimensions_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory
     ui.add(Label::new(RichText::new(words).small().color(palette.weak)).wrap());
 }
 
-/// Draws how many pairs are enough. True when the user wants that analysed first.
+/// What is to be done about errors that the analysis does not know.
+pub enum PairsWish {
+    /// Another analysis is to be shown, which knows them.
+    Show,
+    /// They are to be found first.
+    Analyse,
+}
+
+/// Draws how many pairs are enough. `other`: the step of an analysis of this model that knows the errors.
 pub fn pairs_ui(
     ui: &mut Ui,
     known: &OfAnalysis,
     now: &OfThresholds,
     memory: &mut Memory,
-    sources: &[String],
+    (sources, other): (&[String], Option<&str>),
     charts: &mut Charts,
-) -> bool {
+) -> Option<PairsWish> {
     let is_known = known.adviser.errors().is_ok();
     let title = "How many pairs are enough";
     head_ui(ui, &mut memory.pairs, title, PAIRS, ("Error allowed", &mut memory.error), is_known);
@@ -235,15 +243,28 @@ pub fn pairs_ui(
         }
     };
     if !is_known {
-        let button = ui.button("Analyse reconstruction now");
-        return button.on_hover_text("On the best checkpoint; runs when its turn in the queue comes").clicked();
+        let mut wish = None;
+        ui.horizontal_wrapped(|ui| {
+            if let Some(other) = other {
+                let button = ui.button(format!("Show that of {other}"));
+                let help = "The newest analysis of this model in which scores were restored from some of their pairs";
+                if button.on_hover_text(help).accessible_name("Show the analysis that has it").clicked() {
+                    wish = Some(PairsWish::Show);
+                }
+            }
+            let button = ui.button("Analyse reconstruction now");
+            if button.on_hover_text("On the best checkpoint; runs when its turn in the queue comes").clicked() {
+                wish = Some(PairsWish::Analyse);
+            }
+        });
+        return wish;
     }
     for words in sources {
         let palette = theme::palette(ui.visuals());
         ui.add(Label::new(RichText::new(words).small().color(palette.warning)).wrap());
     }
     if known.errors.is_empty() {
-        return false;
+        return None;
     }
     PartChart {
         salt: "pairs",
@@ -257,5 +278,5 @@ pub fn pairs_ui(
         empty: "Reconstruction was not analysed",
     }
     .show(ui, 2, charts);
-    false
+    None
 }

@@ -37,6 +37,15 @@ pub(super) struct ComparedTable {
     at: Option<String>,
 }
 
+/// Whether metrics differ from those of the baseline, and none by more than its noise.
+fn all_within_noise(rows: &[Row], measures: &[Measure]) -> bool {
+    let is_metric = |measure: &Measure| matches!(measure, Measure::Last(_) | Measure::Best(_) | Measure::At(..));
+    let entries = rows.iter().filter(|row| !row.is_baseline).flat_map(|row| row.entries.iter().zip(measures));
+    let verdicts: Vec<Verdict> =
+        entries.filter(|(_, measure)| is_metric(measure)).map(|(entry, _)| entry.verdict()).collect();
+    verdicts.contains(&Verdict::Unclear) && !verdicts.iter().any(|v| matches!(v, Verdict::Better | Verdict::Worse))
+}
+
 impl ComparedTable {
     /// Draws the table; returns the row under the pointer.
     #[expect(clippy::too_many_arguments, reason = "called once; each is a part of the one frame that is drawn")]
@@ -83,7 +92,8 @@ impl ComparedTable {
                 Some(row) => format!("Δ: against the baseline \"{}\"", row.name),
                 None => "Pin a baseline to see deltas (p)".to_owned(),
             };
-            ui.add(Label::new(RichText::new(text).color(weak)).truncate());
+            let noise = if all_within_noise(&table, &measures) { ". No difference clears its noise" } else { "" };
+            ui.add(Label::new(RichText::new(text + noise).color(weak)).truncate());
         });
         let titles: Vec<String> = titles.iter().map(|(title, _)| title.clone()).collect();
         self.sort(&mut table, &titles);

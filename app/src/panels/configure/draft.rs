@@ -4,7 +4,7 @@ use std::{
 };
 
 use headroom_engine::{
-    config::{Problem, RunConfig, presets},
+    config::{ImageShape, Problem, RunConfig, Source, presets},
     worker::Command,
 };
 
@@ -40,6 +40,8 @@ pub struct Draft {
     asked: Option<(u64, Instant)>,
     /// The config that the newest question was about.
     asked_config: Option<RunConfig>,
+    /// Images that the engine has looked at, and their shape.
+    images: Option<(PathBuf, ImageShape)>,
 }
 
 impl Default for Draft {
@@ -59,6 +61,7 @@ impl Default for Draft {
             changed: Instant::now(),
             asked: None,
             asked_config: None,
+            images: None,
         };
         draft.judge();
         draft
@@ -135,17 +138,52 @@ impl Draft {
         (self.history.can_undo(), self.history.can_redo())
     }
 
+    /// Takes over what the engine has found of images: then costs are of their size, and squares have to fit it.
+    pub fn notice(&mut self, state: &State) {
+        let found = state.check.as_ref().and_then(|check| check.preview.as_ref()?.images());
+        let Some((found, Source::Images(asked))) =
+            found.zip(self.asked_config.as_ref().map(|config| &config.data.source))
+        else {
+            return;
+        };
+        let known = Some((asked.path.clone(), found.shape));
+        if self.images != known && state.check.as_ref().map(|check| check.revision) == self.asked.map(|asked| asked.0) {
+            self.images = known;
+            self.count();
+        }
+    }
+
+    /// The config with what is known of its images.
+    fn known(&self) -> RunConfig {
+        let mut config = self.config.clone();
+        if let (Source::Images(images), Some((path, shape))) = (&mut config.data.source, &self.images)
+            && images.path == *path
+        {
+            images.size.get_or_insert(shape.size);
+            images.channels.get_or_insert(shape.channels);
+        }
+        config
+    }
+
     /// What can be said without the engine.
     fn judge(&mut self) {
+        self.count();
+        self.revision += 1;
+        self.changed = Instant::now();
+    }
+
+    fn count(&mut self) {
         let counted;
-        (counted, self.judged) = Estimate::judged(&self.config);
+        (counted, self.judged) = Estimate::judged(&self.known());
         self.is_estimate_old = counted.is_none();
         if counted.is_some() {
             self.estimate = counted;
         }
-        self.heads = Heads::of(&self.config);
-        self.revision += 1;
-        self.changed = Instant::now();
+        // A model without layers or heads, as while another number is typed, leaves the map where it is.
+        let heads = Heads::of(&self.config);
+        if heads.grid.layers() > 0 {
+            self.heads = heads;
+        }
     }
 
     /// Everything that is wrong: text that is no value, the config's own problems, and what the engine said last.
@@ -213,7 +251,7 @@ mod tests {
 
     fn answer(revision: u64, problems: Vec<Problem>) -> State {
         let mut state = State::default();
-        state.apply(Event::Checked { revision, problems, free_bytes: None, table: None });
+        state.apply(Event::Checked { revision, problems, free_bytes: None, preview: None });
         state
     }
 

@@ -32,9 +32,19 @@ impl Words {
     }
 }
 
-/// A message in which fields stand under the labels that the form gives them, and not as in the file.
+/// Values of fields as a message writes them, and as the form's lists do.
+const CHOICES: [(&str, &str); 4] = [
+    ("\"classification\"", "\u{201C}A class\u{201D}"),
+    ("\"regression\"", "\u{201C}A number\u{201D}"),
+    ("data.kind = \"file\"", "\u{201C}Text\u{201D} \u{201C}Your own files\u{201D}"),
+    ("data.kind = \"table\"", "\u{201C}Text\u{201D} \u{201C}A table with labels\u{201D}"),
+];
+
+/// A message in which fields and their values stand as the form calls them, and not as in the file.
 pub fn in_labels(message: &str, labels: &BTreeMap<&'static str, &'static str>) -> String {
     let is_path = |letter: char| letter.is_alphanumeric() || "._".contains(letter);
+    let message = CHOICES.iter().fold(message.to_owned(), |message, (written, shown)| message.replace(written, shown));
+    let message = message.as_str();
     let mut told = String::with_capacity(message.len() + 16);
     let mut rest = message;
     while let Some(start) = rest.find(is_path) {
@@ -86,6 +96,13 @@ pub fn sentence(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_stand_as_the_lists_call_them() {
+        let labels = BTreeMap::from([("task.kind", "Answer")]);
+        let message = "learn them with task.kind = \"regression\"";
+        assert_eq!(in_labels(message, &labels), "learn them with \u{201C}Answer\u{201D} = \u{201C}A number\u{201D}");
+    }
 
     #[test]
     fn fields_are_told_under_their_labels() {

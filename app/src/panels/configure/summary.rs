@@ -200,12 +200,17 @@ fn steps_per_epoch(draft: &Draft, estimate: Option<&Estimate>, known: Known) -> 
     }
 }
 
-/// Rows of the config's table that are trained on, where the engine has seen all of it.
+/// Rows of the config's table, or images, that are trained on, where the engine has seen all of them.
 fn train_rows(state: &State, data: &DataConfig) -> Option<u64> {
-    let Source::Table(table) = &data.source else { return None };
-    let found = state.check.as_ref()?.table.as_ref().filter(|found| found.is_whole && found.rows > 0)?;
-    let held_out = if table.validation_path.is_some() { 0.0 } else { data.validation_fraction };
-    Some((found.rows as f64 * (1.0 - held_out)).round() as u64)
+    let found = state.check.as_ref()?.preview.as_ref()?;
+    let (rows, has_held_out) = match &data.source {
+        Source::Table(table) => (found.table().filter(|found| found.is_whole)?.rows, table.validation_path.is_some()),
+        Source::Images(images) => (found.images()?.images, images.validation_path.is_some()),
+        Source::Pathfinder(pathfinder) => (pathfinder.examples as u64, true),
+        _ => return None,
+    };
+    let held_out = if has_held_out { 0.0 } else { data.validation_fraction };
+    Some((rows as f64 * (1.0 - held_out)).round() as u64).filter(|rows| *rows > 0)
 }
 
 /// Tokens of this very text, where a run of this session has read it.

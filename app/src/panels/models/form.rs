@@ -334,18 +334,22 @@ impl ConversionForm {
                     cx.dialogs.pick(key, Ask::new(pick, label));
                 }
                 if number == 0 {
-                    let label = ui.label("Examples");
-                    let drag = number_ui(ui, &mut self.examples, 1..=100_000, |drag| drag);
-                    drag.labelled_by(label.id).on_hover_text("Of the text, spread evenly over it");
-                    let label = ui.label("Tokens");
-                    let help =
-                        "Of an example; as trained where the run says so, else as many as the model has positions";
-                    let drag = number_ui(ui, &mut self.tokens, 0..=facts.positions, |drag| {
-                        drag.custom_formatter(|tokens, _| {
-                            if tokens < 1.0 { "as trained".to_owned() } else { format!("{tokens:.0}") }
-                        })
+                    together_ui(ui, "examples", |ui| {
+                        let label = ui.label("Examples");
+                        let drag = number_ui(ui, &mut self.examples, 1..=100_000, |drag| drag);
+                        drag.labelled_by(label.id).on_hover_text("Of the text, spread evenly over it");
                     });
-                    drag.labelled_by(label.id).on_hover_text(help);
+                    together_ui(ui, "tokens", |ui| {
+                        let label = ui.label("Tokens");
+                        let help =
+                            "Of an example; as trained where the run says so, else as many as the model has positions";
+                        let drag = number_ui(ui, &mut self.tokens, 0..=facts.positions, |drag| {
+                            drag.custom_formatter(|tokens, _| {
+                                if tokens < 1.0 { "as trained".to_owned() } else { format!("{tokens:.0}") }
+                            })
+                        });
+                        drag.labelled_by(label.id).on_hover_text(help);
+                    });
                 }
             });
         }

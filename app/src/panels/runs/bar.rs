@@ -1,6 +1,6 @@
 //! What stands above the table: the filter and what it is good for, columns, groups, and the operations on several runs.
 
-use egui::{RichText, TextEdit, Ui};
+use egui::{Button, RichText, TextEdit, Ui};
 use headroom_engine::{
     config::counted,
     store::{RunId, RunSummary},
@@ -42,7 +42,9 @@ impl RunsPanel {
             if std::mem::take(&mut self.wants_filter) {
                 typed.request_focus();
             }
-            if !memory.filter.is_empty() && ui.button("Clear filter").clicked() {
+            // There while nothing is to be cleared, too, so that what stands behind it stays where it is.
+            let clear = ui.add_enabled(!memory.filter.is_empty(), Button::new("Clear"));
+            if clear.accessible_name("Clear filter").on_hover_text("Clears the filter").clicked() {
                 memory.filter.clear();
             }
             saved_filters_ui(ui, &mut memory.filter, &mut self.filter_name, cx.settings);

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use egui::{Button, Color32, Label, RichText, Sense, Shape, Stroke, Ui, Vec2};
+use egui::{Button, Color32, Label, RichText, Sense, Shape, Stroke, TextStyle, Ui, Vec2};
 use headroom_engine::{
     objective::Metric,
     store::{RunId, RunSummary, series_names},
@@ -16,6 +16,8 @@ use super::{
 };
 use crate::{common::paint_eye, context::PanelContext, format, state::State, theme};
 
+/// The least room for the name of a group, in points.
+const NAME: f32 = 60.0;
 /// What is of one kind of run alone.
 const LOSSES: [&str; 2] = [series_names::VALIDATION_LOSS, series_names::TRAIN_LOSS];
 
@@ -91,8 +93,16 @@ pub(super) fn head_cell_ui(
         });
         let best = best.and_then(|summary| summary.best).map(|best| format!(", best {}", format::number(best)));
         let words = format!("n = {}{}", group.numbers.len(), best.unwrap_or_default());
-        let label = ui.add(Label::new(RichText::new(&group.label).strong().color(palette.strong)).selectable(false));
-        label.on_hover_text(format!("{}: {words}", group.label));
+        let label = Label::new(RichText::new(&group.label).strong().color(palette.strong)).selectable(false).truncate();
+        let font = TextStyle::Small.resolve(ui.style());
+        let beside = ui.painter().layout_no_wrap(words.clone(), font, palette.weak).size().x;
+        // A long name gives way to how many there are.
+        let room = (ui.available_width() - beside - ui.spacing().item_spacing.x).max(NAME);
+        let shown = ui.scope(|ui| {
+            ui.set_max_width(room);
+            ui.add(label)
+        });
+        shown.inner.on_hover_text(format!("{}: {words}", group.label));
         ui.add(Label::new(RichText::new(words).small().color(palette.weak)).selectable(false).truncate());
         return None;
     }

@@ -63,6 +63,7 @@ fn rows(spectra: &ScoreSpectra) -> Vec<Row> {
 /// Draws the table.
 pub fn table_ui(ui: &mut Ui, spectra: &ScoreSpectra) {
     let palette = theme::palette(ui.visuals());
+    ui.label(RichText::new("Components that hold 80, 90 and 95 % of the energy, and their share of all").small());
     Grid::new("components").striped(true).spacing([11.0, 3.0]).show(ui, |ui| {
         for (title, help) in HEADER.into_iter().zip(HELP) {
             let label = ui.label(RichText::new(title).small().color(palette.weak));

@@ -367,7 +367,8 @@ impl SpeedPanel {
                         right.vertical(|ui| roofline_ui(ui, name, limits, found, HEIGHT));
                     }
                     _ => {
-                        right.label("Each operation of a point under the machine's limits, which are measured last.");
+                        let words = "Each operation of a point under the machine's limits, which are measured last.";
+                        right.vertical(|ui| ui.label(words));
                     }
                 }
             }

@@ -352,9 +352,9 @@ mod tests {
         for (told, wanted) in [
             (
                 said("a.tsv", "sentense\tlabel\nx\t1\n"),
-                vec!["no column sentence", "Did you mean `sentense`?", "`label`", "data.text", "a.tsv"],
+                vec!["no column `sentence`", "Did you mean `sentense`?", "`label`", "data.text", "a.tsv"],
             ),
-            (said("a.tsv", "sentence\ty\nx\t1\n"), vec!["no column label", "`sentence`, `y`", "data.label"]),
+            (said("a.tsv", "sentence\ty\nx\t1\n"), vec!["no column `label`", "`sentence`, `y`", "data.label"]),
             (
                 said("a.tsv", "sentence\tlabel\nx\t1\nz\n"),
                 vec!["Line 3 has 1 cell", "column label (data.label)", "a.tsv"],
@@ -369,14 +369,14 @@ mod tests {
                 said("a.jsonl", "{\"sentence\": \"x\", \"label\": [1]}"),
                 vec!["On line 1 `label` (data.label) is a list"],
             ),
-            (said("a.jsonl", "{\"sentence\": \"x\"}"), vec!["no column label", "Line 1 has `sentence`"]),
+            (said("a.jsonl", "{\"sentence\": \"x\"}"), vec!["no column `label`", "Line 1 has `sentence`"]),
             (said("a.jsonl", "x"), vec!["Line 1 is not a JSON object"]),
             (said("a.csv", "sentence,label\n\"x,1\ny,0\n"), vec!["never closed"]),
         ] {
             assert!(wanted.iter().all(|part| told.contains(part)), "{told}");
         }
         let by_number = columns(&["0"], "7");
-        assert!(load("a.tsv", "x\t1\n", &by_number).unwrap_err().to_string().contains("no column 7"));
+        assert!(load("a.tsv", "x\t1\n", &by_number).unwrap_err().to_string().contains("no column `7`"));
         let folder = TempDir::new().unwrap();
         let told = load_rows(folder.path(), &source, Judged::Classes, &Silent).unwrap_err().to_string();
         assert!(told.contains("It is a folder"), "{told}");

@@ -261,8 +261,8 @@ mod tests {
             (said(two("\n", "\n")), ["There is no text in it", "a.en"]),
             (said(two("one\0", "eins")), ["This is not text", "a.en"]),
             (said(table("a\tb\tc\n", None)), ["3 columns", "data.text"]),
-            (said(table("a\tb\n", Some(["a", "x"]))), ["no column x", "`b`"]),
-            (said(table("a\tb\n", Some(["0", "2"]))), ["no column 2", "from 0"]),
+            (said(table("a\tb\n", Some(["a", "x"]))), ["no column `x`", "`b`"]),
+            (said(table("a\tb\n", Some(["0", "2"]))), ["no column `2`", "from 0"]),
             (said(table("a\tb\nx\n", Some(["a", "b"]))), ["Line 2 has 1 cell", "a.tsv"]),
         ] {
             assert!(wanted.iter().all(|part| told.contains(part)), "{told}");

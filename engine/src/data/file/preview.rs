@@ -142,7 +142,7 @@ mod tests {
         let usual = TableSource::default();
         let found = read("a.tsv", "sentence\tmark\nA film.\t1\n", &usual);
         assert_eq!(named(&found), [("sentence", "A film."), ("mark", "1")]);
-        assert!(found.rows.is_err_and(|error| error.to_string().contains("no column text")));
+        assert!(found.rows.is_err_and(|error| error.to_string().contains("no column `text`")));
         // CoLA names nothing.
         let cola = "gj04\t1\t\tOur friends left.\ngj04\t0\t*\tLeft friends our.\n";
         assert_eq!(

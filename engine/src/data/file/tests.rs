@@ -112,8 +112,8 @@ fn columns_that_are_not_there_are_named() {
     let table = "label\tsentence\n1\tone\n";
     let error = message("a.tsv", table, Some("sentense"));
     assert!(error.contains("Did you mean `sentence`?") && error.contains("`label`, `sentence`"), "{error}");
-    assert!(message("a.tsv", table, Some("3")).contains("no column 3"));
-    assert!(message("a.tsv", table, Some("0")).contains("no column 0"));
+    assert!(message("a.tsv", table, Some("3")).contains("no column `3`"));
+    assert!(message("a.tsv", table, Some("0")).contains("no column `0`"));
     assert!(message("a.tsv", table, None).contains("2 columns and none is called `text`"));
     let short = message("a.tsv", "label\ttext\n1\tone\n2\n", None);
     assert!(short.contains("Line 3 has 1 cells"), "{short}");

@@ -63,6 +63,24 @@ fn read(path: &Path) -> Result<Decoded, DataError> {
     Ok(decode(&bytes, format, path)?)
 }
 
+/// Each class of a folder with its files, whatever these are.
+pub(super) fn classes(folder: &Path) -> Result<Vec<(String, Vec<PathBuf>)>, DataError> {
+    let mut found = Vec::new();
+    for class in class_folders(folder)? {
+        let name = class.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let files: Vec<PathBuf> = entries(&class)?.into_iter().filter(|path| path.is_file()).collect();
+        if !files.is_empty() {
+            found.push((name, files));
+        }
+    }
+    Ok(found)
+}
+
+/// The pixels of a PNG or JPEG file, channel by channel.
+pub(super) fn pixels(path: &Path, channels: usize) -> Result<Vec<u8>, DataError> {
+    Ok(read(path)?.pixels(channels))
+}
+
 /// The images of a folder of classes.
 pub(super) fn images(folder: &Path, channels: Option<usize>, progress: &dyn Progress) -> Result<Set, DataError> {
     let (mut files, mut labels, mut left_out) = (Vec::new(), Vec::new(), Vec::new());

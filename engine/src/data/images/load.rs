@@ -59,7 +59,7 @@ impl<'a> Place<'a> {
     }
 
     /// The file of the labels of an IDX file: the one that is named, or the one beside it that is named alike.
-    fn labels_of_idx(self) -> Result<PathBuf, ImageError> {
+    pub(super) fn labels_of_idx(self) -> Result<PathBuf, ImageError> {
         if let Some(path) = self.labels {
             return Ok(path.to_owned());
         }

@@ -16,6 +16,7 @@ mod kind;
 mod load;
 mod normalisation;
 mod pathfinder;
+mod preview;
 mod raw;
 
 pub use corpus::{ImageCorpus, unanswered_images};
@@ -23,10 +24,12 @@ pub use error::ImageError;
 pub use kind::holds_images;
 pub use load::with_image_shape;
 pub use normalisation::Normalisation;
+pub use preview::{ImagesPreview, PreviewImage};
 
 pub(super) use corpus::{Pictured, all_images, image_labels, split_images};
 pub(super) use examples::Pictures;
 pub(super) use load::probe_images;
+pub(super) use preview::preview_images;
 
 #[cfg(test)]
 mod tests;

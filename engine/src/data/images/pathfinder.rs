@@ -339,6 +339,12 @@ pub(super) fn labels() -> Labels {
     Labels::Classes(["0", "1"].map(str::to_owned).to_vec())
 }
 
+/// The first images to train on, each with whether its discs lie on one curve.
+pub(super) fn first_ones(source: &PathfinderSource, count: usize) -> Result<Vec<(bool, Vec<u8>)>, DataError> {
+    let one = |number| picture(source, 0, number).map(|picture| (picture.is_connected, picture.pixels));
+    Ok((0..count as u64).map(one).collect::<Result<_, _>>()?)
+}
+
 /// Images to train on and held-out ones.
 pub(super) fn generate(source: &PathfinderSource, progress: &dyn Progress) -> Result<[Drawn; 2], DataError> {
     let total = (source.examples + source.validation_examples) as u64;

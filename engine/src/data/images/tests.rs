@@ -287,6 +287,48 @@ fn shape_and_length_are_looked_up() {
 }
 
 #[test]
+fn images_are_counted_by_class_and_one_of_each_is_shown() {
+    let folder = TempDir::new().unwrap();
+    let look = |source: ImagesSource| preview_images(&Source::Images(source)).unwrap().unwrap();
+    let at = |name: &Path| ImagesSource { path: folder.path().join(name), ..ImagesSource::default() };
+    let found = look(at(&mnist(folder.path(), "train", 20, 28).path));
+    assert_eq!((found.shape, found.images), (ImageShape { size: 28, channels: 1 }, 20));
+    assert_eq!(found.classes, [("0".to_owned(), 7), ("1".to_owned(), 7), ("2".to_owned(), 6)]);
+    let shown: Vec<(&str, usize)> = found.examples.iter().map(|one| (one.label.as_str(), one.pixels.len())).collect();
+    assert_eq!(shown, [("0", 784), ("1", 784), ("2", 784)]);
+    assert_eq!(found.examples[1].pixels[5], pixel(1, 5), "the first image of class 1 as it is in the file");
+    // More images than are looked at for one of each class; and large ones are thinned out.
+    assert_eq!(look(at(&mnist(folder.path(), "many", 700, 4).path)).images, 700);
+    let large = look(at(&mnist(folder.path(), "large", 3, 160).path));
+    let first = &large.examples[0];
+    assert_eq!((first.shape.size, first.pixels.len(), first.pixels[1]), (54, 54 * 54, pixel(0, 3)));
+    // CIFAR: a class before each image, channel by channel.
+    let cifar: Vec<u8> = (0..4_u8).flat_map(|image| [vec![image % 2 + 3], vec![image; 3072]].concat()).collect();
+    std::fs::write(folder.path().join("batch.bin"), cifar).unwrap();
+    let found = look(at(Path::new("batch.bin")));
+    assert_eq!((found.shape.channels, found.images, found.classes.len()), (3, 4, 5));
+    assert_eq!(
+        found.examples.iter().map(|one| (one.label.as_str(), one.pixels[0])).collect::<Vec<_>>(),
+        [("3", 0), ("4", 1)]
+    );
+    // A folder a class.
+    for (class, colour) in [("b", 9), ("a", 7)] {
+        let own = folder.path().join("classes").join(class);
+        std::fs::create_dir_all(&own).unwrap();
+        GrayImage::from_pixel(8, 8, image::Luma([colour])).save(own.join("x.png")).unwrap();
+    }
+    let found = look(at(Path::new("classes")));
+    assert_eq!((found.images, found.classes[0].0.as_str(), found.examples[0].pixels[0]), (2, "a", 7));
+    assert_eq!(preview_images(&Source::Images(ImagesSource::default())).unwrap(), None, "none are named");
+    assert!(preview_images(&Source::Images(at(Path::new("none")))).is_err());
+    let drawn = crate::config::PathfinderSource::default();
+    let found = preview_images(&Source::Pathfinder(drawn.clone())).unwrap().unwrap();
+    let corpus = [pathfinder::first_ones(&drawn, 5).unwrap()];
+    assert_eq!(found.examples.len(), 5);
+    assert_eq!(found.examples[4].pixels, corpus[0][4].1);
+}
+
+#[test]
 fn a_place_is_looked_at_as_it_is_read() {
     let folder = TempDir::new().unwrap();
     let source = mnist(folder.path(), "train", 9, 8);

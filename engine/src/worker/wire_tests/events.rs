@@ -14,7 +14,7 @@ use crate::{
     checkpoint::FileFacts,
     config::{Cache, Precision, Problem},
     convert::{ConvertedAttention, LayerPrice, Price},
-    data::{PreviewAnswers, PreviewExample, TablePreview},
+    data::{DataPreview, PreviewAnswers, PreviewExample, TablePreview},
     generate::{BeamNode, CacheProof, Ending, ProvedCache, SourceAttention},
     hub::{
         CachedModel, Fetched, FetchedFile, Gating, HubFacts, InterruptedFetch, PushContents, Pushed,
@@ -160,7 +160,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             revision: p.whole,
             problems: vec![Problem::new(text.clone(), text.clone())],
             free_bytes: p.maybe_whole(),
-            table: Some(Box::new(TablePreview {
+            preview: Some(Box::new(DataPreview::Table(TablePreview {
                 columns: vec![(text.clone(), text.clone())],
                 rows: p.whole,
                 without_text: p.whole,
@@ -172,7 +172,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
                     tokens: Some(vec![text.clone()]),
                     cut_off: p.whole,
                 }],
-            })),
+            }))),
         },
         Event::Evaluation { .. } => Event::Evaluation {
             target: text.clone(),

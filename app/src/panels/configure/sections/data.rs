@@ -8,7 +8,7 @@ use headroom_engine::config::{
     TrainedTokenizer, WordTokenizer, presets,
 };
 
-use headroom_engine::data::TablePreview;
+use headroom_engine::data::DataPreview;
 
 use super::{
     super::{
@@ -18,7 +18,10 @@ use super::{
     examples::{expressions_ui, images_ui, pathfinder_ui},
     table::table_ui,
 };
-use crate::file_dialogs::{Answer, Ask, FileDialogs, Pick};
+use crate::{
+    file_dialogs::{Answer, Ask, FileDialogs, Pick},
+    widgets::Thumbnails,
+};
 
 const SOURCE: Words = Words::new("data.kind", "Text", "Where the text comes from.");
 pub(super) const PATH: Words = Words::new(
@@ -191,19 +194,20 @@ pub struct SourceMemory {
     words: Option<(usize, u64)>,
     vocabulary: Option<usize>,
     tokenizer_path: PathBuf,
+    thumbnails: Thumbnails,
 }
 
-/// Text and tokens, and of a table what is learnt of it. `preview`: what was found in that table.
+/// Text and tokens, and of a table what is learnt of it. `preview`: what was found in that table, or of those images.
 pub fn data_ui(
     ui: &mut Ui,
     form: &mut Form<'_>,
     config: &mut RunConfig,
-    preview: Option<&TablePreview>,
+    preview: Option<&DataPreview>,
     memory: &mut SourceMemory,
 ) {
     let begins = config.model.initial.is_some();
-    let RunConfig { data, task, .. } = config;
-    source_ui(ui, form, (data, task), preview, memory);
+    let RunConfig { data, task, model, .. } = config;
+    source_ui(ui, form, (data, task, model.patch), preview, memory);
     if data.source.has_images() {
         image_split_ui(ui, form, data);
         return;
@@ -343,8 +347,8 @@ fn usual_task(source: &Source) -> Option<TaskConfig> {
 fn source_ui(
     ui: &mut Ui,
     form: &mut Form<'_>,
-    (data, task): (&mut DataConfig, &mut Option<TaskConfig>),
-    preview: Option<&TablePreview>,
+    (data, task, patch): (&mut DataConfig, &mut Option<TaskConfig>, Option<usize>),
+    preview: Option<&DataPreview>,
     memory: &mut SourceMemory,
 ) {
     let mut kind = SourceKind::of(&data.source);
@@ -365,6 +369,8 @@ fn source_ui(
         data.source = memory.source(kind);
         form.unreadable.forget("data.");
     }
+    let found = preview.and_then(DataPreview::images).map(|images| (images, patch));
+    let thumbnails = &mut memory.thumbnails;
     match &mut data.source {
         Source::Grammar(GrammarSource { words, text_seed }) => {
             note_ui(ui, "Sentences from a grammar with agreement, nested clauses and pronouns. Nothing to download.");
@@ -383,10 +389,10 @@ fn source_ui(
             form.whole(ui, TEXT_SEED, text_seed, 1);
         }
         Source::Pairs(pairs) => pairs_ui(ui, form, pairs),
-        Source::Table(table) => table_ui(ui, form, table, task, preview),
+        Source::Table(table) => table_ui(ui, form, table, task, preview.and_then(DataPreview::table)),
         Source::Squad(squad) => squad_ui(ui, form, squad),
-        Source::Images(images) => images_ui(ui, form, images),
-        Source::Pathfinder(pathfinder) => pathfinder_ui(ui, form, pathfinder),
+        Source::Images(images) => images_ui(ui, form, images, found, thumbnails),
+        Source::Pathfinder(pathfinder) => pathfinder_ui(ui, form, pathfinder, found, thumbnails),
         Source::ListOps(expressions) => expressions_ui(ui, form, expressions),
     }
 }

@@ -3,16 +3,23 @@
 use std::path::PathBuf;
 
 use egui::Ui;
-use headroom_engine::config::{ImagesSource, ListOpsSource, PathfinderSource};
+use headroom_engine::{
+    config::{ImageShape, ImagesSource, ListOpsSource, PathfinderSource, counted},
+    data::{ImagesPreview, PreviewImage},
+};
 
 use super::{
     super::{
         field::Words,
-        form::{Form, note_ui},
+        form::{Form, note_ui, under_ui},
     },
     data::{PATH, TEXT_SEED},
+    table::counts_ui,
 };
-use crate::file_dialogs::{Ask, Pick};
+use crate::{
+    file_dialogs::{Ask, Pick},
+    widgets::{Thumbnail, Thumbnails},
+};
 
 const HELD_OUT_IMAGES: Words = Words::new(
     "data.validation_path",
@@ -57,8 +64,37 @@ const MAX_DEPTH: Words =
     Words::new("data.max_depth", "Levels", "Levels of lists within lists: at the last one stand digits alone.");
 const MAX_ARGS: Words = Words::new("data.max_args", "Arguments", "The most arguments of an operator.");
 
+/// What was found of images: their size, how many each class has, and some of them.
+fn preview_ui(ui: &mut Ui, preview: &ImagesPreview, patch: Option<usize>, thumbnails: &mut Thumbnails) {
+    let ImageShape { size, channels } = preview.shape;
+    let colour = if channels == 1 { "grey" } else { "coloured" };
+    let mut words = format!("{} of {size} x {size} pixels, {colour}", counted(preview.images, "image"));
+    if let Some(patch) = patch.filter(|patch| *patch > 0 && size.is_multiple_of(*patch)) {
+        words += &format!(": {} of squares and the class token", counted(preview.shape.tokens(patch) as u64, "token"));
+    }
+    note_ui(ui, &format!("{words}."));
+    under_ui(ui, |ui| {
+        ui.vertical(|ui| {
+            counts_ui(ui, &preview.classes, preview.images);
+            ui.add_space(4.0);
+            let picture = |one: &PreviewImage| Thumbnail {
+                word: one.label.clone(),
+                size: one.shape.size,
+                pixels: one.pixels.clone(),
+            };
+            thumbnails.ui(ui, preview.examples.iter().map(picture).collect());
+        });
+    });
+}
+
 /// Images on disk.
-pub(super) fn images_ui(ui: &mut Ui, form: &mut Form<'_>, images: &mut ImagesSource) {
+pub(super) fn images_ui(
+    ui: &mut Ui,
+    form: &mut Form<'_>,
+    images: &mut ImagesSource,
+    found: Option<(&ImagesPreview, Option<usize>)>,
+    thumbnails: &mut Thumbnails,
+) {
     note_ui(ui, "A folder with a folder of PNG or JPEG files for each class, an IDX file (MNIST) or a CIFAR file.");
     let both = [Pick::File, Pick::Folder];
     if form.path(ui, PATH, &mut images.path, &both, |pick| Ask::new(pick, "Images to train on")) {
@@ -77,10 +113,19 @@ pub(super) fn images_ui(ui: &mut Ui, form: &mut Form<'_>, images: &mut ImagesSou
     if images.validation_path.is_some() || images.validation_labels.is_some() {
         optional(ui, HELD_OUT_LABELS, &[Pick::File], &mut images.validation_labels);
     }
+    if let Some((preview, patch)) = found {
+        preview_ui(ui, preview, patch, thumbnails);
+    }
 }
 
 /// Generated images of curves.
-pub(super) fn pathfinder_ui(ui: &mut Ui, form: &mut Form<'_>, source: &mut PathfinderSource) {
+pub(super) fn pathfinder_ui(
+    ui: &mut Ui,
+    form: &mut Form<'_>,
+    source: &mut PathfinderSource,
+    found: Option<(&ImagesPreview, Option<usize>)>,
+    thumbnails: &mut Thumbnails,
+) {
     note_ui(ui, "Two long dashed curves and two discs: do these lie on one curve? Nothing to download.");
     let sizes = PathfinderSource::SIZES.map(|size| (size, size.to_string()));
     let sizes: Vec<(usize, &str)> = sizes.iter().map(|(size, words)| (*size, words.as_str())).collect();
@@ -89,6 +134,9 @@ pub(super) fn pathfinder_ui(ui: &mut Ui, form: &mut Form<'_>, source: &mut Pathf
     form.size(ui, EXAMPLES, &mut source.examples, 1_000);
     form.size(ui, HELD_OUT_EXAMPLES, &mut source.validation_examples, 100);
     form.whole(ui, IMAGES_SEED, &mut source.images_seed, 1);
+    if let Some((preview, patch)) = found {
+        preview_ui(ui, preview, patch, thumbnails);
+    }
 }
 
 /// Generated expressions.

@@ -41,6 +41,8 @@ const TASK: Words = Words::new(
 
 /// Letters of a column's first cell beside its name.
 const SAMPLE: usize = 24;
+/// Letters of an example's label.
+const LABEL_LETTERS: usize = 14;
 /// Tokens, or letters, of an example that are shown.
 const TOKENS: usize = 48;
 const LETTERS: usize = 220;
@@ -213,26 +215,8 @@ fn preview_ui(ui: &mut Ui, preview: &TablePreview, texts: usize) {
 
 /// How often each label is there.
 fn answers_ui(ui: &mut Ui, preview: &TablePreview) {
-    let weak = theme::palette(ui.visuals()).weak;
     match &preview.answers {
-        PreviewAnswers::Classes(classes) => {
-            for (label, count) in classes.iter().take(CLASSES) {
-                ui.horizontal(|ui| {
-                    ui.spacing_mut().interact_size.y = 14.0;
-                    let bar = ProgressBar::new(*count as f32 / preview.rows.max(1) as f32)
-                        .desired_width(BAR)
-                        .desired_height(8.0);
-                    ui.add(bar);
-                    let share = format::percent(*count as f64 / preview.rows.max(1) as f64);
-                    let words = format!("{}  {} ({share})", shortened(label, SAMPLE), format::count(*count));
-                    ui.label(RichText::new(words).small());
-                });
-            }
-            if let Some(more) = classes.len().checked_sub(CLASSES).filter(|more| *more > 0) {
-                let words = format!("and {}", counted(more as u64, "more class"));
-                ui.label(RichText::new(words).small().color(weak));
-            }
-        }
+        PreviewAnswers::Classes(classes) => counts_ui(ui, classes, preview.rows),
         PreviewAnswers::Many(count) => {
             let words = format!("{} different labels: is that the column of the label?", format::count(*count));
             ui.label(RichText::new(words).small().color(theme::palette(ui.visuals()).warning));
@@ -243,6 +227,23 @@ fn answers_ui(ui: &mut Ui, preview: &TablePreview) {
             ui.label(RichText::new(words).small());
         }
         PreviewAnswers::Unknown => {}
+    }
+}
+
+/// How many of all examples each class has.
+pub(super) fn counts_ui(ui: &mut Ui, classes: &[(String, u64)], all: u64) {
+    for (label, count) in classes.iter().take(CLASSES) {
+        ui.horizontal(|ui| {
+            ui.spacing_mut().interact_size.y = 14.0;
+            let share = *count as f64 / all.max(1) as f64;
+            ui.add(ProgressBar::new(share as f32).desired_width(BAR).desired_height(8.0));
+            let (label, share) = (shortened(label, SAMPLE), format::percent(share));
+            ui.label(RichText::new(format!("{label}  {} ({share})", format::count(*count))).small());
+        });
+    }
+    if let Some(more) = classes.len().checked_sub(CLASSES).filter(|more| *more > 0) {
+        let words = format!("and {}", counted(more as u64, "more class"));
+        ui.label(RichText::new(words).small().color(theme::palette(ui.visuals()).weak));
     }
 }
 
@@ -263,7 +264,8 @@ fn example_ui(ui: &mut Ui, example: &PreviewExample, texts: usize) {
         None => "The words; their tokens are known once the vocabulary is trained".to_owned(),
     };
     ui.allocate_ui_with_layout(vec2(ui.available_width(), 0.0), Layout::left_to_right(Align::Min), |ui| {
-        ui.label(RichText::new(shortened(&example.label, SAMPLE)).small().strong());
+        let label = RichText::new(shortened(&example.label, LABEL_LETTERS)).small().strong();
+        ui.label(label).on_hover_text(&example.label);
         ui.vertical(|ui| {
             let text = Label::new(RichText::new(seen).small().color(palette.weak)).wrap();
             ui.add(text).on_hover_text(about);

@@ -1,0 +1,70 @@
+//! Small pictures beside each other, each with a word below it.
+
+use egui::{Align2, Color32, ColorImage, FontId, Rect, Sense, TextureHandle, TextureOptions, Ui, Vec2, pos2};
+
+use crate::{format::shortened, theme};
+
+/// Points of a side.
+const SIDE: f32 = 44.0;
+/// Height of the word.
+const WORD: f32 = 15.0;
+/// Letters of it.
+const LETTERS: usize = 8;
+
+/// A square picture with its word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thumbnail {
+    /// What stands below it; in full when hovered.
+    pub word: String,
+    /// Pixels of a side.
+    pub size: usize,
+    /// `[channels, size, size]`: one channel is grey, three are red, green and blue.
+    pub pixels: Vec<u8>,
+}
+
+/// Pictures with their textures, which are made anew when the pictures are others.
+#[derive(Default)]
+pub struct Thumbnails {
+    pictures: Vec<Thumbnail>,
+    textures: Vec<TextureHandle>,
+}
+
+impl Thumbnails {
+    /// Draws them in as many rows as they need.
+    pub fn ui(&mut self, ui: &mut Ui, pictures: Vec<Thumbnail>) {
+        if self.pictures != pictures {
+            let load = |one: &Thumbnail| ui.ctx().load_texture("thumbnail", colours(one), TextureOptions::NEAREST);
+            self.textures = pictures.iter().map(load).collect();
+            self.pictures = pictures;
+        }
+        let weak = theme::palette(ui.visuals()).weak;
+        ui.horizontal_wrapped(|ui| {
+            for (one, texture) in self.pictures.iter().zip(&self.textures) {
+                let (rect, response) = ui.allocate_exact_size(Vec2::new(SIDE, SIDE + WORD), Sense::hover());
+                let picture = Rect::from_min_size(rect.min, Vec2::splat(SIDE));
+                ui.painter().image(
+                    texture.id(),
+                    picture,
+                    Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0)),
+                    Color32::WHITE,
+                );
+                let word = shortened(&one.word, LETTERS);
+                ui.painter().text(rect.center_bottom(), Align2::CENTER_BOTTOM, word, FontId::proportional(11.0), weak);
+                response.on_hover_text(&one.word).accessible_name(format!("Image of {}", one.word));
+            }
+        });
+    }
+}
+
+fn colours(Thumbnail { size, pixels, .. }: &Thumbnail) -> ColorImage {
+    let each = size * size;
+    let channel = |channel: usize| pixels.get(channel * each..(channel + 1) * each).unwrap_or_default();
+    let mut colours: Vec<Color32> = if pixels.len() > each {
+        let [red, green, blue] = [0, 1, 2].map(channel);
+        red.iter().zip(green).zip(blue).map(|((r, g), b)| Color32::from_rgb(*r, *g, *b)).collect()
+    } else {
+        channel(0).iter().map(|grey| Color32::from_gray(*grey)).collect()
+    };
+    colours.resize(each, Color32::BLACK);
+    ColorImage::new([*size, *size], colours)
+}

@@ -1,0 +1,174 @@
+//! What a source of images holds, before anything is trained on it.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::classes::{self, Label};
+use super::kind::{Kind, beginning};
+use super::load::{Place, shape_at};
+use super::raw::{self, Raw};
+use super::{ImageError, cifar, folder, idx, pathfinder};
+use crate::config::{ImageShape, ImagesSource, Source};
+use crate::data::DataError;
+
+/// Images that are shown, as far as there are classes: one of each.
+const SHOWN: usize = 10;
+/// Images of a file that are looked at for one of each class.
+const LOOKED_AT: usize = 512;
+/// Pixels of a side of an image as it is shown; larger ones are thinned out.
+const SIDE: usize = 64;
+
+/// The beginning of a source of images.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImagesPreview {
+    /// The shape of each of its images.
+    pub shape: ImageShape,
+    /// Images to train on, and held-out ones among them where none have a file of their own.
+    pub images: u64,
+    /// Each class in the order of the model's outputs, with how many of the images have it; empty where they are generated.
+    pub classes: Vec<(String, u64)>,
+    /// Some images, one of a class.
+    pub examples: Vec<PreviewImage>,
+}
+
+/// An image, thinned out where it is large.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreviewImage {
+    /// Its class.
+    pub label: String,
+    /// Its shape as it is here.
+    pub shape: ImageShape,
+    /// `[channels, size, size]`
+    pub pixels: Vec<u8>,
+}
+
+impl PreviewImage {
+    fn new(label: String, shape: ImageShape, pixels: &[u8]) -> Self {
+        let step = shape.size.div_ceil(SIDE).max(1);
+        let size = shape.size.div_ceil(step);
+        let channel = |channel: &[u8]| -> Vec<u8> {
+            let rows = channel.chunks_exact(shape.size.max(1)).step_by(step);
+            rows.flat_map(|row| row.iter().step_by(step).copied()).collect()
+        };
+        let pixels = pixels.chunks_exact((shape.size * shape.size).max(1)).flat_map(channel).collect();
+        Self { label, shape: ImageShape { size, ..shape }, pixels }
+    }
+}
+
+/// Labels of all images with those of a few, and the pixels of these. Labels of a file are read whole, as they are short.
+struct Looked {
+    labels: Vec<Label>,
+    /// Places among the labels with the pixels there.
+    shown: Vec<(usize, Vec<u8>)>,
+}
+
+/// Places of the first image of each class.
+fn first_of_each(labels: &[Label]) -> Vec<usize> {
+    let mut chosen: Vec<usize> = Vec::new();
+    for (place, label) in labels.iter().enumerate() {
+        if chosen.len() < SHOWN && !chosen.iter().any(|other| labels.get(*other) == Some(label)) {
+            chosen.push(place);
+        }
+    }
+    chosen
+}
+
+/// The pixels of the first images of each class in a file: `each` bytes an image behind a head, its pixels the last of them.
+fn pick(bytes: &[u8], each: usize, numbers: usize, labels: &[Label]) -> Vec<(usize, Vec<u8>)> {
+    let images: Vec<&[u8]> = bytes.chunks_exact(each.max(1)).collect();
+    let pixels = |place: usize| images.get(place)?.get(each.saturating_sub(numbers)..).map(<[u8]>::to_vec);
+    let read = labels.get(..images.len().min(labels.len())).unwrap_or_default();
+    first_of_each(read).into_iter().filter_map(|place| Some((place, pixels(place)?))).collect()
+}
+
+fn of_file(place: Place<'_>, shape: ImageShape) -> Result<Looked, DataError> {
+    let path = place.path;
+    let (first, length) = beginning(path)?;
+    let numbers = shape.numbers();
+    match Kind::require(&first, length, path)? {
+        Kind::Idx => {
+            let labels_path = place.labels_of_idx()?;
+            let labels: Vec<Label> =
+                idx::labels(&raw::read(&labels_path)?, &labels_path)?.into_iter().map(Label::Number).collect();
+            let head = idx::Header::read(&first).map_or(0, |header| header.bytes());
+            let bytes = Raw::open(path)?.read((head + LOOKED_AT * numbers) as u64, path)?;
+            let shown = pick(bytes.get(head..).unwrap_or_default(), numbers, numbers, &labels);
+            Ok(Looked { labels, shown })
+        }
+        Kind::Cifar => {
+            let (pixels, labels) = cifar::images(&raw::read(path)?, path)?;
+            let labels: Vec<Label> = labels.into_iter().map(Label::Number).collect();
+            let looked_at = pixels.get(..pixels.len().min(LOOKED_AT * numbers)).unwrap_or_default();
+            Ok(Looked { shown: pick(looked_at, numbers, numbers, &labels), labels })
+        }
+        Kind::Single(_) => Err(ImageError::NoClassFolders { path: path.to_owned() }.into()),
+    }
+}
+
+fn of_folder(path: &Path, channels: usize) -> Result<Looked, DataError> {
+    let (mut labels, mut shown) = (Vec::new(), Vec::new());
+    for (name, files) in folder::classes(path)? {
+        if shown.len() < SHOWN
+            && let Some(pixels) = files.iter().find_map(|file| folder::pixels(file, channels).ok())
+        {
+            shown.push((labels.len(), pixels));
+        }
+        labels.extend(std::iter::repeat_n(Label::Folder(name), files.len()));
+    }
+    Ok(Looked { labels, shown })
+}
+
+fn of_files(source: &ImagesSource) -> Result<ImagesPreview, DataError> {
+    let place = Place::training(source);
+    let shape = shape_at(place, source.channels)?;
+    let Looked { labels, shown } =
+        if place.path.is_dir() { of_folder(place.path, shape.channels) } else { of_file(place, shape) }?;
+    let names = match &source.classes {
+        Some(path) => classes::names_of(path)?,
+        None => classes::found(&labels, place.path)?,
+    };
+    let classes = classes::classes(&labels, &names, "those of the config", place.path)?;
+    let mut counts: Vec<(String, u64)> = names.iter().map(|name| (name.clone(), 0)).collect();
+    for class in &classes {
+        if let Some((_, count)) = counts.get_mut(*class as usize) {
+            *count += 1;
+        }
+    }
+    let mut shown: Vec<(u32, Vec<u8>)> =
+        shown.into_iter().filter_map(|(place, pixels)| Some((*classes.get(place)?, pixels))).collect();
+    shown.sort_by_key(|(class, _)| *class);
+    let example = |(class, pixels): (u32, Vec<u8>)| {
+        PreviewImage::new(names.get(class as usize).cloned().unwrap_or_default(), shape, &pixels)
+    };
+    let examples = shown.into_iter().filter(|(_, pixels)| pixels.len() == shape.numbers()).map(example).collect();
+    Ok(ImagesPreview { shape, images: labels.len() as u64, classes: counts, examples })
+}
+
+/// Looks at the beginning of a source of images with absolute paths, or draws some; nothing where it is none or names none.
+///
+/// # Errors
+/// If images or labels cannot be read.
+pub(in crate::data) fn preview_images(source: &Source) -> Result<Option<ImagesPreview>, DataError> {
+    match source {
+        Source::Images(images) if images.path != PathBuf::new() => of_files(images).map(Some),
+        Source::Pathfinder(source) => {
+            let shape = ImageShape { size: source.size, channels: 1 };
+            let names = ["not connected", "connected"];
+            let examples = pathfinder::first_ones(source, SHOWN / 2)?.into_iter().map(|(is_connected, pixels)| {
+                PreviewImage::new(names[usize::from(is_connected)].to_owned(), shape, &pixels)
+            });
+            let examples = examples.collect();
+            Ok(Some(ImagesPreview { shape, images: source.examples as u64, classes: Vec::new(), examples }))
+        }
+        Source::Images(_)
+        | Source::File(_)
+        | Source::Grammar(_)
+        | Source::Random(_)
+        | Source::Pairs(_)
+        | Source::NumberWords(_)
+        | Source::Table(_)
+        | Source::Squad(_)
+        | Source::ListOps(_) => Ok(None),
+    }
+}
