@@ -300,3 +300,35 @@ fn a_table_is_seen_before_anything_is_trained_on_it() {
     let _ =
         program.run(&["preview", "c.toml", "--set", "data.path=none.tsv"]).expect_code(2).expect_words(&["none.tsv"]);
 }
+
+/// Two domains in which opposite words say the same label: a model of one is wrong about the other.
+#[test]
+fn runs_are_judged_on_the_data_of_each_other() {
+    let program = with_tables(classes);
+    let opposite = |row: usize| classes(row + 1);
+    program.write("train2.tsv", table(400, 0, opposite));
+    program.write("dev2.tsv", table(40, 1000, opposite));
+    program.run(&["train", "c.toml", "--steps", "80"]).expect_code(0);
+    let other = ["data.path=train2.tsv", "data.validation_path=dev2.tsv"];
+    program.run(&["train", "c.toml", "--name", "opposite", "--steps", "80", "--set", other[0], other[1]]).expect_code(0);
+    let found = program.run(&["cross", "tiny task", "opposite", "--json"]).expect_code(0).json();
+    assert_eq!((&found["metric"], &found["runs"][1]), (&Value::from("accuracy"), &Value::from("opposite")));
+    let value = |row: usize, column: usize| number(&found["values"][row][column]);
+    assert!(value(0, 0) > 0.9 && value(1, 1) > 0.9, "{found}");
+    assert!(value(0, 1) < 0.1 && value(1, 0) < 0.1, "{found}");
+    // On its own data it is what `eval` says; and losses go the other way.
+    let eval = program.run(&["eval", "tiny task", "--json"]).expect_code(0).json();
+    assert_eq!(number(&eval["metrics"]["accuracy"]), value(0, 0));
+    let losses = program.run(&["cross", "tiny task", "opposite", "--metric", "loss", "--json"]).expect_code(0).json();
+    assert!(number(&losses["values"][0][1]) > 3.0 * number(&losses["values"][0][0]), "{losses}");
+    let told = program.run(&["cross", "tiny task", "opposite"]).expect_code(0);
+    assert!(told.stdout.contains("judged on") && told.stdout.contains("more is better"), "{}", told.stdout);
+    let refused = program.run(&["cross", "tiny task", "opposite", "--metric", "bleu"]);
+    assert!(refused.expect_code(2).stderr.contains("It has: loss, accuracy"));
+    // A share that was held out is not known to others.
+    let toml = CONFIG.replace("validation_path = \"dev.tsv\"\n", "").replace("tiny task", "share");
+    program.write("share.toml", toml);
+    program.run(&["train", "share.toml", "--steps", "2"]).expect_code(0);
+    let refused = program.run(&["cross", "tiny task", "share"]);
+    assert!(refused.expect_code(2).stderr.contains("holds out a share of its data"));
+}

@@ -57,6 +57,8 @@ pub enum Task {
     Completions(CompletionsArgs),
     /// Make another model of a run's or of a model directory, and say what it loses.
     Convert(ConvertArgs),
+    /// Judge each of some runs on the held-out data of all of them: a matrix of trained on and judged on.
+    Cross(CrossArgs),
     /// Delete runs; `restore` brings them back.
     Delete(RunsGivenArgs),
     /// List the devices that runs can compute on, or check that one computes correctly.
@@ -90,7 +92,7 @@ pub enum Task {
     Predict(PredictArgs),
     /// List the presets, or print one as TOML.
     Presets(PresetsArgs),
-    /// Show the columns, the labels and some rows of a config's table, as a model will see them.
+    /// Show the columns, the labels and some rows of a config's table, or how many images each class has, before training.
     Preview(EstimateArgs),
     /// Remove for good what was deleted: runs with their files, benchmarks, analyses. Nothing else ever does.
     Purge(PurgeArgs),
@@ -323,6 +325,23 @@ pub struct CompareArgs {
 pub struct CompletionsArgs {
     /// The shell, as in `headroom completions bash > ~/.local/share/bash-completion/completions/headroom`.
     pub shell: Shell,
+}
+
+/// Arguments of `cross`.
+#[derive(Args, Debug)]
+pub struct CrossArgs {
+    /// The runs.
+    #[arg(value_name = "RUN", required = true, num_args = 2..)]
+    pub runs: Vec<String>,
+    /// The metric: `loss`, or one of the task such as `accuracy`. Without it, the first of the task.
+    #[arg(long)]
+    pub metric: Option<String>,
+    /// Which checkpoint of each: `best`, `last` or a step.
+    #[arg(long, default_value = "best")]
+    pub which: Which,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `eval`.

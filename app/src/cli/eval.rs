@@ -114,6 +114,10 @@ fn table(path: &Path, args: &EvalArgs, trained_on: Option<&DataConfig>) -> Optio
 /// The evaluation with its loss and its metrics once more as one map.
 fn tell_json(event: &Event) -> CliResult {
     let mut value = serde_json::to_value(event).map_err(|error| CliError::Failed(error.to_string()))?;
+    // Pictures are for windows; a script has the images.
+    for mistake in value.pointer_mut("/mistakes").and_then(serde_json::Value::as_array_mut).into_iter().flatten() {
+        mistake.as_object_mut().map(|mistake| mistake.remove("picture"));
+    }
     if let (Some(fields), Event::Evaluation { metrics, .. }) = (value.as_object_mut(), event) {
         let mut metrics = serde_json::to_value(metrics).map_err(|error| CliError::Failed(error.to_string()))?;
         if let (Some(metrics), Some(loss)) = (metrics.as_object_mut(), fields.get("loss")) {
@@ -259,7 +263,7 @@ fn tell(event: &Event) -> CliResult {
         }
         print::block(&table.text())?;
     }
-    for Mistake { texts, image, right, predicted, confidence } in mistakes {
+    for Mistake { texts, image, right, predicted, confidence, .. } in mistakes {
         let what = image.map_or_else(|| texts.join(" | "), |image| format!("image {image}"));
         let sure = plain::number(100.0 * confidence);
         print::line(format!("{right} taken for {predicted} ({sure} %): {}", escaped_line(&what)))?;

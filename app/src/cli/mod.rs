@@ -26,6 +26,7 @@ mod completions;
 mod config_source;
 mod convert;
 mod convert_args;
+mod cross;
 mod curves;
 mod devices;
 mod domains;

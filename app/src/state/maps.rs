@@ -58,6 +58,8 @@ struct View {
 pub struct MapsState {
     /// Two heads of a model that are to be shown side by side.
     pub pair: Option<(SubjectId, HeadAt, HeadAt)>,
+    /// A text that is to be read.
+    pub written: Option<String>,
     /// The last one is the newest.
     views: Vec<View>,
     opened: u64,

@@ -4,18 +4,18 @@ use egui::{Align2, Color32, ColorImage, FontId, Rect, Sense, TextureHandle, Text
 
 use crate::{format::shortened, theme};
 
-/// Points of a side.
-const SIDE: f32 = 44.0;
 /// Height of the word.
 const WORD: f32 = 15.0;
-/// Letters of it.
-const LETTERS: usize = 8;
+/// Width of a letter of it, about.
+const LETTER: f32 = 5.5;
 
 /// A square picture with its word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thumbnail {
-    /// What stands below it; in full when hovered.
+    /// What stands below it.
     pub word: String,
+    /// What it is, in full.
+    pub about: String,
     /// Pixels of a side.
     pub size: usize,
     /// `[channels, size, size]`: one channel is grey, three are red, green and blue.
@@ -30,8 +30,8 @@ pub struct Thumbnails {
 }
 
 impl Thumbnails {
-    /// Draws them in as many rows as they need.
-    pub fn ui(&mut self, ui: &mut Ui, pictures: Vec<Thumbnail>) {
+    /// Draws them in as many rows as they need, each of so many points a side.
+    pub fn ui(&mut self, ui: &mut Ui, side: f32, pictures: Vec<Thumbnail>) {
         if self.pictures != pictures {
             let load = |one: &Thumbnail| ui.ctx().load_texture("thumbnail", colours(one), TextureOptions::NEAREST);
             self.textures = pictures.iter().map(load).collect();
@@ -40,17 +40,17 @@ impl Thumbnails {
         let weak = theme::palette(ui.visuals()).weak;
         ui.horizontal_wrapped(|ui| {
             for (one, texture) in self.pictures.iter().zip(&self.textures) {
-                let (rect, response) = ui.allocate_exact_size(Vec2::new(SIDE, SIDE + WORD), Sense::hover());
-                let picture = Rect::from_min_size(rect.min, Vec2::splat(SIDE));
+                let (rect, response) = ui.allocate_exact_size(Vec2::new(side, side + WORD), Sense::hover());
+                let picture = Rect::from_min_size(rect.min, Vec2::splat(side));
                 ui.painter().image(
                     texture.id(),
                     picture,
                     Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0)),
                     Color32::WHITE,
                 );
-                let word = shortened(&one.word, LETTERS);
+                let word = shortened(&one.word, (side / LETTER) as usize);
                 ui.painter().text(rect.center_bottom(), Align2::CENTER_BOTTOM, word, FontId::proportional(11.0), weak);
-                response.on_hover_text(&one.word).accessible_name(format!("Image of {}", one.word));
+                response.on_hover_text(&one.about).accessible_name(format!("Image: {}", one.about));
             }
         });
     }

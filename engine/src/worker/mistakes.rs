@@ -4,10 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{job_error::JobError, predict_job::answers, subject::Subject};
 use crate::{
+    data::PreviewImage,
     model::ForwardOptions,
     objective::{Answers, Batch, Labels},
     text::floats,
 };
+
+/// Images that are shown with their mistakes.
+const PICTURES: usize = 100;
 
 /// An example that a model puts into another class than its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,6 +21,9 @@ pub struct Mistake {
     /// Where an image stands among all that were read, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<usize>,
+    /// That image, of the first mistakes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub picture: Option<PreviewImage>,
     /// Its class.
     pub right: String,
     /// The class that the model gives it.
@@ -56,6 +63,7 @@ pub(super) fn mistakes(
             found.push(Mistake {
                 texts: texts(subject, &batch, row)?,
                 image: batch.pixels.as_ref().and_then(|pixels| pixels.images.get(row).copied()),
+                picture: None,
                 right: name(*right as usize),
                 predicted: name(predicted),
                 confidence: *confidence,
@@ -64,6 +72,13 @@ pub(super) fn mistakes(
     }
     found.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
     found.truncate(most);
+    if let Some(images) = &subject.corpus.images {
+        for mistake in found.iter_mut().take(PICTURES) {
+            let numbers = images.shape.numbers();
+            let pixels = mistake.image.and_then(|at| images.validation.get(at * numbers..(at + 1) * numbers));
+            mistake.picture = pixels.map(|pixels| PreviewImage::new(mistake.right.clone(), images.shape, pixels));
+        }
+    }
     Ok(Some(found))
 }
 

@@ -225,6 +225,10 @@ fn a_table_is_mapped_by_its_columns_and_seen_before_it_is_trained_on() {
     screen.wait_for_words("3 rows.");
     assert!(screen.says("good  2 (67 %)") && screen.says("poor  1 (33 %)"), "{:#?}", screen.words());
     assert!(screen.says("[CLS] A fine film [SEP]"), "{:#?}", screen.words());
+    screen.choose("Loss counts", "Each class as much");
+    assert!(screen.says("good: 0.75, poor: 1.5"), "{:#?}", screen.words());
+    screen.choose("Loss counts", "Each example as much");
+    assert!(!screen.says("Weights in the loss"));
     screen.choose("Tokenizer", "Bytes");
     screen.wait_for_words("[CLS] A ");
     screen.choose("Answer", "A number");
@@ -264,7 +268,7 @@ fn images_are_counted_and_seen_and_squares_that_do_not_cut_them_are_marked_at_on
     screen.choose("Text", "Images with classes");
     screen.fill("File or folder", &folder.path().join("t-images-idx3-ubyte").display().to_string());
     screen.wait_for_words("12 images of 28 x 28 pixels, grey: 50 tokens");
-    assert!(screen.says("2  4 (33 %)") && screen.has("Image of 2"), "{:#?}", screen.words());
+    assert!(screen.says("2  4 (33 %)") && screen.has("Image: 2"), "{:#?}", screen.words());
     screen.fill("Square", "5");
     screen.wait_for_words("take one of 1, 2, 4, 7, 14, 28");
     assert!(!screen.is_enabled("Start"));
@@ -273,6 +277,6 @@ fn images_are_counted_and_seen_and_squares_that_do_not_cut_them_are_marked_at_on
     screen.wait("that it can start", |screen| screen.is_enabled("Start"));
     // Another source of images has other ones.
     screen.choose("Text", "Pathfinder images");
-    screen.wait("curves", |screen| screen.has("Image of connected") || screen.has("Image of not connected"));
+    screen.wait("curves", |screen| screen.has("Image: connected") || screen.has("Image: not connected"));
     screen.close();
 }

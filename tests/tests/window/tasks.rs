@@ -5,8 +5,11 @@ use std::{fs, path::Path};
 use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
+    config::ImageShape,
+    data::PreviewImage,
+    objective::{ConfusionMatrix, Measurements},
     store::{NewSnapshot, snapshot_kinds},
-    worker::{Command, Event, FoundAnswer, Notice, Request, Target},
+    worker::{Command, Event, FoundAnswer, MapText, Mistake, Notice, Request, Target},
 };
 use headroom_tests::{Screen, example_run, fill_with_examples};
 use serde_json::json;
@@ -122,9 +125,57 @@ fn a_run_without_classes_has_no_confusion_matrix() {
     screen.state().selection.focused = Some(run);
     screen.click("Live");
     assert!(!screen.has("Export the confusion matrix"));
-    let kept = NewSnapshot::confusion(
-        3,
-        &headroom_engine::objective::ConfusionMatrix { labels: vec!["a".to_owned()], counts: vec![vec![4]] },
-    );
+    let kept = NewSnapshot::confusion(3, &ConfusionMatrix { labels: vec!["a".to_owned()], counts: vec![vec![4]] });
     assert_eq!((kept.dtype.as_str(), kept.shape[0] as usize), ("json", kept.data.len()));
+}
+
+#[test]
+fn a_mistake_shows_its_image_or_its_attention() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.state().current = None;
+    let run = example_run(0);
+    screen.state().selection.focused = Some(run.clone());
+    let counts =
+        ConfusionMatrix { labels: vec!["cat".to_owned(), "dog".to_owned()], counts: vec![vec![4, 1], vec![2, 3]] };
+    screen.state().confusion.insert(run, Some((3, counts)));
+    screen.click("Live");
+    screen.click("Show the mistakes");
+    screen.settle();
+    let all = screen.window().link().map(headroom_app::link::Link::take_requests).unwrap_or_default();
+    let request = all.into_iter().find(|request| matches!(request.command, Command::Evaluate { mistakes: 1.., .. }));
+    let shape = ImageShape { size: 2, channels: 1 };
+    let picture = PreviewImage { label: "cat".to_owned(), shape, pixels: vec![0, 90, 180, 255] };
+    let mistake = |texts: &[&str], picture: Option<PreviewImage>| Mistake {
+        texts: texts.iter().map(|text| (*text).to_owned()).collect(),
+        image: picture.as_ref().map(|_| 7),
+        picture,
+        right: "cat".to_owned(),
+        predicted: "dog".to_owned(),
+        confidence: 0.9,
+    };
+    let event = Event::Evaluation {
+        target: "a run".to_owned(),
+        loss: 1.0,
+        metrics: Measurements::default(),
+        tokens: 10,
+        unit: "nats/example".to_owned(),
+        sequence_length: 8,
+        coverage: None,
+        score_error: None,
+        confusion: None,
+        mistakes: vec![mistake(&["it purrs"], None), mistake(&["one", "two"], None), mistake(&[], Some(picture))],
+        noise: Vec::new(),
+    };
+    screen.state().apply(Notice { ticket: Some(request.unwrap().ticket), event });
+    screen.settle();
+    assert!(screen.has("Image: cat, taken for dog (90 %); held-out image 7, from 0"), "{:#?}", screen.words());
+    assert!(!screen.has("Attention on “one”"), "Heads reads one text");
+    screen.click("Attention on “it purrs”");
+    screen.settle();
+    assert_eq!(screen.window().open_panel(), PanelId::HEADS);
+    assert_eq!(screen.value("Your own text"), "it purrs");
+    let asked = screen.recorded();
+    let is_asked = |command: &Command| matches!(command, Command::LoadMaps { text: MapText::Written(text), .. } if text == "it purrs");
+    assert!(asked.iter().any(is_asked), "{asked:?}");
 }

@@ -165,6 +165,11 @@ impl Draft {
         config
     }
 
+    /// Whether costs are those of images of an assumed size.
+    pub fn assumes_images(&self) -> bool {
+        self.config.data.source.has_images() && self.known().data.source.image_shape().is_none()
+    }
+
     /// What can be said without the engine.
     fn judge(&mut self) {
         self.count();

@@ -250,7 +250,8 @@ impl Form<'_> {
                         }
                     }
                 };
-                let edit = TextEdit::singleline(&mut text).desired_width(width).hint_text("Type or paste a path");
+                let hint = if words.empty.is_empty() { "Type or paste a path" } else { words.empty };
+                let edit = TextEdit::singleline(&mut text).desired_width(width).hint_text(hint);
                 let edit = if is_narrow {
                     ui.vertical(|ui| {
                         let edit = ui.add(edit);

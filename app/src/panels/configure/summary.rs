@@ -39,7 +39,7 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
     if is_old {
         ui.colored_label(palette.weak, "Numbers of the last valid config: fix the marked fields.");
     }
-    if draft.config.data.source.has_images() && draft.config.data.source.image_shape().is_none() {
+    if draft.assumes_images() {
         let words = "For images of 32 × 32 pixels in colour, until they are read.";
         ui.label(RichText::new(words).small().color(palette.weak));
     }

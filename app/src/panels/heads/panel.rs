@@ -173,6 +173,11 @@ impl HeadsPanel {
             (self.which, self.beside) = (Which::Best, Beside::Nothing);
             self.large.unlock();
         }
+        let written = cx.state.maps.written.take();
+        let is_new = written.is_some();
+        if let Some(written) = written {
+            (memory.written, memory.is_written) = (written, true);
+        }
         let steps = match &subject.id {
             SubjectId::Run(run) => {
                 let Some(kept) = cx.state.checkpoints.get(run) else {
@@ -192,7 +197,7 @@ impl HeadsPanel {
                     self.checkpoint_ui(ui, &steps);
                 }
                 subject.text_ui(ui, ABOUT.name, cx);
-                text_ui(ui, subject, memory);
+                text_ui(ui, subject, memory, is_new);
             }
         });
         if !has_model {
@@ -370,8 +375,8 @@ fn thumbnails_beside(room: Vec2, heads: usize) -> Option<f32> {
     (room.x - width >= LEAST_WIDE).then_some(width)
 }
 
-/// Which text is read.
-fn text_ui(ui: &mut Ui, subject: &Subject, memory: &mut Memory) {
+/// Which text is read; `is_new`: the written one was not typed here.
+fn text_ui(ui: &mut Ui, subject: &Subject, memory: &mut Memory, is_new: bool) {
     let of = if subject.run.is_some() { "Held-out example" } else { "Example" };
     let text = if memory.is_written { "Your own text".to_owned() } else { format!("{of} {}", memory.example + 1) };
     let combo = ComboBox::from_id_salt("text").width(150.0).selected_text(text).show_ui(ui, |ui| {
@@ -384,7 +389,8 @@ fn text_ui(ui: &mut Ui, subject: &Subject, memory: &mut Memory) {
     });
     combo.response.accessible_name("Text");
     let id = ui.scope_id().with("written");
-    let mut written: String = ui.data(|data| data.get_temp(id)).unwrap_or_else(|| memory.written.clone());
+    let mut written: String =
+        ui.data(|data| data.get_temp(id)).filter(|_| !is_new).unwrap_or_else(|| memory.written.clone());
     let field = TextEdit::singleline(&mut written).hint_text("Your own text, then Enter").desired_width(200.0);
     let field = ui.add(field).accessible_name("Your own text");
     if field.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter)) && !written.trim().is_empty() {

@@ -3,17 +3,25 @@
 use egui::{Button, Label, RichText, ScrollArea, Spinner, TextEdit, Ui};
 use headroom_engine::{config::counted, store::RunSummary, worker::Mistake};
 
-use crate::{context::PanelContext, format, theme};
+use crate::{
+    context::{Action, PanelContext, PanelId},
+    format, theme,
+    widgets::{Thumbnail, Thumbnails},
+};
 
 /// Height of the list, beyond which it scrolls.
 const HEIGHT: f32 = 240.0;
 /// Mistakes that are drawn: of more the search finds those that are meant.
 const LISTED: usize = 100;
 
+/// Points of a side of an image.
+const THUMBNAIL: f32 = 64.0;
+
 /// What is looked for among them.
 #[derive(Default)]
 pub struct MistakesView {
     wanted: String,
+    thumbnails: Thumbnails,
 }
 
 impl MistakesView {
@@ -42,6 +50,7 @@ impl MistakesView {
                 ui.add(typed).accessible_name("Search the mistakes");
             }
         });
+        let mut wanted: Option<String> = None;
         match cx.state.mistakes.of(&run.id) {
             None => {}
             Some(Err(why)) => drop(ui.colored_label(palette.error, why)),
@@ -51,8 +60,12 @@ impl MistakesView {
                 let words = format!("{}{of}", counted(found.len() as u64, "mistake"));
                 ui.label(RichText::new(words).small().color(palette.weak));
                 ScrollArea::vertical().id_salt("mistakes").max_height(HEIGHT).show(ui, |ui| {
-                    for mistake in found.iter().take(LISTED) {
-                        mistake_ui(ui, mistake);
+                    let listed = found.iter().take(LISTED).copied();
+                    self.thumbnails.ui(ui, THUMBNAIL, listed.clone().filter_map(thumbnail).collect());
+                    for mistake in listed.filter(|mistake| mistake.picture.is_none()) {
+                        if let Some(text) = mistake_ui(ui, mistake) {
+                            wanted = Some(text.to_owned());
+                        }
                     }
                     if let Some(more) = found.len().checked_sub(LISTED).filter(|more| *more > 0) {
                         let words =
@@ -62,7 +75,28 @@ impl MistakesView {
                 });
             }
         }
+        if let Some(text) = wanted {
+            cx.state.selection.focused = Some(run.id.clone());
+            cx.state.maps.written = Some(text);
+            cx.act(Action::Open(PanelId::HEADS));
+        }
     }
+}
+
+fn words(mistake: &Mistake) -> String {
+    format!("taken for {} ({})", mistake.predicted, format::percent(mistake.confidence))
+}
+
+/// The image of a mistake.
+fn thumbnail(mistake: &Mistake) -> Option<Thumbnail> {
+    let picture = mistake.picture.as_ref()?;
+    let place = mistake.image.map(|image| format!("; held-out image {image}, from 0")).unwrap_or_default();
+    Some(Thumbnail {
+        word: format!("{}, not {}", mistake.right, mistake.predicted),
+        about: format!("{}, {}{place}", mistake.right, words(mistake)),
+        size: picture.shape.size,
+        pixels: picture.pixels.clone(),
+    })
 }
 
 /// Whether what is looked for stands in it, in small or capital letters.
@@ -72,16 +106,21 @@ fn matches(mistake: &Mistake, wanted: &str) -> bool {
     wanted.is_empty() || places.into_iter().any(|place| place.to_lowercase().contains(&wanted))
 }
 
-fn mistake_ui(ui: &mut Ui, mistake: &Mistake) {
+/// Draws a mistake; its text where its attention is to be seen.
+fn mistake_ui<'a>(ui: &mut Ui, mistake: &'a Mistake) -> Option<&'a str> {
     let palette = theme::palette(ui.visuals());
-    let Mistake { texts, image, right, predicted, confidence } = mistake;
-    ui.horizontal_wrapped(|ui| {
+    let Mistake { texts, image, right, .. } = mistake;
+    let row = ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(right).small().strong());
-        let words = format!("taken for {predicted} ({})", format::percent(*confidence));
-        ui.label(RichText::new(words).small().color(palette.warning));
+        ui.label(RichText::new(words(mistake)).small().color(palette.warning));
         let what = image.map_or_else(|| texts.join("  |  "), |image| format!("held-out image {image}, from 0"));
         ui.add(Label::new(RichText::new(what).small()).wrap());
+        // Heads reads one text.
+        let [text] = texts.as_slice() else { return None };
+        let button = ui.small_button("Heads").on_hover_text("Shows the attention of every head on this text");
+        button.accessible_name(format!("Attention on \u{201C}{text}\u{201D}")).clicked().then_some(text.as_str())
     });
+    row.inner
 }
 
 #[cfg(test)]
@@ -93,6 +132,7 @@ mod tests {
         let mistake = Mistake {
             texts: vec!["A Bad film".to_owned()],
             image: None,
+            picture: None,
             right: "positive".to_owned(),
             predicted: "negative".to_owned(),
             confidence: 0.9,

@@ -44,7 +44,8 @@ pub struct PreviewImage {
 }
 
 impl PreviewImage {
-    fn new(label: String, shape: ImageShape, pixels: &[u8]) -> Self {
+    /// Of an image of this shape and its pixels, `[channels, size, size]`.
+    pub(crate) fn new(label: String, shape: ImageShape, pixels: &[u8]) -> Self {
         let step = shape.size.div_ceil(SIDE).max(1);
         let size = shape.size.div_ceil(step);
         let channel = |channel: &[u8]| -> Vec<u8> {

@@ -14,7 +14,7 @@ use crate::{
     checkpoint::FileFacts,
     config::{Cache, Precision, Problem},
     convert::{ConvertedAttention, LayerPrice, Price},
-    data::{DataPreview, PreviewAnswers, PreviewExample, TablePreview},
+    data::{DataPreview, PreviewAnswers, PreviewExample, PreviewImage, TablePreview},
     generate::{BeamNode, CacheProof, Ending, ProvedCache, SourceAttention},
     hub::{
         CachedModel, Fetched, FetchedFile, Gating, HubFacts, InterruptedFetch, PushContents, Pushed,
@@ -184,7 +184,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             coverage: p.maybe.clone(),
             score_error: p.maybe_any(),
             confusion: Some(Box::new(ConfusionMatrix { labels: vec![text.clone()], counts: vec![vec![p.whole]] })),
-            mistakes: vec![Mistake { texts: vec![text.clone()], image: Some(p.count), right: text.clone(), predicted: text.clone(), confidence: p.any }],
+            mistakes: vec![Mistake { texts: vec![text.clone()], image: Some(p.count), picture: Some(PreviewImage { label: text.clone(), shape: crate::config::ImageShape { size: 1, channels: 1 }, pixels: vec![7] }), right: text.clone(), predicted: text.clone(), confidence: p.any }],
             noise: vec![NoisyEvaluation { noise: p.finite, loss: p.any, metrics: p.metrics() }],
         },
         Event::Generating { .. } => Event::Generating {

@@ -16,7 +16,7 @@ use super::{
         form::{Form, note_ui},
     },
     examples::{expressions_ui, images_ui, pathfinder_ui},
-    table::table_ui,
+    table::{table_ui, weights_ui},
 };
 use crate::{
     file_dialogs::{Answer, Ask, FileDialogs, Pick},
@@ -33,7 +33,8 @@ pub(super) const VALIDATION_PATH: Words = Words::new(
     "data.validation_path",
     "Held-out text",
     "A file or folder to evaluate on. When it is empty, a share of the text is held out.",
-);
+)
+.empty("a share of the text");
 const SQUAD: Words =
     Words::new("data.path", "SQuAD file", "A .json file of SQuAD v1.1 or v2.0; gzipped where it ends in .gz.");
 const FIELD: Words =
@@ -391,7 +392,13 @@ fn source_ui(
         Source::Pairs(pairs) => pairs_ui(ui, form, pairs),
         Source::Table(table) => table_ui(ui, form, table, task, preview.and_then(DataPreview::table)),
         Source::Squad(squad) => squad_ui(ui, form, squad),
-        Source::Images(images) => images_ui(ui, form, images, found, thumbnails),
+        Source::Images(images) => {
+            images_ui(ui, form, images, found, thumbnails);
+            if let Some(TaskConfig::ImageClassification(classes)) = task {
+                let counts = found.map(|(found, _)| found.classes.as_slice());
+                weights_ui(ui, form, &mut classes.class_weights, counts);
+            }
+        }
         Source::Pathfinder(pathfinder) => pathfinder_ui(ui, form, pathfinder, found, thumbnails),
         Source::ListOps(expressions) => expressions_ui(ui, form, expressions),
     }

@@ -64,6 +64,9 @@ const MAX_DEPTH: Words =
     Words::new("data.max_depth", "Levels", "Levels of lists within lists: at the last one stand digits alone.");
 const MAX_ARGS: Words = Words::new("data.max_args", "Arguments", "The most arguments of an operator.");
 
+/// Points of a side of an image.
+const THUMBNAIL: f32 = 44.0;
+
 /// What was found of images: their size, how many each class has, and some of them.
 fn preview_ui(ui: &mut Ui, preview: &ImagesPreview, patch: Option<usize>, thumbnails: &mut Thumbnails) {
     let ImageShape { size, channels } = preview.shape;
@@ -79,10 +82,11 @@ fn preview_ui(ui: &mut Ui, preview: &ImagesPreview, patch: Option<usize>, thumbn
             ui.add_space(4.0);
             let picture = |one: &PreviewImage| Thumbnail {
                 word: one.label.clone(),
+                about: one.label.clone(),
                 size: one.shape.size,
                 pixels: one.pixels.clone(),
             };
-            thumbnails.ui(ui, preview.examples.iter().map(picture).collect());
+            thumbnails.ui(ui, THUMBNAIL, preview.examples.iter().map(picture).collect());
         });
     });
 }

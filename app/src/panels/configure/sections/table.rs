@@ -1,5 +1,7 @@
 //! A table with labels: its columns, what is learnt of it, and what a model will see of it.
 
+use std::collections::BTreeMap;
+
 use egui::{Align, Label, Layout, ProgressBar, RichText, Ui, vec2};
 use headroom_engine::{
     config::{ClassificationTask, Column, RegressionTask, TableSource, TaskConfig, counted},
@@ -37,6 +39,12 @@ const TASK: Words = Words::new(
     "task.kind",
     "Answer",
     "What the model learns to tell of the text: to which class it belongs, or a number, learnt by its squared error.",
+);
+
+const WEIGHTS: Words = Words::new(
+    "task.class_weights",
+    "Loss counts",
+    "Where some classes are rare, a model that never names them has a small loss: with weights each class counts as much.",
 );
 
 /// Letters of a column's first cell beside its name.
@@ -98,7 +106,7 @@ pub(super) fn table_ui(
         };
         note_ui(ui, looks);
     }
-    task_ui(ui, form, task);
+    task_ui(ui, form, task, preview.map(|preview| &preview.answers));
     if let Some(preview) = preview.filter(|preview| preview.rows > 0) {
         preview_ui(ui, preview, table.text.len());
     }
@@ -174,7 +182,7 @@ fn sample(columns: &[(String, String)], name: &str) -> String {
     columns.iter().find(|(own, _)| own == name).map(|(_, sample)| shortened(sample, SAMPLE)).unwrap_or_default()
 }
 
-fn task_ui(ui: &mut Ui, form: &mut Form<'_>, task: &mut Option<TaskConfig>) {
+fn task_ui(ui: &mut Ui, form: &mut Form<'_>, task: &mut Option<TaskConfig>, answers: Option<&PreviewAnswers>) {
     let mut answer = match task {
         Some(TaskConfig::Regression(_)) => Answer::Number,
         Some(TaskConfig::Classification(_) | TaskConfig::ImageClassification(_) | TaskConfig::Span(_)) | None => {
@@ -187,10 +195,60 @@ fn task_ui(ui: &mut Ui, form: &mut Form<'_>, task: &mut Option<TaskConfig>) {
             Answer::Number => TaskConfig::Regression(RegressionTask {}),
         });
     }
-    if let Some(TaskConfig::Classification(classes)) = task
-        && !classes.class_weights.is_empty()
-    {
-        let weights = classes.class_weights.iter().map(|(label, weight)| format!("{label}: {weight}"));
+    if let Some(TaskConfig::Classification(classes)) = task {
+        let counts = match answers {
+            Some(PreviewAnswers::Classes(counts)) => Some(counts.as_slice()),
+            _ => None,
+        };
+        weights_ui(ui, form, &mut classes.class_weights, counts);
+    }
+}
+
+/// How much an example counts in the loss.
+#[derive(Clone, Copy, PartialEq)]
+enum Weighing {
+    Examples,
+    Classes,
+    Written,
+}
+
+/// Weights with which every class counts as much as any other: of n examples, n_c of them of class c, n / (classes n_c).
+fn balanced(classes: &[(String, u64)]) -> BTreeMap<String, f64> {
+    let all: u64 = classes.iter().map(|(_, count)| count).sum();
+    let present: Vec<&(String, u64)> = classes.iter().filter(|(_, count)| *count > 0).collect();
+    // Three decimals: it is written into configs that people read.
+    let weight = |count: u64| (1e3 * all as f64 / (present.len() as f64 * count as f64)).round().max(1.0) / 1e3;
+    present.iter().map(|(label, count)| (label.clone(), weight(*count))).collect()
+}
+
+/// Whether classes that are rare count more. `counts`: how often each is there, where that is known.
+pub(super) fn weights_ui(
+    ui: &mut Ui,
+    form: &mut Form<'_>,
+    weights: &mut BTreeMap<String, f64>,
+    counts: Option<&[(String, u64)]>,
+) {
+    let known = counts.filter(|counts| counts.len() > 1).map(balanced);
+    let now = if weights.is_empty() {
+        Weighing::Examples
+    } else if known.as_ref() == Some(weights) {
+        Weighing::Classes
+    } else {
+        Weighing::Written
+    };
+    let mut choices = vec![(Weighing::Examples, "Each example as much")];
+    choices.extend(known.is_some().then_some((Weighing::Classes, "Each class as much")));
+    choices.extend((now == Weighing::Written).then_some((Weighing::Written, "As written")));
+    let mut chosen = now;
+    if choices.len() > 1 && form.choice(ui, WEIGHTS, &mut chosen, &choices) {
+        match chosen {
+            Weighing::Examples => weights.clear(),
+            Weighing::Classes => *weights = known.unwrap_or_default(),
+            Weighing::Written => {}
+        }
+    }
+    if !weights.is_empty() {
+        let weights = weights.iter().map(|(label, weight)| format!("{label}: {weight}"));
         note_ui(ui, &format!("Weights in the loss: {}.", weights.collect::<Vec<_>>().join(", ")));
     }
 }
@@ -232,9 +290,9 @@ fn answers_ui(ui: &mut Ui, preview: &TablePreview) {
 
 /// How many of all examples each class has.
 pub(super) fn counts_ui(ui: &mut Ui, classes: &[(String, u64)], all: u64) {
+    ui.spacing_mut().interact_size.y = 14.0;
     for (label, count) in classes.iter().take(CLASSES) {
         ui.horizontal(|ui| {
-            ui.spacing_mut().interact_size.y = 14.0;
             let share = *count as f64 / all.max(1) as f64;
             ui.add(ProgressBar::new(share as f32).desired_width(BAR).desired_height(8.0));
             let (label, share) = (shortened(label, SAMPLE), format::percent(share));
@@ -275,4 +333,19 @@ fn example_ui(ui: &mut Ui, example: &PreviewExample, texts: usize) {
             }
         });
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn with_balanced_weights_every_class_counts_as_much() {
+        let counts = [("a".to_owned(), 30), ("b".to_owned(), 10), ("c".to_owned(), 0)];
+        let weights = balanced(&counts);
+        assert_eq!(weights, BTreeMap::from([("a".to_owned(), 0.667), ("b".to_owned(), 2.0)]));
+        let sums: Vec<f64> =
+            weights.iter().zip(&counts).map(|((_, weight), (_, count))| weight * *count as f64).collect();
+        assert!((sums[0] - sums[1]).abs() < 0.1, "{sums:?}");
+    }
 }
