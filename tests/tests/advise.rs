@@ -239,8 +239,8 @@ fn model_directories_that_cannot_be_advised_say_why() {
         (vec!["advise", "llama", "--train"], vec!["--train", "is converted", "model.initial"]),
         (vec!["advise", "llama", "--outcome"], vec!["--outcome", "headroom convert"]),
         (vec!["advise", "llama", "--step", "3"], vec!["--step", "--analysis"]),
-        (vec!["advise", "vit"], vec!["one stack that read tokens"]),
-        (vec!["advise", "bart"], vec!["one stack that read tokens"]),
+        (vec!["advise", "vit"], vec!["was not analysed"]),
+        (vec!["advise", "bart"], vec!["one stack"]),
         (vec!["advise", "./nowhere"], vec!["./nowhere"]),
         (vec!["advise", "llama", "--similarity", "2"], vec!["--similarity", "0 to 1"]),
     ] {

@@ -308,9 +308,13 @@ fn runs_are_judged_on_the_data_of_each_other() {
     let opposite = |row: usize| classes(row + 1);
     program.write("train2.tsv", table(400, 0, opposite));
     program.write("dev2.tsv", table(40, 1000, opposite));
-    program.run(&["train", "c.toml", "--steps", "80"]).expect_code(0);
+    drop(program.run(&["train", "c.toml", "--steps", "80"]).expect_code(0));
     let other = ["data.path=train2.tsv", "data.validation_path=dev2.tsv"];
-    program.run(&["train", "c.toml", "--name", "opposite", "--steps", "80", "--set", other[0], other[1]]).expect_code(0);
+    drop(
+        program
+            .run(&["train", "c.toml", "--name", "opposite", "--steps", "80", "--set", other[0], other[1]])
+            .expect_code(0),
+    );
     let found = program.run(&["cross", "tiny task", "opposite", "--json"]).expect_code(0).json();
     assert_eq!((&found["metric"], &found["runs"][1]), (&Value::from("accuracy"), &Value::from("opposite")));
     let value = |row: usize, column: usize| number(&found["values"][row][column]);
@@ -328,7 +332,7 @@ fn runs_are_judged_on_the_data_of_each_other() {
     // A share that was held out is not known to others.
     let toml = CONFIG.replace("validation_path = \"dev.tsv\"\n", "").replace("tiny task", "share");
     program.write("share.toml", toml);
-    program.run(&["train", "share.toml", "--steps", "2"]).expect_code(0);
+    drop(program.run(&["train", "share.toml", "--steps", "2"]).expect_code(0));
     let refused = program.run(&["cross", "tiny task", "share"]);
     assert!(refused.expect_code(2).stderr.contains("holds out a share of its data"));
 }

@@ -4,6 +4,7 @@ use headroom_engine::{
     analysis::MapThumbnails,
     attention::HeadAt,
     config::DataConfig,
+    data::PreviewImage,
     store::RunId,
     worker::{Command, Event, MapText, Rebuild, Request, Target, Ticket, Which},
 };
@@ -34,6 +35,8 @@ pub struct ShownMaps {
     pub step: Option<u64>,
     /// The tokens as text.
     pub tokens: Vec<String>,
+    /// The image that was read, if it was one.
+    pub picture: Option<PreviewImage>,
     /// Layers.
     pub layers: usize,
     /// Heads of a layer.
@@ -160,9 +163,12 @@ impl MapsState {
     /// Takes an event of maps in; others are none of its business.
     pub(super) fn apply(&mut self, event: Event) {
         match event {
-            Event::Maps { view, target, step, tokens, thumbnails } => {
+            Event::Maps { view, target, step, tokens, picture, thumbnails } => {
                 if let Some(known) = self.of_id(view) {
-                    known.shown.answer((), Arc::new(shown(target, step, tokens, &thumbnails)));
+                    known.shown.answer(
+                        (),
+                        Arc::new(shown(target, step, (tokens, picture.map(|picture| *picture)), &thumbnails)),
+                    );
                 }
             }
             Event::Map { view, layer, head, values } => {
@@ -183,7 +189,12 @@ impl MapsState {
     }
 }
 
-fn shown(target: String, step: Option<u64>, tokens: Vec<String>, small: &MapThumbnails) -> ShownMaps {
+fn shown(
+    target: String,
+    step: Option<u64>,
+    (tokens, picture): (Vec<String>, Option<PreviewImage>),
+    small: &MapThumbnails,
+) -> ShownMaps {
     let MapThumbnails { layers, heads, side, ref values } = *small;
     let cells = (side * side).max(1);
     let is_ahead = |place: usize| place % cells % side.max(1) > place % cells / side.max(1);
@@ -193,7 +204,7 @@ fn shown(target: String, step: Option<u64>, tokens: Vec<String>, small: &MapThum
     let seen = |(place, value): (usize, &f32)| if is_causal && is_ahead(place) { f32::NAN } else { *value };
     let values: Vec<f32> = values.iter().enumerate().map(seen).collect();
     let thumbnails = values.chunks(cells).map(|map| HeatData::new(side, side, map.to_vec())).collect();
-    ShownMaps { target, step, tokens, layers, heads, thumbnails }
+    ShownMaps { target, step, tokens, picture, layers, heads, thumbnails }
 }
 
 #[cfg(test)]
@@ -213,7 +224,7 @@ mod tests {
     fn small_maps_of_a_decoder_are_empty_where_it_does_not_look() {
         let of = |values: Vec<f32>| {
             let small = MapThumbnails { layers: 1, heads: 2, side: 2, values };
-            shown(String::new(), None, Vec::new(), &small).thumbnails
+            shown(String::new(), None, (Vec::new(), None), &small).thumbnails
         };
         let off = [f32::NAN; 4];
         let causal = of([[1.0, 0.0, 0.5, 0.5], off].concat());
@@ -226,7 +237,7 @@ mod tests {
     fn answer(state: &mut MapsState, view: u64) {
         let thumbnails = Box::new(MapThumbnails { layers: 1, heads: 2, side: 2, values: vec![0.5; 8] });
         let tokens = ["a", "b"].map(str::to_owned).to_vec();
-        state.apply(Event::Maps { view, target: "a run".to_owned(), step: Some(3), tokens, thumbnails });
+        state.apply(Event::Maps { view, target: "a run".to_owned(), step: Some(3), tokens, picture: None, thumbnails });
     }
 
     #[test]

@@ -56,7 +56,8 @@ impl Thumbnails {
     }
 }
 
-fn colours(Thumbnail { size, pixels, .. }: &Thumbnail) -> ColorImage {
+/// A picture as egui has them.
+pub(super) fn colours(Thumbnail { size, pixels, .. }: &Thumbnail) -> ColorImage {
     let each = size * size;
     let channel = |channel: usize| pixels.get(channel * each..(channel + 1) * each).unwrap_or_default();
     let mut colours: Vec<Color32> = if pixels.len() > each {

@@ -20,8 +20,8 @@ const BATCH_BYTES: usize = 64 << 20;
 const MOST_EXAMPLES: usize = 64;
 
 /// Why the attention of some models is not analysed.
-pub const NOT_YET: &str = "Only models of one stack that read tokens can be analysed so far: a model of images reads none, and an encoder-decoder \
-                           has three attentions, and examples of several lengths.";
+pub const NOT_YET: &str = "Only models of one stack can be analysed so far: an encoder-decoder has three attentions, and examples of \
+                           several lengths.";
 
 /// Examples of one forward pass, so that their maps stay small.
 pub fn examples_at_once(plan: &ModelPlan, tokens: usize) -> usize {

@@ -7,6 +7,7 @@ use super::AnalysisError;
 use crate::{
     attention::HeadAt,
     model::{ForwardOptions, Model, ModelInput},
+    objective::Batch,
     ops::part_mut,
 };
 
@@ -45,9 +46,22 @@ impl MapView {
             return Err(AnalysisError::NoExamples);
         }
         let input = ModelInput::new(ids, None, 1, ids.len(), device)?;
+        Self::of(model, &input, ids.len())
+    }
+
+    /// Reads an image: the one of a batch of one.
+    ///
+    /// # Errors
+    /// If the model reads no such images.
+    pub fn of_image(model: Model, batch: &Batch) -> Result<Self, AnalysisError> {
+        let input = batch.input(&model)?;
+        Self::of(model, &input, batch.sequence)
+    }
+
+    fn of(model: Model, input: &ModelInput, tokens: usize) -> Result<Self, AnalysisError> {
         let options = ForwardOptions { keep_hidden: true, ..ForwardOptions::default() };
-        let hidden = model.attend(&input, &options)?.hidden;
-        Ok(Self { hidden, tokens: ids.len(), model })
+        let hidden = model.attend(input, &options)?.hidden;
+        Ok(Self { model, hidden, tokens })
     }
 
     /// Tokens n of the example.

@@ -307,9 +307,9 @@ impl ModelPlan {
             && matches!((self.input, self.head), (InputPlan::Tokens { .. }, OutputPlan::Vocabulary(_)))
     }
 
-    /// Whether it is one stack that reads tokens, which is what can be analysed so far: whatever it predicts.
+    /// Whether it is one stack, which is what can be analysed so far: whatever it reads and predicts.
     pub fn is_analysable(&self) -> bool {
-        self.encoder.is_none() && matches!(self.input, InputPlan::Tokens { .. })
+        self.encoder.is_none()
     }
 
     /// Whether it is one stack from tokens to tokens.

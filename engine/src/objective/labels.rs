@@ -96,6 +96,14 @@ impl Answers {
         }
     }
 
+    /// The class of an example; none where there are no classes, or no such example.
+    pub fn class(&self, row: usize) -> Option<usize> {
+        match self {
+            Self::Classes { classes, .. } => classes.get(row).map(|class| *class as usize),
+            Self::Numbers(_) | Self::Spans(_) => None,
+        }
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -31,7 +31,11 @@ impl LiveAnalyses {
     pub(super) fn new(config: &RunConfig, plan: &ModelPlan, held_out: &HeldOut) -> Self {
         let tokens = config.data.sequence_length;
         let examples = held_out.spread_count(config.probe.examples);
-        let spec = AnalysisSpec::live(examples, tokens);
+        let mut spec = AnalysisSpec::live(examples, tokens);
+        if config.task.is_some() && !config.data.source.has_images() {
+            // Texts of a task have lengths of their own: maps can be compared, scores of one length have no space in common.
+            spec.spectrum = None;
+        }
         let at_once = examples_at_once(plan, tokens);
         Self { spec, examples, at_once, tokens, made: 0, shortest_secs: None, has_told: false }
     }

@@ -63,7 +63,7 @@ pub fn train(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<Outcome, Tr
 /// short.
 fn analyse(trainer: &mut Trainer, hooks: &mut dyn Hooks, due: bool) -> Result<bool, TrainError> {
     let step = trainer.progress().step;
-    if !trainer.plan().is_language_model() {
+    if !trainer.plan().is_analysable() {
         return Ok(true);
     }
     if !due && !trainer.has_time_to_analyse() {

@@ -8,7 +8,7 @@ use crate::{
     checkpoint::DirectoryFacts,
     config::{Precision, Problem},
     convert::{Conversion, ConvertedAttention, Price},
-    data::DataPreview,
+    data::{DataPreview, PreviewImage},
     generate::{BeamNode, CacheProof, Ending, SourceAttention},
     hub::{Fetched, HubFacts, PushContents, Pushed, RepoFacts, RepoName},
     objective::{ConfusionMatrix, Labels, Measurements},
@@ -814,8 +814,11 @@ pub enum Event {
         target: String,
         /// Its step, where known.
         step: Option<u64>,
-        /// The tokens of the example as text.
+        /// The tokens of the example as text; the squares of an image by row and column, from 0.
         tokens: Vec<String>,
+        /// The image that was read, with its class; none of a text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        picture: Option<Box<PreviewImage>>,
         /// All maps, made small.
         thumbnails: Box<MapThumbnails>,
     },

@@ -204,7 +204,8 @@ impl Subject {
         let loaded = checkpoint::load_model_dir(&directory, DType::F32, &device).map_err(|error| error.to_string())?;
         let translates = loaded.plan.translates();
         let shape = loaded.plan.image_shape().filter(|_| loaded.plan.classifies_images());
-        if !loaded.plan.is_analysable() && !translates && shape.is_none() {
+        let reads_text = loaded.plan.is_analysable() && loaded.plan.image_shape().is_none();
+        if !reads_text && !translates && shape.is_none() {
             let why = "It reads images and does not end in one of some classes, or attends to an encoder and predicts no tokens. \
                        Such models can be shown, but not yet measured, analysed or gone on with.";
             return Err(why.to_owned());

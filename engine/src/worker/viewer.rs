@@ -15,7 +15,7 @@ use crate::{
     attention::HeadAt,
     checkpoint::load_model_dir,
     config::{DataConfig, counted, grouped},
-    data::TextTokenizer,
+    data::{PreviewImage, TextTokenizer},
     model::Model,
     objective::Batch,
     store::{AnalysisId, Store},
@@ -29,6 +29,9 @@ const EXAMPLES: usize = 16;
 
 /// Tokens of such an example where it is not known how long those of training were: maps that can still be read.
 const TOKENS: usize = 64;
+
+/// Why a model of images does not read what is written.
+const READS_IMAGES: &str = "The model reads images, no text. Choose one of its held-out images.";
 
 /// What is said of a view that gave way to others.
 const CLOSED: &str = "It is not open any more. Open it again.";
@@ -65,10 +68,10 @@ impl Viewer {
         spawn(&outbox, move || {
             let found = show(&context, &of);
             let (shown, event) = match found {
-                Ok((map_view, step, named, tokens)) => match map_view.thumbnails() {
+                Ok(Seen { view: map_view, step, named, tokens, picture }) => match map_view.thumbnails() {
                     Ok(thumbnails) => {
-                        let thumbnails = Box::new(thumbnails);
-                        (Some(map_view), Event::Maps { view, target: named, step, tokens, thumbnails })
+                        let (thumbnails, picture) = (Box::new(thumbnails), picture.map(Box::new));
+                        (Some(map_view), Event::Maps { view, target: named, step, tokens, picture, thumbnails })
                     }
                     Err(error) => (None, failed(&named, &error.to_string())),
                 },
@@ -200,16 +203,28 @@ pub(super) struct MapsOf {
     pub(super) text: MapText,
 }
 
-/// The view, the model's step, its name, and the tokens as text.
-fn show(
-    context: &ViewContext,
-    MapsOf { target, data, text }: &MapsOf,
-) -> Result<(MapView, Option<u64>, String, Vec<String>), String> {
+/// A model that has read an example.
+struct Seen {
+    view: MapView,
+    step: Option<u64>,
+    /// The model in words.
+    named: String,
+    /// As text.
+    tokens: Vec<String>,
+    /// What it read, where that is an image.
+    picture: Option<PreviewImage>,
+}
+
+/// Has a model read an example.
+fn show(context: &ViewContext, MapsOf { target, data, text }: &MapsOf) -> Result<Seen, String> {
     let (named, step, model, tokenizer, example) = match (target, text) {
         (Target::Directory(path), MapText::Written(_)) => {
             let loaded = load_model_dir(path, DType::F32, &Device::Cpu).map_err(|error| error.to_string())?;
             if !loaded.plan.is_analysable() {
                 return Err(NOT_YET.to_owned());
+            }
+            if loaded.plan.image_shape().is_some() {
+                return Err(READS_IMAGES.to_owned());
             }
             let json = loaded.tokenizer_json.ok_or("The model directory has no tokenizer.json.")?;
             let tokenizer = TextTokenizer::from_json(json).map_err(|error| error.to_string())?;
@@ -229,18 +244,25 @@ fn show(
                     let longest = if subject.has_text { subject.tokens() } else { subject.tokens().min(TOKENS) };
                     let held_out = subject.held_out(1, longest)?.without_labels();
                     let count = held_out.spread_count(EXAMPLES).max(1);
-                    held_out.spread(EXAMPLES, 1).nth(number % count).map(tokens_of)
+                    held_out.spread(EXAMPLES, 1).nth(number % count)
                 }
                 MapText::HeldOut { number, tokens, examples } => {
                     subject.require_positions(*tokens)?;
                     let held_out = subject.held_out(1, *tokens)?.without_labels();
                     // Every second one, as the analysis counts.
                     let count = (held_out.spread_count(*examples) / 2).max(1);
-                    let odd = held_out.spread(*examples, 1).skip(1).step_by(2).nth(number % count);
-                    odd.map(tokens_of)
+                    held_out.spread(*examples, 1).skip(1).step_by(2).nth(number % count)
                 }
                 MapText::Written(_) => None,
             };
+            if subject.corpus.images.is_some() {
+                let example = example.ok_or(match text {
+                    MapText::Written(_) => READS_IMAGES,
+                    MapText::Example(_) | MapText::HeldOut { .. } => "There is no held-out image.",
+                })?;
+                return of_image(subject, &example);
+            }
+            let example = example.map(tokens_of);
             (subject.named, subject.step, subject.model, subject.corpus.tokenizer, example)
         }
     };
@@ -262,7 +284,28 @@ fn show(
     }
     let words = ids.iter().map(|id| word(&tokenizer, *id)).collect();
     let view = MapView::new(model, &ids, &Device::Cpu).map_err(|error| error.to_string())?;
-    Ok((view, step, named, words))
+    Ok(Seen { view, step, named, tokens: words, picture: None })
+}
+
+/// Has a model read an image: its positions are the class token and the squares, by row and column.
+fn of_image(subject: Subject, batch: &Batch) -> Result<Seen, String> {
+    let Subject { named, step, model, corpus, .. } = subject;
+    let at = batch.pixels.as_ref().and_then(|pixels| pixels.images.first().copied());
+    let picture = corpus.images.as_ref().zip(at).and_then(|(images, at)| {
+        let numbers = images.shape.numbers();
+        let pixels = images.validation.get(at * numbers..(at + 1) * numbers)?;
+        let class = corpus.answers.as_ref().and_then(|own| own.validation.class(at).map(|class| (own, class)));
+        let label = class.and_then(|(own, class)| own.labels.name(class)).unwrap_or_default().to_owned();
+        Some(PreviewImage::new(label, images.shape, pixels))
+    });
+    let view = MapView::of_image(model, batch).map_err(|error| error.to_string())?;
+    // What stands before the squares: the class token, and in some models one more.
+    let side = view.tokens().isqrt();
+    let before = view.tokens() - side * side;
+    let square = |place: usize| format!("{},{}", place / side.max(1), place % side.max(1));
+    let names = ["[CLS]", "[DISTIL]"].into_iter().map(str::to_owned);
+    let tokens = names.take(before).chain((0..side * side).map(square)).collect();
+    Ok(Seen { view, step, named, tokens, picture })
 }
 
 /// The tokens of a batch of one row, without the padding behind them.

@@ -157,7 +157,14 @@ pub fn answer_maps(state: &mut State, asked: &[Command]) {
                 let values = (0..48).flat_map(|at| attention(at / 8, at % 8, n)).collect();
                 let thumbnails = Box::new(MapThumbnails { layers: 6, heads: 8, side: n, values });
                 let target = "grammar encoder, best checkpoint".to_owned();
-                state.apply(Event::Maps { view, target, step: Some(400), tokens: tokens.clone(), thumbnails });
+                state.apply(Event::Maps {
+                    view,
+                    target,
+                    step: Some(400),
+                    tokens: tokens.clone(),
+                    picture: None,
+                    thumbnails,
+                });
             }
             Command::LoadMap { view, layer, head } => {
                 state.apply(Event::Map { view, layer, head, values: attention(layer, head, n) });

@@ -111,7 +111,30 @@ fn a_model_of_images_is_trained_evaluated_asked_exported_and_begun_with() {
         .run_with_input(&["predict", &run, "--input", "-"], "a text\n")
         .expect_code(2)
         .expect_words(&["reads images"]);
-    let _ = program.run(&["analyse", &run]).expect_code(2).expect_words(&["images"]);
+    // Attention over 16 squares and the class token, while it trained and afterwards, of the run and of the directory.
+    let live = program.run(&["analyse", &run, "--live", "--json"]).expect_code(0).json();
+    let energy = |found: &Value| number(&found["result"]["spectra"]["network"]["trace"]);
+    assert!(number(&live["result"]["tokens"]) == 17.0 && energy(&live) > 0.0, "{live}");
+    let asked = ["analyse", &run, "--similarity", "--spectrum", "--examples", "20", "--json"];
+    let found = program.run(&asked).expect_code(0).json();
+    let of_model = [
+        "analyse",
+        "model",
+        "--data",
+        "dev-images-idx3-ubyte",
+        "--similarity",
+        "--spectrum",
+        "--examples",
+        "20",
+        "--json",
+    ];
+    let of_model = program.run(&of_model).expect_code(0).json();
+    assert_eq!(found["result"]["similarity"][0]["heads"], of_model["result"]["similarity"][0]["heads"]);
+    assert!((energy(&found) / energy(&of_model) - 1.0).abs() < 1e-4, "{found} {of_model}");
+    let _ = program.run(&["maps", &run, "--head", "0", "--layer", "0", "--out", "maps"]).expect_code(0);
+    let map = std::fs::read_to_string(program.path("maps").join("map-L0H0.csv")).unwrap();
+    assert!(map.contains("[CLS]") && map.contains("3,3"), "{map}");
+    let _ = program.run(&["maps", &run, "--text", "a", "--out", "none"]).expect_code(2).expect_words(&["reads images"]);
     let _ = program.run(&["generate", &run, "--prompt", "x"]).expect_code(2);
     // Other classes: the head starts fresh, and that is told.
     program.write("classes.txt", "l\nr\n");

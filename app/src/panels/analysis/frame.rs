@@ -190,11 +190,6 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
             return;
         };
         let config = cx.state.records.get(run).and_then(|record| from_toml(&record.config_toml).ok());
-        if config.as_ref().is_some_and(|config| config.data.source.has_images()) {
-            let sentence = "Its model reads images, and the attention of such models is not analysed yet.";
-            blank_ui(ui, "No analysis of images", sentence, |_| ());
-            return;
-        }
         if about.is_of_reconstructions {
             let has_any = subject.has_model(cx.state);
             let without =

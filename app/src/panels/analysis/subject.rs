@@ -78,6 +78,19 @@ impl Subject {
         }
     }
 
+    /// Whether its model reads images, as far as is known.
+    pub fn reads_images(&self, state: &mut State) -> bool {
+        match &self.id {
+            SubjectId::Run(run) => {
+                let task = state.records.get(run).and_then(|record| record.config.pointer("/task/kind"));
+                task.is_some_and(|kind| kind == "image_classification")
+            }
+            SubjectId::Directory(_) => {
+                self.facts(state).is_ok_and(|facts| facts.is_some_and(|facts| facts.architecture == "vision"))
+            }
+        }
+    }
+
     /// Whether it says nothing of a text of its own: only runs, and what was exported from them, do.
     pub fn needs_text(&self, state: &mut State) -> bool {
         self.run.is_none() && self.facts(state).is_ok_and(|facts| facts.is_none_or(|facts| facts.config.is_none()))

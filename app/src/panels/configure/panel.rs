@@ -221,7 +221,8 @@ impl ConfigurePanel {
         let training = |ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig| {
             section(ui, "Training", problems, &["train"], |ui| train_ui(ui, form, config));
             section(ui, "Probe", problems, &["probe"], |ui| {
-                probe_ui(ui, form, &mut config.probe, config.task.is_some());
+                let of_texts = config.task.is_some() && !config.data.source.has_images();
+                probe_ui(ui, form, &mut config.probe, of_texts);
             });
         };
         ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {

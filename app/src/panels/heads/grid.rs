@@ -169,6 +169,7 @@ mod tests {
             target: String::new(),
             step: None,
             tokens: Vec::new(),
+            picture: None,
             layers,
             heads,
             thumbnails: (0..layers * heads).map(|_| plain()).collect(),

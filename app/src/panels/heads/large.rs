@@ -55,6 +55,14 @@ impl Lock {
         }
     }
 
+    /// The query that is described, if it is one.
+    pub fn query(self) -> Option<usize> {
+        match self.line() {
+            HeatLine::Row(row) => Some(row),
+            HeatLine::Column(_) => None,
+        }
+    }
+
     /// The query or key that is described.
     fn line(self) -> HeatLine {
         match self {

@@ -3,6 +3,7 @@
 
 mod arcs;
 mod grid;
+mod image;
 mod large;
 mod panel;
 mod shown;

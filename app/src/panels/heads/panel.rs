@@ -197,7 +197,11 @@ impl HeadsPanel {
                     self.checkpoint_ui(ui, &steps);
                 }
                 subject.text_ui(ui, ABOUT.name, cx);
-                text_ui(ui, subject, memory, is_new);
+                let reads_images = subject.reads_images(cx.state);
+                if reads_images {
+                    memory.is_written = false;
+                }
+                text_ui(ui, subject, memory, (is_new, reads_images));
             }
         });
         if !has_model {
@@ -375,9 +379,13 @@ fn thumbnails_beside(room: Vec2, heads: usize) -> Option<f32> {
     (room.x - width >= LEAST_WIDE).then_some(width)
 }
 
-/// Which text is read; `is_new`: the written one was not typed here.
-fn text_ui(ui: &mut Ui, subject: &Subject, memory: &mut Memory, is_new: bool) {
-    let of = if subject.run.is_some() { "Held-out example" } else { "Example" };
+/// Which text is read; `is_new`: the written one was not typed here. Of images only those that were held out.
+fn text_ui(ui: &mut Ui, subject: &Subject, memory: &mut Memory, (is_new, reads_images): (bool, bool)) {
+    let of = match (subject.run.is_some(), reads_images) {
+        (_, true) => "Held-out image",
+        (true, false) => "Held-out example",
+        (false, false) => "Example",
+    };
     let text = if memory.is_written { "Your own text".to_owned() } else { format!("{of} {}", memory.example + 1) };
     let combo = ComboBox::from_id_salt("text").width(150.0).selected_text(text).show_ui(ui, |ui| {
         for example in 0..EXAMPLES {
@@ -388,6 +396,9 @@ fn text_ui(ui: &mut Ui, subject: &Subject, memory: &mut Memory, is_new: bool) {
         }
     });
     combo.response.accessible_name("Text");
+    if reads_images {
+        return;
+    }
     let id = ui.scope_id().with("written");
     let mut written: String =
         ui.data(|data| data.get_temp(id)).filter(|_| !is_new).unwrap_or_else(|| memory.written.clone());

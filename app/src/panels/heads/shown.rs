@@ -9,6 +9,7 @@ use headroom_engine::{
 
 use super::{
     arcs::ArcsView,
+    image::ImageView,
     large::{Large, Left, Lock, help_ui, looks_even, titled},
     panel::Memory,
     tokens::{Kept, difference, of_text},
@@ -20,7 +21,7 @@ use crate::{
     panels::analysis::{head_name, which_words},
     plot::HeatData,
     state::{MapsOf, ShownMaps},
-    widgets::HeatState,
+    widgets::{HeatLine, HeatState},
 };
 
 /// What stands beside the head that is chosen.
@@ -91,6 +92,7 @@ pub(super) struct LargeView {
     states: [HeatState; 3],
     locked: Option<Lock>,
     arcs: ArcsView,
+    image: ImageView,
 }
 
 impl LargeView {
@@ -133,6 +135,12 @@ impl LargeView {
         let style = shown.memory.look;
         let large = Large { name: &name, kept: first, map: &first.map, is_difference: false, style };
         let [state, ..] = &mut self.states;
+        let query = self.locked.and_then(Lock::query).and_then(|row| first.places.get(row).copied());
+        if let Some(token) = self.image.ui(ui, shown.maps, &map, query, height) {
+            let row = first.places.iter().position(|place| *place == token);
+            self.locked = row.map(|row| Lock::Line(HeatLine::Row(row)));
+        }
+        let height = height - ImageView::height(shown.maps, height);
         if !large.ui(ui, height, Left::default(), state, &mut self.locked) {
             help_ui(ui, looks_even(&first.map, style));
         }

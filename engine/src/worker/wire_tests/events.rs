@@ -501,6 +501,11 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             target: text.clone(),
             step: p.maybe_whole(),
             tokens: vec![text.clone()],
+            picture: Some(Box::new(PreviewImage {
+                label: text.clone(),
+                shape: crate::config::ImageShape { size: 1, channels: 1 },
+                pixels: vec![7],
+            })),
             thumbnails: Box::new(MapThumbnails { layers: 1, heads: 1, side: 1, values: p.numbers() }),
         },
         Event::Map { .. } => Event::Map { view: p.whole, layer: 1, head: p.count, values: p.numbers() },

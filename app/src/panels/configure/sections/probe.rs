@@ -16,14 +16,15 @@ const EVERY: Words = Words::new(
 const EXAMPLES: Words = Words::new("probe.examples", "Probe examples", "Examples in the probe batch.").unit("examples");
 
 /// What is analysed during training.
-/// `has_task`: it learns to answer about whole examples.
+/// `has_task`: it learns to answer about whole texts.
 pub fn probe_ui(ui: &mut Ui, form: &mut Form<'_>, probe: &mut ProbeConfig, has_task: bool) {
     form.whole(ui, EVERY, &mut probe.every, 10);
     form.size(ui, EXAMPLES, &mut probe.examples, 1);
     if has_task {
         note_ui(
             ui,
-            "While a model with a task trains, its attention is not analysed: the probe shows what it answers.",
+            "The similarity of maps, and what the model answers. Texts of a task have lengths of their own: their spectra are \
+             for Analyse… once it is trained.",
         );
     }
 }
