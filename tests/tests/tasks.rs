@@ -255,7 +255,7 @@ fn what_cannot_be_learnt_is_refused_with_file_line_and_field() {
     program.write("test.tsv", table(20, 0, |_| "-1".to_owned()));
     refused(&["data.validation_path=test.tsv"], &["headroom predict"]);
     program.write("short.tsv", "label\tfirst\tsecond\nyes\ta\tb\nno\ta\n");
-    refused(&["data.path=short.tsv"], &["line 3 has 2 cells", "column second (data.text)"]);
+    refused(&["data.path=short.tsv"], &["line 3 has 2 cells", "column `second` (data.text)"]);
     program.write("empty.tsv", "");
     refused(&["data.path=empty.tsv"], &["no text in it"]);
     refused(&["model.kind=decoder"], &["model.kind", "encoder"]);

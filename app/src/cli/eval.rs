@@ -264,7 +264,7 @@ fn tell(event: &Event) -> CliResult {
         print::block(&table.text())?;
     }
     for Mistake { texts, image, right, predicted, confidence, .. } in mistakes {
-        let what = image.map_or_else(|| texts.join(" | "), |image| format!("image {image}"));
+        let what = image.map_or_else(|| texts.join(" | "), |image| format!("image {}", image + 1));
         let sure = plain::number(100.0 * confidence);
         print::line(format!("{right} taken for {predicted} ({sure} %): {}", escaped_line(&what)))?;
     }

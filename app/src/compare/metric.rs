@@ -43,12 +43,33 @@ pub fn series_axis(series: &str) -> Axis {
     Axis::new(series_title(series)).unit(series_unit(series)).quantity(quantity)
 }
 
+/// What losses are counted in where nothing else is said.
+pub const LOSS_UNIT: &str = "nats/token";
+
+/// What the losses of several runs are counted in, by the kinds of their tasks; of one that several share, else what all have in
+/// common.
+pub fn common_loss_unit<'a>(tasks: impl Iterator<Item = Option<&'a str>>) -> Option<&'static str> {
+    let mut units: Vec<&'static str> = tasks.map(unit_of_task).collect();
+    units.sort_unstable();
+    units.dedup();
+    match units.as_slice() {
+        [] => None,
+        [one] => Some(one),
+        several if several.iter().all(|unit| unit.starts_with("nats/")) => Some("nats/token or example"),
+        _ => Some("of several units"),
+    }
+}
+
 /// What a run's losses are counted in, by its config.
 pub fn loss_unit(config: &serde_json::Value) -> &'static str {
-    match task_of(config) {
+    unit_of_task(task_of(config))
+}
+
+fn unit_of_task(task: Option<&str>) -> &'static str {
+    match task {
         Some("classification" | "span" | "image_classification") => "nats/example",
         Some("regression") => "squared error/example",
-        _ => "nats/token",
+        _ => LOSS_UNIT,
     }
 }
 

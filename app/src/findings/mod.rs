@@ -20,8 +20,8 @@ pub use left_out::{analyses_due, analyses_left_out};
 pub use maps::{component_maps, maps, query_key_map, similarity_map};
 pub use npy::npy;
 pub use reconstruction::{
-    ErrorLine, FLOPS_CONVENTION, METHODS, PLACE, UNRELIABLE, computed_pairs, error_lines, reconstruction_csv,
-    reconstruction_table, reliable_words, rising, scope_name,
+    ErrorLine, FLOPS_CONVENTION, METHODS, PLACE, UNRELIABLE, computed_pairs, error_lines, exact_rows_words,
+    reconstruction_csv, reconstruction_table, reliable_words, rising, scope_name,
 };
-pub use samples::probe_samples;
+pub use samples::{few_samples_words, probe_samples};
 pub use words::{about, layer_name, layer_table, left_out_words, summary};

@@ -82,6 +82,16 @@ pub(super) fn figures(analysis: &Analysis) -> Vec<(String, Figure)> {
     all
 }
 
+/// What k pairs of each query leave to be restored where queries attend to what stands before them alone.
+pub fn exact_rows_words(k: usize, tokens: usize) -> String {
+    format!(
+        "{} of {tokens} queries have no more than {k} keys: their scores are exact by construction, and all of the error is that of \
+         the other {}.",
+        k.min(tokens),
+        tokens.saturating_sub(k)
+    )
+}
+
 /// Pairs of a whole map that are computed with k = 0, 1, ..., n of each query.
 pub fn computed_pairs(found: &Reconstruction) -> Vec<f64> {
     let n = found.tokens;

@@ -1,4 +1,7 @@
-use headroom_engine::{attention::ModelPlan, config::RunConfig};
+use headroom_engine::{
+    attention::ModelPlan,
+    config::{Architecture, RunConfig, counted, grouped},
+};
 
 /// From how many maps of scores an analysis during training tells the energy in the largest eigenvalues: one of each probe
 /// example and head that scores. 0 where nothing can be said.
@@ -8,6 +11,21 @@ pub fn probe_samples(config: &RunConfig) -> u64 {
     let heads = &plan.stack.head_plan;
     let scoring: usize = (0..heads.layers()).map(|layer| heads.computed(layer)).sum();
     (scoring * config.probe.examples) as u64
+}
+
+/// From how few maps an analysis during training tells the energy in the largest eigenvalues, where they are fewer than these
+/// maps have entries; nothing where there are enough.
+pub fn few_samples_words(config: &RunConfig) -> Option<String> {
+    let samples = probe_samples(config);
+    let tokens = config.data.sequence_length as u64;
+    let entries = if config.model.kind == Architecture::Decoder { tokens * (tokens + 1) / 2 } else { tokens * tokens };
+    (1..entries).contains(&samples).then(|| {
+        format!(
+            "Energy: from {} of {} entries each; fewer maps make it larger. \"Analyse…\" takes more.",
+            counted(samples, "map"),
+            grouped(entries)
+        )
+    })
 }
 
 #[cfg(test)]

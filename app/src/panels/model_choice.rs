@@ -106,10 +106,14 @@ impl ModelChoice {
             (Kind::Run, ..) => Err("Choose a run.".to_owned()),
             (Kind::Shown, _, Some((run, which))) => {
                 if cx.state.checkpoints.get(&run.id).is_some_and(Vec::is_empty) {
-                    return Err(format!(
-                        "\"{}\" has no checkpoint yet: one is written at evaluations, or by Checkpoint in the top bar.",
-                        run.name
-                    ));
+                    return Err(if run.state.is_ended() {
+                        format!("\"{}\" has no checkpoint: it ended before the first was written.", run.name)
+                    } else {
+                        format!(
+                            "\"{}\" has no checkpoint yet: one is written at evaluations, or by Checkpoint in the top bar.",
+                            run.name
+                        )
+                    });
                 }
                 let name = match which {
                     Which::Best => run.name.clone(),

@@ -30,6 +30,8 @@ pub struct Selection {
     pub styles: Styles<RunId>,
     /// The first run of the group that a run is drawn in, as long as runs are drawn together.
     grouped: BTreeMap<RunId, RunId>,
+    /// Colours and dashes of the groups, by their first runs: a few groups of many runs need few of them.
+    group_styles: Styles<RunId>,
     /// The runs that the styles were last given out among, and the baseline then.
     styled: (BTreeSet<RunId>, Option<RunId>),
 }
@@ -72,7 +74,7 @@ impl Selection {
         if first.is_some() && first == of_baseline {
             LineStyle::BASELINE
         } else {
-            self.style_alone(first.unwrap_or(run))
+            first.map_or_else(|| self.style_alone(run), |first| self.group_styles.style_of(first))
         }
     }
 
@@ -83,6 +85,9 @@ impl Selection {
 
     /// These runs are drawn together from now on, each as the first one of its group; nothing where every run is drawn by itself.
     pub fn draw_together(&mut self, groups: BTreeMap<RunId, RunId>) {
+        let of_baseline = self.baseline.as_ref().and_then(|run| groups.get(run));
+        let firsts: BTreeSet<&RunId> = groups.values().filter(|first| Some(*first) != of_baseline).collect();
+        self.group_styles.assign(firsts);
         self.grouped = groups;
     }
 

@@ -134,6 +134,11 @@ impl Adviser {
         &self.plan.stack.head_plan
     }
 
+    /// Whether queries attend to what stands before them alone.
+    pub fn is_causal(&self) -> bool {
+        self.plan.stack.is_causal
+    }
+
     /// What the trained model costs.
     pub fn present(&self) -> &Costs {
         &self.present

@@ -33,6 +33,14 @@ impl Similarity {
         a != b && origin(a).zip(origin(b)).is_some_and(|(a, b)| a == b)
     }
 
+    /// Whether two heads of different layers have maps that one layer computed: a borrowed map beside those of its lender's layer
+    /// tells how alike heads of that layer are, and nothing across layers.
+    fn is_of_one_layer(&self, a: HeadAt, b: HeadAt) -> bool {
+        let layer =
+            |at: HeadAt| self.origins.get(at.layer * self.heads + at.head).map(|origin| origin / self.heads.max(1));
+        a.layer != b.layer && layer(a).zip(layer(b)).is_some_and(|(a, b)| a == b)
+    }
+
     /// The heads that have another head's map.
     pub fn borrowers(&self) -> usize {
         self.origins.iter().enumerate().filter(|(head, origin)| head != *origin).count()
@@ -47,9 +55,12 @@ impl Similarity {
 
     /// The head of layer `layer` whose map is most similar to that of `head`, on average over the examples, and how similar
     /// they are: `c[l,h,l']` (Reuse Transformers, equation 3). One head for all examples; the first of several. Heads that have
-    /// the same map by construction are left out.
+    /// the same map by construction are left out, and so are maps that the same layer computed.
     pub fn best(&self, head: HeadAt, layer: usize) -> Option<(usize, f64)> {
-        let is_found = |other: &usize| !self.is_by_construction(head, HeadAt::new(layer, *other));
+        let is_found = |other: &usize| {
+            let other = HeadAt::new(layer, *other);
+            !self.is_by_construction(head, other) && !self.is_of_one_layer(head, other)
+        };
         let candidates =
             (0..self.heads).filter(is_found).map(|other| (other, self.between(head, HeadAt::new(layer, other))));
         candidates.filter(|(_, value)| !value.is_nan()).fold(None, |best, candidate| match best {
@@ -59,8 +70,8 @@ impl Similarity {
     }
 
     /// For every two layers, the similarity of the two most similar heads (Reuse Transformers, figure 2).
-    /// `[L, L]`, symmetric, 1 on the diagonal; NaN for layers without a map, and where every pair of heads has the same map by
-    /// construction.
+    /// `[L, L]`, symmetric, 1 on the diagonal; NaN for layers without a map, and where every pair of heads has maps that one
+    /// layer computed.
     pub fn layer_matrix(&self) -> Vec<f64> {
         let mut matrix = Vec::with_capacity(self.layers * self.layers);
         for layer in 0..self.layers {

@@ -32,6 +32,15 @@ impl TaskConfig {
     }
 
     /// How much an example of a class counts in the training loss, by its label; none where a number is learnt.
+    pub fn class_weights_mut(&mut self) -> Option<&mut BTreeMap<String, f64>> {
+        match self {
+            Self::Classification(task) => Some(&mut task.class_weights),
+            Self::ImageClassification(task) => Some(&mut task.class_weights),
+            Self::Regression(_) | Self::Span(_) => None,
+        }
+    }
+
+    /// The same to be read.
     pub fn class_weights(&self) -> Option<&BTreeMap<String, f64>> {
         match self {
             Self::Classification(task) => Some(&task.class_weights),

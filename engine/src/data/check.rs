@@ -19,7 +19,10 @@ pub fn data_problems(config: &DataConfig, objective: &Objective) -> Vec<Problem>
         if !path.as_os_str().is_empty()
             && let Err(error) = outcome()
         {
-            let problem = Problem::new(error.field().unwrap_or(field), sentence(&error));
+            // Fields that describe the training data are right where only the held-out ones do not fit them.
+            let is_held_out = field == "data.validation_path" && error.field() != Some("data.validation_labels");
+            let own = error.field().filter(|_| !is_held_out).unwrap_or(field);
+            let problem = Problem::new(own, sentence(&error));
             if !found.contains(&problem) {
                 found.push(problem);
             }

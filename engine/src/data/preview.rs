@@ -129,6 +129,15 @@ impl DataPreview {
         }
     }
 
+    /// Its classes with how many examples each has; empty where there are none, or they are not known.
+    pub fn class_counts(&self) -> &[(String, u64)] {
+        match self {
+            Self::Table(TablePreview { answers: PreviewAnswers::Classes(counts), .. }) => counts,
+            Self::Table(_) => &[],
+            Self::Images(images) => &images.classes,
+        }
+    }
+
     /// That of images.
     pub fn images(&self) -> Option<&ImagesPreview> {
         match self {

@@ -15,7 +15,7 @@ use crate::{
     attention::OutputPlan,
     checkpoint::{LoadedModel, load_model_dir},
     config::{Source, counted},
-    data::{Documents, NumberedBatch, TextTokenizer, unanswered_batches, unanswered_images},
+    data::{DataError, Documents, ImageError, NumberedBatch, TextTokenizer, unanswered_batches, unanswered_images},
     model::{ForwardOptions, Model},
     objective::Labels,
     ops::softmax,
@@ -85,8 +85,12 @@ fn images_of(path: &Path, loaded: &LoadedModel) -> Result<(Vec<NumberedBatch>, O
     let (Some(shape), Some(normalisation)) = (loaded.plan.image_shape(), &loaded.normalisation) else {
         return Err(subject::NO_NORMALISATION.to_owned());
     };
-    unanswered_images(path, shape, normalisation, loaded.plan.stack.positions, AT_ONCE)
-        .map_err(|error| error.to_string())
+    unanswered_images(path, shape, normalisation, loaded.plan.stack.positions, AT_ONCE).map_err(|error| match error {
+        DataError::Image(ImageError::NotSquare { .. } | ImageError::MixedSizes { .. }) => {
+            format!("The model reads images of {0} x {0} pixels. {error}", shape.size)
+        }
+        _ => error.to_string(),
+    })
 }
 
 /// Of each example, in their order, the probabilities of its classes, or its number.

@@ -169,7 +169,7 @@ fn a_mistake_shows_its_image_or_its_attention() {
     };
     screen.state().apply(Notice { ticket: Some(request.unwrap().ticket), event });
     screen.settle();
-    assert!(screen.has("Image: cat, taken for dog (90 %); held-out image 7, from 0"), "{:#?}", screen.words());
+    assert!(screen.has("Image: cat, taken for dog (90 %); held-out image 8"), "{:#?}", screen.words());
     assert!(!screen.has("Attention on “one”"), "Heads reads one text");
     screen.click("Attention on “it purrs”");
     screen.settle();

@@ -9,7 +9,7 @@ use super::{
     memory::Memory,
 };
 use crate::{
-    format,
+    findings, format,
     panels::{analysis::head_name, redundancy::spot},
     plot::{Axis, Quantity},
     theme,
@@ -85,9 +85,11 @@ pub fn heads_ui(
         &match could {
             0 => {
                 let best = known.adviser.borrowing().ok().and_then(|found| found.steps().first().copied());
-                let best = best.map_or_else(String::new, |best| {
-                    format!(" The first could from a similarity of {}.", format::fixed(best, 3))
-                });
+                // Without a first one no threshold helps.
+                let best = best.map_or_else(
+                    || " No layer before theirs computes maps that they could borrow.".to_owned(),
+                    |best| format!(" The first could from a similarity of {}.", format::fixed(best, 3)),
+                );
                 format!("None of {} could borrow.{best}", counted(computing, "head"))
             }
             could => format!("{} of {} could borrow.", format::count(could as u64), counted(computing, "head")),
@@ -258,6 +260,12 @@ pub fn pairs_ui(
             }
         });
         return wish;
+    }
+    if let Ok(found) = &now.pairs
+        && known.adviser.is_causal()
+    {
+        let words = findings::exact_rows_words(found.k, found.tokens);
+        ui.add(Label::new(RichText::new(words).small().color(theme::palette(ui.visuals()).weak)).wrap());
     }
     for words in sources {
         let palette = theme::palette(ui.visuals());

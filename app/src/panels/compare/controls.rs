@@ -66,7 +66,9 @@ pub(super) fn controls_ui(
             });
             combo.response.accessible_name("Metric");
         });
-        together_ui(ui, "second metric", |ui| {
+        // Only where a second one is drawn.
+        let has_second = matches!(view.shape, Shape::Curves | Shape::Parallel);
+        let second_ui = |ui: &mut Ui, view: &mut View| {
             ui.label("Second metric");
             let second = view.second.as_deref().map_or_else(|| "None".to_owned(), series_title);
             let combo = ComboBox::from_id_salt("second").selected_text(second).show_ui(ui, |ui| {
@@ -77,7 +79,10 @@ pub(super) fn controls_ui(
                 }
             });
             combo.response.accessible_name("Second metric");
-        });
+        };
+        if has_second {
+            together_ui(ui, "second metric", |ui| second_ui(ui, view));
+        }
         group_ui(ui, runs, configs, view);
         let help = "Trains variants of the baseline, or of the first shown run";
         asked.race = ui.button("Race…").on_hover_text(help).accessible_name("Race from here").clicked();

@@ -128,7 +128,7 @@ fn difference(own: &[Seeded], partners: &[Seeded], view: &View) -> Difference {
     let means: Vec<f64> = mean.summary.iter().map(|summary| summary.mean).collect();
     if own.is_empty() {
         let series = mean.x.iter().map(|&x| (x, 0.0)).collect();
-        return Difference { series, edges: None, n: 0, alignment: None };
+        return Difference { series, edges: None, n: partners.len(), alignment: None };
     }
     // By the rule of the table: several pairs, or everything against the mean.
     let partner = |curve: &Seeded| partners.iter().find(|partner| partner.seed == curve.seed);
@@ -147,7 +147,9 @@ fn difference(own: &[Seeded], partners: &[Seeded], view: &View) -> Difference {
         None => Difference { series: Series::new(), edges: None, n, alignment: None },
         Some(last) => {
             differences.push(last);
-            let Summarised { mean, edges, alignment, .. } = summarise(&differences, view.band);
+            // The interval by which the table judges: another band would seem to say something else.
+            let band = if view.band == Band::None { Band::None } else { Band::Confidence95 };
+            let Summarised { mean, edges, alignment, .. } = summarise(&differences, band);
             Difference { series: mean, edges, n, alignment: Some(alignment) }
         }
     }

@@ -11,13 +11,22 @@ use super::{
     view::View,
 };
 use crate::{
-    compare::{names_apart, series_axis, series_title},
+    compare::{LOSS_UNIT, names_apart, series_axis, series_title},
     export::Figure,
     panels::runs::FlatConfigs,
     plot::{Axis, Scale},
     state::State,
     widgets::{Chart, ChartLine, ChartState, SharedX},
 };
+
+/// The y axis of a metric, of losses in the unit of the runs that are shown.
+pub(super) fn axis_of(metric: &str, view: &View) -> Axis {
+    let axis = series_axis(metric);
+    match view.loss_unit {
+        Some(unit) if axis.unit == LOSS_UNIT => axis.unit(unit),
+        _ => axis,
+    }
+}
 
 /// The chart of a metric.
 pub(super) fn chart<'a>(
@@ -28,7 +37,7 @@ pub(super) fn chart<'a>(
     view: &View,
     loading: bool,
 ) -> Chart<'a> {
-    let axis = Axis { scale: Scale::log_if(view.log_y), ..series_axis(metric) };
+    let axis = Axis { scale: Scale::log_if(view.log_y), ..axis_of(metric, view) };
     Chart::new(salt, title, lines)
         .x(view.x)
         .log_x(view.log_x)
@@ -39,8 +48,9 @@ pub(super) fn chart<'a>(
 }
 
 /// What the chart of the difference is called.
-pub(super) fn difference_title(metric: &str) -> String {
-    format!("Δ {}", series_title(metric))
+pub(super) fn difference_title(metric: &str, made: &Made) -> String {
+    let bands = if made.lines.iter().any(Line::has_band) { ", with 95 % intervals" } else { "" };
+    format!("Δ {}{bands}", series_title(metric))
 }
 
 /// The chart of the difference: values go both ways, so that it is never logarithmic.
@@ -51,7 +61,7 @@ pub(super) fn difference_chart<'a>(
     view: &View,
     loading: bool,
 ) -> Chart<'a> {
-    let own = series_axis(metric);
+    let own = axis_of(metric, view);
     let axis = Axis { label: format!("Δ {}", own.label), ..own };
     chart("difference", title, metric, lines, view, loading).y_axis(axis).empty_text(if loading {
         "Loading…"
@@ -70,7 +80,7 @@ pub(super) fn figure(
     metadata: BTreeMap<String, String>,
 ) -> Figure {
     let lines: Vec<ChartLine<'_>> = made.lines.iter().map(Line::chart_line).collect();
-    let title = if is_difference { difference_title(metric) } else { series_title(metric) };
+    let title = if is_difference { difference_title(metric, made) } else { series_title(metric) };
     let chart = if is_difference {
         difference_chart(&title, metric, &lines, view, false)
     } else {

@@ -168,6 +168,11 @@ impl Line {
         ChartLine { band, marks: &self.marks, ..line }
     }
 
+    /// Whether it is a mean with a band around it.
+    pub fn has_band(&self) -> bool {
+        self.band.is_some()
+    }
+
     /// The first x and the last.
     pub fn span(&self) -> Option<(f64, f64)> {
         Some((*self.series.x().first()?, *self.series.x().last()?))

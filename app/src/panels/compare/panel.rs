@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     common::{ExportDialog, Exportable, RunOperation, blank_ui, no_runs_ui, perform, working_ui},
-    compare::{group_all_but, series_title},
+    compare::{common_loss_unit, group_all_but, series_title},
     context::{Action, Panel, PanelContext, PanelId},
     export::ParallelFigure,
     panels::runs::FlatConfigs,
@@ -154,6 +154,9 @@ impl ComparePanel {
     fn runs_ui(&mut self, ui: &mut Ui, runs: &[RunSummary], view: &mut View, cx: &mut PanelContext<'_>) {
         let missing = self.configs.want(cx.state, runs.iter().map(|run| run.id.clone()));
         let series: BTreeSet<&String> = runs.iter().flat_map(|run| run.metrics.keys()).collect();
+        let task = |run: &RunSummary| self.configs.get(&run.id).map(|config| config.get("task.kind").cloned());
+        let tasks: Vec<_> = runs.iter().filter_map(task).collect();
+        view.loss_unit = common_loss_unit(tasks.iter().map(|task| task.as_ref().and_then(serde_json::Value::as_str)));
         // What no run had yet is shown as soon as one has it, unless the user turned to something else meanwhile.
         if let Some((wished, instead)) = self.instead.take() {
             if *instead == view.metric && series.contains(&wished) {
@@ -341,7 +344,7 @@ impl ComparePanel {
             clicked = clicked.or(shown.clicked);
             if let Some(difference) = difference.filter(|_| index == 0) {
                 let lines: Vec<ChartLine<'_>> = difference.lines.iter().map(Line::chart_line).collect();
-                let title = difference_title(metric);
+                let title = difference_title(metric, difference);
                 let chart = difference_chart(&title, metric, &lines, view, difference.loading > 0).spanning(spans);
                 let shown = chart.height(DIFFERENCE * height).legend(true).highlight(highlight).show(
                     ui,

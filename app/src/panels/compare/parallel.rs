@@ -60,14 +60,14 @@ impl ParallelView {
             let coloured = axes.get(colour_by).map(|axis| axis.label.to_lowercase()).unwrap_or_default();
             let mut text = format!("Coloured by {coloured}. Drag along an axis to keep the lines there.");
             if self.state.is_brushed() {
+                // The baseline is no find: it is kept in any case.
+                let kept = usize::from(baseline.is_some());
+                let beside = if kept > 0 { " beside the baseline, which is kept in any case" } else { "" };
                 text = format!(
-                    "{} of {} pass; the table shows these. {text}",
-                    format::count(response.passing.len() as u64),
-                    format::count(bundles.len() as u64)
+                    "{} of {} pass{beside}; the table shows these. {text}",
+                    format::count(response.passing.len().saturating_sub(kept) as u64),
+                    format::count(bundles.len().saturating_sub(kept) as u64)
                 );
-                if baseline.is_some() {
-                    text = format!("{text} The baseline is kept in any case.");
-                }
             }
             if left_out > 0 {
                 text += &[" Without ", &left_out.to_string(), " more keys that differ."].concat();

@@ -285,10 +285,38 @@ pub fn rows(
             entry.delta = measure.delta(&delta);
             if let Some(step) = until {
                 entry.delta += &[" at ", &format::count(step)].concat();
+                // The mean of runs that are there already and of others on their way is of no step.
+                if let Some((value, shown)) = value_until(bundle, measure, step, courses, band) {
+                    (entry.value, entry.shown) = (Some(value), shown);
+                }
             }
         }
     }
     rows
+}
+
+/// The mean of a metric's newest values up to a step, as people read it; none where its curves are not loaded.
+fn value_until(bundle: &Bundle, measure: &Measure, step: u64, courses: &Courses, band: Band) -> Option<(f64, String)> {
+    let Measure::Last(series) = measure else { return None };
+    let at = |run: &RunSummary| {
+        let course = courses.over_steps(run, series);
+        let place = course.x.partition_point(|x| *x <= step as f64).checked_sub(1)?;
+        course.y.get(place).copied()
+    };
+    let values: Option<Vec<f64>> = bundle.runs.iter().map(at).collect();
+    let summary = Summary::of(&values?)?;
+    Some((summary.mean, shown_of(&summary, measure, band)))
+}
+
+fn shown_of(summary: &Summary, measure: &Measure, band: Band) -> String {
+    let mean = measure.value(summary.mean);
+    match (band, summary.half_width(band), summary.edges(band)) {
+        (Band::MinMax, _, Some((low, high))) if low < high => {
+            format!("{mean} ({} to {})", measure.value(low), measure.value(high))
+        }
+        (_, Some(half), _) if half > 0.0 => format!("{mean} ± {}", measure.value(half)),
+        _ => mean,
+    }
 }
 
 /// Runs that the row's values are of: while a race trains, those of a group that have come to a value.
@@ -306,15 +334,7 @@ fn entry(bundle: &Bundle, measure: &Measure, charts: &[Made], at: Option<f64>, b
     }
     let values: Vec<f64> = bundle.runs.iter().filter_map(|run| measure.of(run)).collect();
     let Some(summary) = Summary::of(&values) else { return Entry::default() };
-    let mean = measure.value(summary.mean);
-    let shown = match (band, summary.half_width(band), summary.edges(band)) {
-        (Band::MinMax, _, Some((low, high))) if low < high => {
-            format!("{mean} ({} to {})", measure.value(low), measure.value(high))
-        }
-        (_, Some(half), _) if half > 0.0 => format!("{mean} ± {}", measure.value(half)),
-        _ => mean,
-    };
-    Entry { value: Some(summary.mean), shown, ..Entry::default() }
+    Entry { value: Some(summary.mean), shown: shown_of(&summary, measure, band), ..Entry::default() }
 }
 
 /// The table as text, deltas in columns of their own.

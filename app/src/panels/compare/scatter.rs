@@ -7,6 +7,7 @@ use headroom_engine::store::{Direction, RunSummary};
 
 use super::{
     axes::{ConfigAxes, result_axes},
+    figures::axis_of,
     lines::Bundle,
     view::View,
 };
@@ -103,11 +104,12 @@ impl ScatterView {
                 combo.response.accessible_name("Against");
             });
             let words =
-                "Whiskers: 95 % interval of the mean over seeds. Line: the front, whose runs nobody beats in both.";
+                "Whiskers: 95 % interval of the mean over seeds. Line: the front of the means, whose runs nobody beats in both; \
+                 where whiskers overlap another seed may change it.";
             ui.label(RichText::new(words).color(palette.weak));
         });
         self.update(given, chosen);
-        let (x, y) = axes(chosen, given.metric);
+        let (x, y) = axes(chosen, given.metric, view);
         let lines = lines(&self.points, &self.drawn, &self.front);
         let shown = chart(&lines, x, y, view).height(height).highlight(highlight).show(
             ui,
@@ -129,7 +131,7 @@ impl ScatterView {
         let costs = costs(given, view, &mut self.keys);
         let chosen = costs.iter().find(|cost| cost.key == view.cost).or(costs.first())?;
         self.update(given, chosen);
-        let (x, y) = axes(chosen, given.metric);
+        let (x, y) = axes(chosen, given.metric, view);
         let lines = lines(&self.points, &self.drawn, &self.front);
         let mut figure = chart(&lines, x, y, view).figure(&mut self.state, &SharedX::default(), metadata);
         figure.notes.push("Whiskers: 95 % interval of the mean over seeds.".to_owned());
@@ -236,12 +238,12 @@ fn staircase(front: &[(f64, f64)]) -> Vec<(f64, f64)> {
     steps
 }
 
-fn axes(cost: &ParallelAxis, metric: &str) -> (Axis, Axis) {
+fn axes(cost: &ParallelAxis, metric: &str, view: &View) -> (Axis, Axis) {
     let x = match &cost.scale {
         ParallelScale::Number(axis) => axis.clone(),
         ParallelScale::Category(_) => Axis::new(&cost.label),
     };
-    let y = crate::compare::series_axis(metric);
+    let y = axis_of(metric, view);
     let best = if Direction::of(metric) == Direction::None { "last" } else { "best" };
     (x, Axis { label: format!("{}, {best}", y.label), ..y })
 }

@@ -92,8 +92,9 @@ impl ComparedTable {
                 Some(row) => format!("Δ: against the baseline \"{}\"", row.name),
                 None => "Pin a baseline to see deltas (p)".to_owned(),
             };
-            let noise = if all_within_noise(&table, &measures) { ". No difference clears its noise" } else { "" };
-            ui.add(Label::new(RichText::new(text + noise).color(weak)).truncate());
+            // What matters stands where it is not cut off.
+            let noise = if all_within_noise(&table, &measures) { "No difference clears its noise. " } else { "" };
+            ui.add(Label::new(RichText::new(noise.to_owned() + &text).color(weak)).truncate());
         });
         let titles: Vec<String> = titles.iter().map(|(title, _)| title.clone()).collect();
         self.sort(&mut table, &titles);

@@ -73,6 +73,9 @@ pub struct View {
     pub at: Option<f64>,
     /// Whether the config section shows only differences.
     pub only_differences: bool,
+    /// What the losses of the shown runs are counted in.
+    #[serde(skip)]
+    pub loss_unit: Option<&'static str>,
     /// What is searched for in the configs.
     #[serde(skip)]
     pub search: String,
@@ -98,6 +101,7 @@ impl Default for View {
             band: Band::default(),
             at: None,
             only_differences: true,
+            loss_unit: None,
             search: String::new(),
         }
     }

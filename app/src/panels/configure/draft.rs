@@ -4,7 +4,7 @@ use std::{
 };
 
 use headroom_engine::{
-    config::{ImageShape, Problem, RunConfig, Source, presets},
+    config::{ImageShape, Problem, RunConfig, Source, TaskConfig, presets},
     worker::Command,
 };
 
@@ -42,6 +42,8 @@ pub struct Draft {
     asked_config: Option<RunConfig>,
     /// Images that the engine has looked at, and their shape.
     images: Option<(PathBuf, ImageShape)>,
+    /// Classes of the data that it has looked at.
+    classes: (Source, Vec<String>),
 }
 
 impl Default for Draft {
@@ -62,6 +64,7 @@ impl Default for Draft {
             asked: None,
             asked_config: None,
             images: None,
+            classes: (Source::default(), Vec::new()),
         };
         draft.judge();
         draft
@@ -140,15 +143,19 @@ impl Draft {
 
     /// Takes over what the engine has found of images: then costs are of their size, and squares have to fit it.
     pub fn notice(&mut self, state: &State) {
-        let found = state.check.as_ref().and_then(|check| check.preview.as_ref()?.images());
-        let Some((found, Source::Images(asked))) =
-            found.zip(self.asked_config.as_ref().map(|config| &config.data.source))
-        else {
+        let is_asked = state.check.as_ref().map(|check| check.revision) == self.asked.map(|asked| asked.0);
+        let preview = state.check.as_ref().and_then(|check| check.preview.as_ref()).filter(|_| is_asked);
+        let Some((preview, asked)) = preview.zip(self.asked_config.as_ref().map(|config| &config.data.source)) else {
             return;
         };
-        let known = Some((asked.path.clone(), found.shape));
-        if self.images != known && state.check.as_ref().map(|check| check.revision) == self.asked.map(|asked| asked.0) {
-            self.images = known;
+        let images = match (preview.images(), asked) {
+            (Some(found), Source::Images(asked)) => Some((asked.path.clone(), found.shape)),
+            _ => self.images.clone(),
+        };
+        let labels = preview.class_counts().iter().map(|(label, _)| label.clone()).collect();
+        let classes = (asked.clone(), labels);
+        if self.images != images || self.classes != classes {
+            (self.images, self.classes) = (images, classes);
             self.count();
         }
     }
@@ -161,6 +168,13 @@ impl Draft {
         {
             images.size.get_or_insert(shape.size);
             images.channels.get_or_insert(shape.channels);
+        }
+        if let Some(weights) = config.task.as_mut().and_then(TaskConfig::class_weights_mut)
+            && weights.is_empty()
+            && self.classes.0 == self.config.data.source
+        {
+            // As many outputs as there are classes: what costs are counted by.
+            weights.extend(self.classes.1.iter().map(|label| (label.clone(), 1.0)));
         }
         config
     }

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Classes and images that are listed.
-const LISTED: usize = 12;
+const LISTED: usize = 200;
 /// Width of a bar of a probability.
 const BAR: f32 = 200.0;
 /// Letters of a class or a file's name.

@@ -51,6 +51,8 @@ pub struct GeneratePanel {
     memory: Option<Memory>,
     run: Option<RunId>,
     which: Which,
+    /// What the model of the run that was shown last answers about.
+    of_run: Option<About>,
     /// Tokens that only one side has, of texts of these tickets and lengths.
     differs: Option<(Versions, [Vec<bool>; 2])>,
     attention: [AttentionView; 2],
@@ -68,6 +70,7 @@ impl Default for GeneratePanel {
             memory: None,
             run: None,
             which: Which::Best,
+            of_run: None,
             differs: None,
             attention: Default::default(),
             export: None,
@@ -144,8 +147,15 @@ impl GeneratePanel {
                 checkpoint_ui(ui, &mut self.which, run, cx);
             }
         });
-        let about = Self::about(run, memory, cx);
         let is_of_run = memory.settings[0].model.is_of_run();
+        if let Some(before) = self.of_run.take_if(|_| !is_of_run).filter(|about| *about != About::Nothing) {
+            // A folder that is about to be named is of a model like the one that was shown, until somebody says otherwise.
+            memory.folder = before;
+        }
+        let about = Self::about(run, memory, cx);
+        if is_of_run {
+            self.of_run = Some(about);
+        }
         if !is_of_run || about != About::Nothing {
             ui.horizontal_wrapped(|ui| {
                 // What writes text has its settings beside it, further below.

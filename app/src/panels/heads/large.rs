@@ -187,7 +187,7 @@ impl Large<'_> {
         format!("To {} \"{}\" attend: {told}", place(column), word(column))
     }
 
-    /// What a query attends to most: `5 "river": the 0.42, old 0.20; sum 1.00`.
+    /// What a query attends to most: `5 "river": 4 the 0.42, 3 old 0.20; sum 1.00`.
     fn row_words(&self, row: usize) -> String {
         let word = |at: usize| self.kept.words.get(at).map_or("", String::as_str);
         let mut keys: Vec<(usize, f32)> =
@@ -195,12 +195,15 @@ impl Large<'_> {
         keys.retain(|(_, value)| !value.is_nan());
         let sum: f32 = keys.iter().map(|(_, value)| value).sum();
         keys.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+        let place = |at: usize| self.kept.places.get(at).copied().unwrap_or(at);
         let told: Vec<String> = keys
             .iter()
             .take(TOLD)
-            .map(|(column, value)| format!("{} {}", word(*column), format::fixed(f64::from(*value), 3)))
+            .map(|(column, value)| {
+                format!("{} {} {}", place(*column), word(*column), format::fixed(f64::from(*value), 3))
+            })
             .collect();
-        let place = self.kept.places.get(row).copied().unwrap_or(row);
+        let place = place(row);
         format!("{place} \"{}\": {}; sum of the row {}", word(row), told.join(", "), format::fixed(f64::from(sum), 3))
     }
 

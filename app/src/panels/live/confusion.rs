@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use egui::{Button, RichText, Ui, vec2};
 use headroom_engine::{
+    config::counted,
     objective::ConfusionMatrix,
     store::{RunId, RunSummary},
 };
@@ -24,6 +25,8 @@ const HEIGHT: f32 = 260.0;
 pub const WIDTH: f32 = 420.0;
 /// Mistakes that are told in words.
 const TOLD: usize = 3;
+/// Of so many classes every cell is told in words.
+const FEW: usize = 3;
 /// Letters of a class that are shown.
 const LETTERS: usize = 18;
 
@@ -47,17 +50,18 @@ impl ConfusionView {
             }
             self.of = Some((run.id.clone(), *step));
             self.figure = Some(figure(run, *step, found));
-            self.mistakes = mistakes(found);
+            self.mistakes = if found.labels.len() <= FEW { all_words(found) } else { mistakes(found) };
         }
         let figure = self.figure.as_ref()?;
         let palette = theme::palette(ui.visuals());
         let mut is_wanted = false;
-        ui.horizontal_wrapped(|ui| {
+        ui.horizontal(|ui| {
             ui.label(RichText::new("Which class is taken for which").color(palette.strong));
-            let words = format!("at step {}, held-out examples; a row is a right class", format::count(*step));
-            ui.label(RichText::new(words).small().color(palette.weak));
             is_wanted = ui.add(Button::new("Export…")).accessible_name("Export the confusion matrix").clicked();
         });
+        let examples = counted(found.counts.iter().flatten().sum::<u64>(), "held-out example");
+        let words = format!("Step {}, {examples}; a row is a right class.", format::count(*step));
+        ui.label(RichText::new(words).small().color(palette.weak));
         let cell_name = |row: usize, column: usize| cell_words(found, row, column);
         let room = vec2(ui.available_width().min(WIDTH), HEIGHT);
         HeatMap::of("confusion", figure).cell_name(&cell_name).room(room).show(ui, &mut self.state);
@@ -100,6 +104,16 @@ fn cell_words(found: &ConfusionMatrix, row: usize, column: usize) -> String {
     let (count, all) = (counts.get(column).copied().unwrap_or_default(), counts.iter().sum::<u64>());
     let what = if row == column { "found".to_owned() } else { format!("taken for {}", label(column)) };
     format!("{} {what}: {} of {}", label(row), format::count(count), format::count(all))
+}
+
+/// Every cell, row by row.
+fn all_words(found: &ConfusionMatrix) -> Vec<String> {
+    let classes = found.labels.len();
+    let row = |row: usize| {
+        let cells: Vec<String> = (0..classes).map(|column| cell_words(found, row, column)).collect();
+        cells.join("; ") + "."
+    };
+    (0..classes).map(row).collect()
 }
 
 /// The most frequent mistakes.

@@ -1,7 +1,11 @@
 //! The held-out examples that a classifier gets wrong, the surest mistakes first, with a field to search them.
 
 use egui::{Button, Label, RichText, ScrollArea, Spinner, TextEdit, Ui};
-use headroom_engine::{config::counted, store::RunSummary, worker::Mistake};
+use headroom_engine::{
+    config::counted,
+    store::{RunId, RunSummary},
+    worker::Mistake,
+};
 
 use crate::{
     context::{Action, PanelContext, PanelId},
@@ -20,6 +24,8 @@ const THUMBNAIL: f32 = 64.0;
 /// What is looked for among them.
 #[derive(Default)]
 pub struct MistakesView {
+    /// The run that it is looked for in.
+    of: Option<RunId>,
     wanted: String,
     thumbnails: Thumbnails,
 }
@@ -28,6 +34,9 @@ impl MistakesView {
     /// Draws the button that asks for them, and them.
     pub fn ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
         let palette = theme::palette(ui.visuals());
+        if self.of.as_ref() != Some(&run.id) {
+            (self.of, self.wanted) = (Some(run.id.clone()), String::new());
+        }
         let is_waiting = cx.state.mistakes.is_waiting(&run.id);
         let is_known = cx.state.mistakes.of(&run.id).is_some();
         ui.horizontal_wrapped(|ui| {
@@ -90,7 +99,7 @@ fn words(mistake: &Mistake) -> String {
 /// The image of a mistake.
 fn thumbnail(mistake: &Mistake) -> Option<Thumbnail> {
     let picture = mistake.picture.as_ref()?;
-    let place = mistake.image.map(|image| format!("; held-out image {image}, from 0")).unwrap_or_default();
+    let place = mistake.image.map(|image| format!("; held-out image {}", image + 1)).unwrap_or_default();
     Some(Thumbnail {
         word: format!("{}, not {}", mistake.right, mistake.predicted),
         about: format!("{}, {}{place}", mistake.right, words(mistake)),
@@ -113,7 +122,7 @@ fn mistake_ui<'a>(ui: &mut Ui, mistake: &'a Mistake) -> Option<&'a str> {
     let row = ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(right).small().strong());
         ui.label(RichText::new(words(mistake)).small().color(palette.warning));
-        let what = image.map_or_else(|| texts.join("  |  "), |image| format!("held-out image {image}, from 0"));
+        let what = image.map_or_else(|| texts.join("  |  "), |image| format!("held-out image {}", image + 1));
         ui.add(Label::new(RichText::new(what).small()).wrap());
         // Heads reads one text.
         let [text] = texts.as_slice() else { return None };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use egui::{Button, RichText, ScrollArea, Ui};
 use headroom_engine::{
-    config::counted,
+    config::{counted, from_json},
     store::{RunId, RunState, RunSummary},
     worker::Command,
 };
@@ -24,6 +24,7 @@ use crate::{
     common::{ExportDialog, Exportable, RunOperation, no_runs_ui, perform, state_sign_ui, state_text, working_ui},
     compare::{curve_x, why_missing},
     context::{Panel, PanelContext},
+    findings,
     panels::run_picker::run_list_ui,
     plot::{CurveX, DEFAULT_SMOOTHING, XAxis},
     state::CurrentRun,
@@ -99,6 +100,8 @@ pub struct LivePanel {
     sample: SampleView,
     confusion: ConfusionView,
     mistakes: MistakesView,
+    /// What is to be said of a run's energy in the largest eigenvalues.
+    samples: Option<(RunId, Option<String>)>,
     export: Option<ExportDialog>,
     /// Ctrl+E was pressed.
     wants_export: bool,
@@ -231,6 +234,22 @@ impl LivePanel {
         }
     }
 
+    /// From how few maps the energy is told, where its chart is there: that alone makes it large.
+    fn samples_ui(&mut self, ui: &mut Ui, run: &RunSummary, beside: &[&Plot], cx: &mut PanelContext<'_>) {
+        if !beside.iter().any(|plot| plot.id == ENERGY.id) {
+            return;
+        }
+        if self.samples.as_ref().is_none_or(|(known, _)| *known != run.id) {
+            let Some(record) = cx.state.records.get(&run.id) else { return };
+            let words =
+                from_json(&record.config.to_string()).ok().and_then(|config| findings::few_samples_words(&config));
+            self.samples = Some((run.id.clone(), words));
+        }
+        if let Some((_, Some(words))) = &self.samples {
+            ui.label(RichText::new(words).small().color(theme::palette(ui.visuals()).weak));
+        }
+    }
+
     /// The loss, and beside or below it how alike heads become and in how small a space their scores live, on the same x.
     fn loss_ui(&mut self, ui: &mut Ui, run: &RunSummary, x: CurveX, view: &mut View, cx: &mut PanelContext<'_>) {
         let beside: Vec<&Plot> = [&SIMILARITY, &ENERGY].into_iter().filter(|plot| plot.fits(run)).collect();
@@ -252,6 +271,7 @@ impl LivePanel {
                     for plot in &beside {
                         self.plot_ui(ui, plot, run, x, (view, each), true, cx);
                     }
+                    self.samples_ui(ui, run, &beside, cx);
                 });
             });
         } else {
@@ -264,6 +284,7 @@ impl LivePanel {
                     self.plot_ui(ui, plot, run, x, (view, 150.0), true, cx);
                 }
             });
+            self.samples_ui(ui, run, &beside, cx);
         }
     }
 

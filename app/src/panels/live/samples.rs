@@ -47,7 +47,7 @@ pub fn samples_ui(ui: &mut Ui, view: &mut SampleView, run: &RunSummary, cx: &mut
         let text = if run.state.is_active() {
             "The first sample comes with the first live analysis."
         } else {
-            "This run wrote no sample; one comes with each live analysis (Probe every)."
+            "This run wrote no sample; one comes every so many steps (\"Analyse every\" in Configure), once it trains."
         };
         ui.label(RichText::new(text).color(palette.weak));
         return;

@@ -5,7 +5,7 @@ use headroom_engine::{
     config::counted,
 };
 
-use crate::format;
+use crate::{findings::exact_rows_words, format};
 
 /// Where the method comes from, with its formulas.
 pub const METHOD: &str = "Eigen analysis of self-attention and its reconstruction from partial computation, section \
@@ -43,6 +43,9 @@ pub fn at(found: &Reconstruction, scope: &ScopeReconstruction, k: usize) -> Vec<
         error(&scope.eigen),
         error(&scope.random),
     )];
+    if found.is_causal && (1..found.tokens).contains(&k) {
+        lines.push(exact_rows_words(k, found.tokens));
+    }
     if let Some((scores, forward)) = found.score_flops.get(k).zip(found.forward_flops.get(k)) {
         let saves = if *scores > 1.0 { ": more than computing them all" } else { "" };
         lines.push(format!(

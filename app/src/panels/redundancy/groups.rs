@@ -5,6 +5,7 @@ use headroom_engine::{analysis::Similarity, attention::HeadAt, config::counted};
 
 use super::derived::{Derived, head_at, spot};
 use crate::{
+    format,
     panels::analysis::head_name,
     theme,
     widgets::{HeadMap, group_letters},
@@ -38,10 +39,10 @@ pub fn groups_ui(
         0 => "No two heads are that similar.".to_owned(),
         // A group has two heads at least.
         groups => format!(
-            "{} {} {grouped} heads: {spare} of {heads} maps {} another of their group.",
+            "{} {} {grouped} heads: another of its group could stand for {spare} of {heads} maps, at a similarity of {} and more.",
             counted(groups, "group"),
             if groups == 1 { "of" } else { "hold" },
-            if spare == 1 { "repeats" } else { "repeat" }
+            format::fixed(*threshold, 2)
         ),
     });
     let words = "Heads of one layer cannot borrow from each other; Adviser shows which heads could.";

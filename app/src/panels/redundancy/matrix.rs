@@ -38,6 +38,7 @@ pub fn matrix_ui(
     ui.label(RichText::new(TITLE).color(palette.strong));
     let cell_name = |row: usize, column: usize| match similarity.best_pair(row, column) {
         Some((a, b, _)) if row != column => format!("{} and {}", head_name(a), head_name(b)),
+        _ if row == column => format!("L{row} with itself"),
         _ => format!("L{row} and L{column}"),
     };
     let shown = HeatMap::of("similarity of layers", &whole(similarity, derived, style))
@@ -66,7 +67,7 @@ pub fn pair_ui(ui: &mut Ui, similarity: &Similarity, pair: (usize, usize), head:
     let Some((a, b, value)) = similarity.best_pair(row, column) else {
         ui.label(if similarity.borrowers() > 0 {
             format!(
-                "L{row} and L{column} have the same maps by construction, or one has none: there is nothing to find."
+                "L{row} and L{column} have maps that one layer computed, or one has none: there is nothing to find."
             )
         } else {
             format!("L{row} or L{column} has no map to compare.")

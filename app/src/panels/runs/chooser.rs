@@ -13,7 +13,11 @@ use super::{
     memory::Memory,
     table_columns::{Columns, some_values},
 };
-use crate::{context::PanelContext, theme, widgets::entered};
+use crate::{
+    context::PanelContext,
+    theme,
+    widgets::{entered, focus_when_opened},
+};
 
 /// Height of the lists, in points.
 const HEIGHT: f32 = 380.0;
@@ -214,5 +218,6 @@ fn search_ui(ui: &mut Ui, search: &mut String, name: &str, hint: &str) -> bool {
         ui.set_style(style);
         ui.add(TextEdit::singleline(search).desired_width(WIDTH).hint_text(hint)).accessible_name(name)
     });
+    focus_when_opened(ui, &field.inner);
     entered(ui, &field.inner) && !search.trim().is_empty()
 }

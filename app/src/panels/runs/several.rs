@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use egui::{Button, Key, TextEdit, Ui};
+use egui::{
+    Button, Key, TextEdit, Ui,
+    containers::menu::{MenuButton, MenuConfig, SubMenuButton, is_in_menu},
+};
 use headroom_engine::{
     config::counted,
     store::{RunId, RunSummary},
@@ -111,9 +114,8 @@ fn resume_ui(ui: &mut Ui, runs: &[RunSummary], cx: &mut PanelContext<'_>) {
 }
 
 fn tag_menu_ui(ui: &mut Ui, runs: &[RunSummary], tag: &mut String, cx: &mut PanelContext<'_>) {
-    let config =
-        egui::containers::menu::MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
-    egui::containers::menu::MenuButton::new("Tag…").config(config).ui(ui, |ui| {
+    let config = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
+    let content = |ui: &mut Ui| {
         ui.set_style(ui.ctx().global_style());
         ui.horizontal(|ui| {
             let typed = ui.add(TextEdit::singleline(tag).desired_width(140.0).hint_text("Tag for all of these"));
@@ -127,7 +129,13 @@ fn tag_menu_ui(ui: &mut Ui, runs: &[RunSummary], tag: &mut String, cx: &mut Pane
                 ui.close();
             }
         });
-    });
+    };
+    // A menu of its own would close the one that it stands in, and itself with that.
+    if is_in_menu(ui) {
+        SubMenuButton::new("Tag…").config(config).ui(ui, content);
+    } else {
+        MenuButton::new("Tag…").config(config).ui(ui, content);
+    }
 }
 
 fn untag_menu_ui(ui: &mut Ui, runs: &[RunSummary], cx: &mut PanelContext<'_>) {

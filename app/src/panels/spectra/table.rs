@@ -12,6 +12,10 @@ use crate::{
 /// The shares that are asked for.
 const SHARES: [f64; 3] = [0.8, 0.9, 0.95];
 
+/// The column of the share that is known, and what stands in it where that is everything.
+const KNOWN: usize = 4;
+const ALL_KNOWN: &str = "100 %";
+
 const HEADER: [&str; 7] = ["", "80 %", "90 %", "95 %", "Known share", "Energy", "Samples"];
 const HELP: [&str; 7] = [
     "",
@@ -63,17 +67,29 @@ fn rows(spectra: &ScoreSpectra) -> Vec<Row> {
 /// Draws the table.
 pub fn table_ui(ui: &mut Ui, spectra: &ScoreSpectra) {
     let palette = theme::palette(ui.visuals());
-    ui.label(RichText::new("Components that hold 80, 90 and 95 % of the energy, and their share of all").small());
+    let network = &spectra.network;
+    let all = format::count(network.dimension as u64);
+    let masked = network.visible.filter(|visible| *visible < network.dimension);
+    let masked = masked.map(|visible| format!(", of which the mask leaves {}", format::count(visible as u64)));
+    let words = format!(
+        "Components that hold 80, 90 and 95 % of the energy, and their share of all n² = {all}{}",
+        masked.unwrap_or_default()
+    );
+    ui.label(RichText::new(words).small());
+    let rows = rows(spectra);
+    // Where all is known nothing is to be said of it, and the others have the room.
+    let is_known = rows.iter().all(|row| [ALL_KNOWN, ""].contains(&row.cells[KNOWN].as_str()));
+    let is_shown = |place: usize| place != KNOWN || !is_known;
     Grid::new("components").striped(true).spacing([11.0, 3.0]).show(ui, |ui| {
-        for (title, help) in HEADER.into_iter().zip(HELP) {
+        for (_, (title, help)) in HEADER.into_iter().zip(HELP).enumerate().filter(|(place, _)| is_shown(*place)) {
             let label = ui.label(RichText::new(title).small().color(palette.weak));
             if !help.is_empty() {
                 label.on_hover_text(help);
             }
         }
         ui.end_row();
-        for row in rows(spectra) {
-            for (place, cell) in row.cells.into_iter().enumerate() {
+        for row in rows {
+            for (place, cell) in row.cells.into_iter().enumerate().filter(|(place, _)| is_shown(*place)) {
                 let text = RichText::new(cell);
                 ui.label(if row.is_main && place < 4 { text.color(palette.strong) } else { text });
             }

@@ -502,7 +502,11 @@ fn compare_ui(ui: &mut Ui, record: &BenchmarkRecord, other: &BenchmarkRecord, me
             ui.label(&found.side);
             ui.label(millis(found.first_secs));
             ui.label(millis(found.second_secs));
-            ratio_ui(ui, &found.second_spread, &found.first_spread);
+            let is_it = |point: &&PointResult| point.settings == found.settings && point.disturbed_by().is_some();
+            let is_disturbed = [&other.results, &record.results]
+                .iter()
+                .any(|results| results.points.iter().any(|point| is_it(&point)));
+            ratio_ui(ui, &found.second_spread, &found.first_spread, is_disturbed);
             // Memory is measured once: nothing is known of how much it varies.
             let memory = found.memory_ratio.map_or_else(|| "unknown".to_owned(), |ratio| format::fixed(ratio, 3));
             ui.label(memory);

@@ -58,7 +58,10 @@ pub fn points_ui(ui: &mut Ui, spec: &SweepSpec, points: &[PointResult], chosen: 
                     *chosen = here;
                 }
                 match &side.outcome {
-                    Outcome::Measured(found) => measured_ui(ui, found, first, side_place == 0),
+                    Outcome::Measured(found) => {
+                        let first = first.filter(|_| side_place > 0);
+                        measured_ui(ui, found, first, point.disturbed_by().is_some());
+                    }
                     other => refused_ui(ui, other, COLUMNS.len() - 2),
                 }
                 if let Some(found) = &side.largest_batch {
@@ -72,9 +75,11 @@ pub fn points_ui(ui: &mut Ui, spec: &SweepSpec, points: &[PointResult], chosen: 
 }
 
 /// The ratio of two medians of times, coloured where their quartiles lie apart.
-pub fn ratio_ui(ui: &mut Ui, own: &Spread, first: &Spread) {
+/// `is_disturbed`: other programs used the machine meanwhile.
+pub fn ratio_ui(ui: &mut Ui, own: &Spread, first: &Spread, is_disturbed: bool) {
     let palette = theme::palette(ui.visuals());
     let (colour, words) = match Verdict::of_spreads(own, first, Direction::Lower) {
+        _ if is_disturbed => (palette.weak, "Other programs used the machine meanwhile: neither is called faster"),
         Verdict::Better => (palette.better, "Faster: their quartiles do not overlap"),
         Verdict::Worse => (palette.worse, "Slower: their quartiles do not overlap"),
         _ => (palette.weak, "Their quartiles overlap: neither is called faster"),
@@ -82,13 +87,13 @@ pub fn ratio_ui(ui: &mut Ui, own: &Spread, first: &Spread) {
     ui.label(RichText::new(format::fixed(own.median / first.median, 3)).color(colour)).on_hover_text(words);
 }
 
-fn measured_ui(ui: &mut Ui, found: &Measurement, first: Option<&Measurement>, is_first: bool) {
+fn measured_ui(ui: &mut Ui, found: &Measurement, first: Option<&Measurement>, is_disturbed: bool) {
     let palette = theme::palette(ui.visuals());
     ui.label(RichText::new(millis(found.step_secs.median)).color(palette.strong));
     let (lower, upper) = (found.step_secs.lower * 1e3, found.step_secs.upper * 1e3);
     ui.label(format!("{} to {}", format::significant(lower, 4), format::significant(upper, 4)));
-    match first.filter(|_| !is_first) {
-        Some(first) => ratio_ui(ui, &found.step_secs, &first.step_secs),
+    match first {
+        Some(first) => ratio_ui(ui, &found.step_secs, &first.step_secs, is_disturbed),
         None => drop(ui.label("")),
     }
     for secs in [found.forward_secs, found.backward_secs, found.optimiser_secs] {

@@ -256,4 +256,8 @@ fn what_holds_by_construction_is_no_finding() {
     let mean = vec![1.0; 4];
     let all = Similarity { layers: 2, heads: 1, mean, origins: vec![0, 0], ..one };
     assert!(all.near_and_far().0.is_nan() && all.layer_matrix()[1].is_nan() && all.best_pair(0, 1).is_none());
+    // Where both are borrowed crosswise, L1H0 beside L0H1 says how alike the heads of L0 are.
+    let both = found(&[0, 1, 0, 1]);
+    assert!(both.near_and_far().0.is_nan() && both.best_pair(0, 1).is_none() && both.ranked()[0].is_empty());
+    assert_eq!(both.layer_matrix()[3], 1.0);
 }

@@ -21,6 +21,8 @@ pub(in crate::data) struct LabelledRows {
     pub texts: Documents,
     /// The label of each row, with its line from 1.
     pub labels: Vec<(String, u64)>,
+    /// Whether the first row was taken for the names of the columns.
+    pub has_header: bool,
     /// Rows that were left out since a text is empty, and the line of the first.
     pub without_text: usize,
     pub first_without_text: u64,
@@ -223,6 +225,7 @@ pub(super) fn rows(found: &Found, text: &str, source: &TableSource, judged: Judg
         }
     });
     let mut places: Option<Vec<usize>> = None;
+    let mut has_header = false;
     each(&mut |line, row| {
         let places = if let Some(places) = &places {
             places
@@ -230,6 +233,7 @@ pub(super) fn rows(found: &Found, text: &str, source: &TableSource, judged: Judg
             let (found, said) = wanted.places(row, line, source.header)?;
             let found = places.insert(found);
             if said.unwrap_or(is_header) {
+                has_header = true;
                 return Ok(());
             }
             found
@@ -237,6 +241,7 @@ pub(super) fn rows(found: &Found, text: &str, source: &TableSource, judged: Judg
         rows.push(&wanted.cells(places, row, line)?, line);
         Ok(())
     })?;
+    rows.has_header = has_header;
     Ok(rows)
 }
 

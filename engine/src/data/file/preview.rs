@@ -39,7 +39,6 @@ pub(in crate::data) struct Beginning {
 pub(in crate::data) fn beginning(path: &Path, source: &TableSource, judged: Judged) -> Result<Beginning, DataError> {
     let found = found(path)?;
     let (mut text, is_whole) = read_beginning(&found)?;
-    let columns = columns(&found, &text, source);
     let mut read = rows(&found, &text, source, judged);
     let broken = match &read {
         Err(DataError::BrokenCsv { line, .. } | DataError::Table(TableError::ShortRow { line, .. })) => Some(*line),
@@ -51,6 +50,9 @@ pub(in crate::data) fn beginning(path: &Path, source: &TableSource, judged: Judg
         text.truncate(end);
         read = rows(&found, &text, source, judged);
     }
+    // Once rows could be read, it is known what the first of them is.
+    let has_header = read.as_ref().ok().map(|rows| rows.has_header);
+    let columns = columns(&found, &text, source.header.or(has_header), source);
     Ok(Beginning { columns, rows: read, is_whole })
 }
 
@@ -74,7 +76,7 @@ fn read_beginning(found: &Found) -> Result<(String, bool), DataError> {
     Ok((to_text(bytes, path)?, is_whole))
 }
 
-fn columns(found: &Found, text: &str, source: &TableSource) -> Vec<(String, String)> {
+fn columns(found: &Found, text: &str, header: Option<bool>, source: &TableSource) -> Vec<(String, String)> {
     if found.format == Format::JsonLines {
         let first = text.split('\n').find(|line| !line.trim().is_empty()).unwrap_or_default();
         let Ok(Value::Object(object)) = serde_json::from_str(first) else { return Vec::new() };
@@ -97,7 +99,7 @@ fn columns(found: &Found, text: &str, source: &TableSource) -> Vec<(String, Stri
     });
     let mut first = first.into_iter();
     let (Some(head), second) = (first.next(), first.next()) else { return Vec::new() };
-    let is_named = source.header.unwrap_or_else(|| is_header(&head, source));
+    let is_named = header.unwrap_or_else(|| is_header(&head, source));
     if is_named {
         let mut samples = second.unwrap_or_default().into_iter();
         return head.into_iter().map(|name| (name, samples.next().unwrap_or_default())).collect();

@@ -80,6 +80,17 @@ pub enum ImageError {
         labels_path: PathBuf,
         /// The file of the images.
         path: PathBuf,
+        /// The field that names the labels.
+        field: &'static str,
+    },
+
+    /// A file that is named beside the images and cannot be read.
+    #[error("{why}")]
+    Unreadable {
+        /// Why, with its path.
+        why: String,
+        /// The field that names it.
+        field: &'static str,
     },
 
     /// An image that is not square.
@@ -256,7 +267,10 @@ impl ImageError {
     /// The field of the config to correct, where it is not the one that names the path.
     pub(in crate::data) fn field(&self) -> Option<&'static str> {
         match self {
-            Self::NoLabels { field, .. } | Self::OwnLabels { field, .. } => Some(field),
+            Self::NoLabels { field, .. }
+            | Self::OwnLabels { field, .. }
+            | Self::Counts { field, .. }
+            | Self::Unreadable { field, .. } => Some(field),
             Self::Coloured { .. } => Some("data.channels"),
             Self::Names { .. } => Some("data.classes"),
             Self::TooFew { .. } => Some("train.batch"),
@@ -265,7 +279,6 @@ impl ImageError {
             Self::UnknownKind { .. }
             | Self::OtherIdx { .. }
             | Self::Length { .. }
-            | Self::Counts { .. }
             | Self::NotSquare { .. }
             | Self::MixedSizes { .. }
             | Self::Undecodable { .. }

@@ -71,6 +71,25 @@ impl<'a> Place<'a> {
     }
 }
 
+impl Place<'_> {
+    /// Refuses a file of labels that is not there, is none, or has not one for each of so many images.
+    fn require_labels(self, images: usize) -> Result<(), DataError> {
+        let labels_path = self.labels_of_idx()?;
+        let field = self.labels_field;
+        let (first, _) =
+            beginning(&labels_path).map_err(|error| ImageError::Unreadable { why: error.to_string(), field })?;
+        let labels = idx::Header::read(&first).filter(|header| header.dimensions.len() == 1);
+        let labels = labels.and_then(|header| header.dimensions.first().copied());
+        match labels {
+            Some(labels) if labels != images => {
+                Err(ImageError::Counts { images, labels, labels_path, path: self.path.to_owned(), field }.into())
+            }
+            // What else it is, is told when it is read.
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The shape of the images at a path, by their beginning.
 pub(super) fn shape_at(place: Place<'_>, channels: Option<usize>) -> Result<ImageShape, DataError> {
     let path = place.path;
@@ -83,8 +102,8 @@ pub(super) fn shape_at(place: Place<'_>, channels: Option<usize>) -> Result<Imag
     let found = match Kind::require(&first, length, path)? {
         Kind::Idx => {
             let unknown = || ImageError::UnknownKind { path: path.to_owned(), bytes: length };
-            let [_, _, size] = idx::Header::read(&first).ok_or_else(unknown)?.of_images(path)?;
-            place.labels_of_idx()?;
+            let [images, _, size] = idx::Header::read(&first).ok_or_else(unknown)?.of_images(path)?;
+            place.require_labels(images)?;
             ImageShape { size, channels: 1 }
         }
         Kind::Cifar => {
@@ -128,7 +147,8 @@ pub(super) fn load(place: Place<'_>, channels: Option<usize>, progress: &dyn Pro
             let images = pixels.len().checked_div(shape.numbers()).unwrap_or(0);
             if images != labels.len() {
                 let (path, labels) = (path.to_owned(), labels.len());
-                return Err(ImageError::Counts { images, labels, labels_path, path }.into());
+                let field = place.labels_field;
+                return Err(ImageError::Counts { images, labels, labels_path, path, field }.into());
             }
             Ok(Set { labels_path: Some(labels_path), ..set(pixels, labels, 2) })
         }
@@ -174,8 +194,14 @@ pub(in crate::data) fn probe_images(source: &ImagesSource, is_held_out: bool) ->
     let wanted =
         ImageShape { size: source.size.unwrap_or(own.size), channels: source.channels.unwrap_or(own.channels) };
     require_shape(own, Some(wanted), training.path)?;
-    if let Some(names) = source.classes.as_ref().filter(|_| !is_held_out) {
-        super::classes::names_of(names)?;
+    if let Some(path) = source.classes.as_ref().filter(|_| !is_held_out) {
+        let field = "data.classes";
+        let names = super::classes::names_of(path).map_err(|error| match error {
+            DataError::Image(error) => DataError::Image(error),
+            other => ImageError::Unreadable { why: other.to_string(), field }.into(),
+        })?;
+        super::preview::require_named(source, &names)
+            .map_err(|error| ImageError::Unreadable { why: error.to_string(), field })?;
     }
     if let Some(place) = Place::validation(source).filter(|_| is_held_out) {
         require_shape(shape_at(place, Some(wanted.channels))?, Some(wanted), place.path)?;

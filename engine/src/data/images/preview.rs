@@ -120,6 +120,15 @@ fn of_folder(path: &Path, channels: usize) -> Result<Looked, DataError> {
     Ok(Looked { labels, shown })
 }
 
+/// Refuses names that are fewer than the classes of the training images, as far as their labels can be read.
+pub(super) fn require_named(source: &ImagesSource, names: &[String]) -> Result<(), ImageError> {
+    let place = Place::training(source);
+    let Ok(shape) = shape_at(place, source.channels) else { return Ok(()) };
+    let looked = if place.path.is_dir() { of_folder(place.path, shape.channels) } else { of_file(place, shape) };
+    let Ok(Looked { labels, .. }) = looked else { return Ok(()) };
+    classes::classes(&labels, names, "those of the config", place.path).map(drop)
+}
+
 fn of_files(source: &ImagesSource) -> Result<ImagesPreview, DataError> {
     let place = Place::training(source);
     let shape = shape_at(place, source.channels)?;

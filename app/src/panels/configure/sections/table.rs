@@ -294,9 +294,12 @@ pub(super) fn counts_ui(ui: &mut Ui, classes: &[(String, u64)], all: u64) {
     for (label, count) in classes.iter().take(CLASSES) {
         ui.horizontal(|ui| {
             let share = *count as f64 / all.max(1) as f64;
-            ui.add(ProgressBar::new(share as f32).desired_width(BAR).desired_height(8.0));
-            let (label, share) = (shortened(label, SAMPLE), format::percent(share));
-            ui.label(RichText::new(format!("{label}  {} ({share})", format::count(*count))).small());
+            // Half of the room is for words, which are cut where they are longer.
+            let bar = (0.35 * ui.available_width()).min(BAR);
+            ui.add(ProgressBar::new(share as f32).desired_width(bar).desired_height(8.0));
+            let words = format!("{label}  {} ({})", format::count(*count), format::percent(share));
+            let shown = ui.add(Label::new(RichText::new(&words).small()).truncate());
+            shown.on_hover_text(words);
         });
     }
     if let Some(more) = classes.len().checked_sub(CLASSES).filter(|more| *more > 0) {
