@@ -256,6 +256,9 @@ fn what_cannot_be_learnt_is_refused_with_file_line_and_field() {
     refused(&["data.validation_path=test.tsv"], &["headroom predict"]);
     program.write("short.tsv", "label\tfirst\tsecond\nyes\ta\tb\nno\ta\n");
     refused(&["data.path=short.tsv"], &["line 3 has 2 cells", "column `second` (data.text)"]);
+    // The columns are those of the training table: what the held-out one lacks is told there.
+    program.write("held.tsv", "label\tother\nyes\ta\nno\tb\n");
+    refused(&["data.validation_path=held.tsv"], &["data.validation_path: there is no column `first`", "held.tsv"]);
     program.write("empty.tsv", "");
     refused(&["data.path=empty.tsv"], &["no text in it"]);
     refused(&["model.kind=decoder"], &["model.kind", "encoder"]);

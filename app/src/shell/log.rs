@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// So long a message has the colour of its level in the strip; after that it is something that was.
-const FRESH: Duration = Duration::from_secs(60);
+const FRESH: Duration = Duration::from_mins(1);
 
 fn colour(level: Level, palette: &Palette) -> Color32 {
     match level {

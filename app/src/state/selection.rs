@@ -185,12 +185,12 @@ mod tests {
         let place = LineStyle::of_place;
         let styles =
             |selection: &Selection| -> Vec<LineStyle> { ids.iter().map(|run| selection.style_of(run)).collect() };
-        assert_eq!(styles(&selection), [0, 0, 2, 2, 4, 4].map(place));
+        assert_eq!(styles(&selection), [0, 0, 1, 1, 2, 2].map(place), "three groups need no more than three");
         selection.baseline = Some(ids[3].clone());
         let slate = LineStyle::BASELINE;
         assert_eq!(
             styles(&selection),
-            [place(0), place(0), slate, slate, place(4), place(4)],
+            [place(0), place(0), slate, slate, place(2), place(2)],
             "the others keep theirs"
         );
         selection.baseline = None;

@@ -4,15 +4,15 @@ use egui::{Align2, Color32, ColorImage, FontId, Rect, Sense, TextureHandle, Text
 
 use crate::{format::shortened, theme};
 
-/// Height of the word.
+/// Height of a line of words.
 const WORD: f32 = 15.0;
-/// Width of a letter of it, about.
+/// Width of a letter of them, about.
 const LETTER: f32 = 5.5;
 
 /// A square picture with its word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thumbnail {
-    /// What stands below it.
+    /// What stands below it, a line or two.
     pub word: String,
     /// What it is, in full.
     pub about: String,
@@ -38,9 +38,11 @@ impl Thumbnails {
             self.pictures = pictures;
         }
         let weak = theme::palette(ui.visuals()).weak;
+        let lines = self.pictures.iter().map(|one| one.word.lines().count()).max().unwrap_or(0);
+        let below = WORD * lines as f32;
         ui.horizontal_wrapped(|ui| {
             for (one, texture) in self.pictures.iter().zip(&self.textures) {
-                let (rect, response) = ui.allocate_exact_size(Vec2::new(side, side + WORD), Sense::hover());
+                let (rect, response) = ui.allocate_exact_size(Vec2::new(side, side + below), Sense::hover());
                 let picture = Rect::from_min_size(rect.min, Vec2::splat(side));
                 ui.painter().image(
                     texture.id(),
@@ -48,7 +50,8 @@ impl Thumbnails {
                     Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0)),
                     Color32::WHITE,
                 );
-                let word = shortened(&one.word, (side / LETTER) as usize);
+                let most = (side / LETTER) as usize;
+                let word = one.word.lines().map(|line| shortened(line, most)).collect::<Vec<_>>().join("\n");
                 ui.painter().text(rect.center_bottom(), Align2::CENTER_BOTTOM, word, FontId::proportional(11.0), weak);
                 response.on_hover_text(&one.about).accessible_name(format!("Image: {}", one.about));
             }

@@ -194,6 +194,14 @@ fn images_that_cannot_be_learnt_are_refused_with_file_and_field() {
     refused(&["data.path=none"], &["data.path", "no such file"]);
     refused(&["data.path=c.toml"], &["data.path", "no images that can be read", "c.toml"]);
     refused(&["data.labels=train-images-idx3-ubyte"], &["a file of labels"]);
+    // Each at the field that names the wrong file.
+    refused(&["data.labels=dev-labels-idx1-ubyte"], &["data.labels", "300 images and 50 labels"]);
+    refused(&["data.labels=none"], &["data.labels", "none"]);
+    refused(
+        &["data.validation_labels=train-labels-idx1-ubyte"],
+        &["data.validation_labels", "50 images and 300 labels"],
+    );
+    refused(&["data.classes=none.txt"], &["data.classes", "none.txt"]);
     refused(&["data.shuffled=true"], &["data.shuffled"]);
     refused(&["model.kind=decoder"], &["model.kind", "encoder"]);
     refused(&["task.kind=classification"], &["task.kind", "image_classification"]);
@@ -201,7 +209,7 @@ fn images_that_cannot_be_learnt_are_refused_with_file_and_field() {
     program.write("no_patch.toml", without_patch);
     let _ = program.run(&["train", "no_patch.toml"]).expect_code(2).expect_words(&["model.patch"]);
     program.write("classes.txt", "left\n");
-    refused(&[], &["Image 2 has the label 1", "1 class", "classes.txt"]);
+    refused(&[], &["data.classes", "2 has the label 1", "1 class", "classes.txt"]);
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn two_runs_are_compared_and_their_chart_leaves_as_a_file() {
     screen.wait("both lines", |screen| screen.description("Chart: Validation loss").0.starts_with("2 lines."));
     assert!(!screen.has("model.layers"), "only what differs is listed: {:#?}", screen.words());
     screen.click("Pin one as the baseline");
-    assert!(screen.has("Δ: against the baseline \"one\""));
+    assert!(screen.says("Δ: against the baseline \"one\""));
     let deltas = |screen: &Screen| {
         let is_delta = |word: &String| word.starts_with(['+', '−']) && word.contains('%');
         screen.words().into_iter().filter(is_delta).collect::<Vec<_>>()

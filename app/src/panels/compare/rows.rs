@@ -286,7 +286,10 @@ pub fn rows(
             if let Some(step) = until {
                 entry.delta += &[" at ", &format::count(step)].concat();
                 // The mean of runs that are there already and of others on their way is of no step.
-                if let Some((value, shown)) = value_until(bundle, measure, step, courses, band) {
+                let is_on_its_way = bundle.runs.iter().any(|run| !run.state.is_ended());
+                if let Some((value, shown)) =
+                    value_until(bundle, measure, step, courses, band).filter(|_| is_on_its_way)
+                {
                     (entry.value, entry.shown) = (Some(value), shown);
                 }
             }

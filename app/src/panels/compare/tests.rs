@@ -92,7 +92,11 @@ fn full_it_compares_with_the_pinned_baseline() {
     driver.click(&mut panel, "Unpin the baseline");
     assert_eq!(driver.state.selection.baseline, None);
     driver.click(&mut panel, "Pin base, seed 0 as the baseline");
-    assert!(driver.has("Δ: against the baseline \"base, seed 0\""));
+    assert!(
+        driver.has("No difference clears its noise. Δ: against the baseline \"base, seed 0\""),
+        "{:#?}",
+        driver.names()
+    );
     assert!(driver.has("−0.2500 (−20 %)"), "{:#?}", driver.names());
     assert!(driver.has("model.layers") && driver.has("seed"), "the config differences");
     assert!(!driver.has("model.heads"));

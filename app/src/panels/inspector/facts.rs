@@ -53,7 +53,11 @@ pub fn facts(record: &RunRecord, run: &RunSummary) -> Vec<Fact> {
     let of = run.steps_total.map_or_else(String::new, |total| format!(" of {}", format::count(total)));
     facts.push(Fact::new("Steps", format!("{}{of}", format::count(run.steps_done)), "Optimiser steps done"));
     facts.push(Fact::new("Tokens", format::count(run.tokens), "Tokens trained on"));
-    facts.push(Fact::new("Duration", format::duration(run.train_secs), "Training time, without pauses"));
+    facts.push(Fact::new(
+        "Duration",
+        format::duration(run.train_secs),
+        "Time in training steps, without evaluations, analyses, checkpoints and pauses",
+    ));
     facts.push(Fact::new("Queued", format!("{} UTC", time(run.created_ms)), ""));
     facts.extend(run.started_ms.map(|ms| Fact::new("Started", format!("{} UTC", time(ms)), "")));
     facts.extend(run.ended_ms.map(|ms| Fact::new("Ended", format!("{} UTC", time(ms)), "")));

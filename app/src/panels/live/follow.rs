@@ -30,4 +30,11 @@ pub fn follow_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
             cx.state.selection.live = None;
         }
     }
+    // While Live follows, the run beside it may be another one.
+    if let Some(other) = cx.state.selection.focused.clone().filter(|other| *other != run.id) {
+        let about = format!("The inspector shows \"{}\"", cx.state.run_name(&other));
+        if ui.button("Inspect it").on_hover_text(about).accessible_name("Inspect the run that Live shows").clicked() {
+            cx.state.selection.focused = Some(run.id.clone());
+        }
+    }
 }

@@ -101,7 +101,7 @@ fn thumbnail(mistake: &Mistake) -> Option<Thumbnail> {
     let picture = mistake.picture.as_ref()?;
     let place = mistake.image.map(|image| format!("; held-out image {}", image + 1)).unwrap_or_default();
     Some(Thumbnail {
-        word: format!("{}, not {}", mistake.right, mistake.predicted),
+        word: format!("{}\nnot {}", mistake.right, mistake.predicted),
         about: format!("{}, {}{place}", mistake.right, words(mistake)),
         size: picture.shape.size,
         pixels: picture.pixels.clone(),

@@ -98,7 +98,11 @@ impl Numbers {
             let left = self.eta_secs.map_or_else(none, format::duration);
             shown.push(("Time left", left, "Remaining steps divided by the recent speed"));
         } else {
-            shown.push(("Duration", format::duration(self.train_secs), "Training time, without pauses"));
+            shown.push((
+                "Duration",
+                format::duration(self.train_secs),
+                "Time in training steps, without evaluations, analyses, checkpoints and pauses",
+            ));
         }
         if let Some(gpu) = &self.gpu {
             if let Some(percent) = gpu.percent {

@@ -31,8 +31,8 @@ const SEVERAL: f32 = 970.0;
 impl RunsPanel {
     pub(super) fn bar_ui(&mut self, ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
         ui.horizontal_wrapped(|ui| {
-            let hint = "Filter: loss<2 and model.layers=4, or plain words";
-            let typed = ui.add(TextEdit::singleline(&mut memory.filter).desired_width(330.0).hint_text(hint));
+            let hint = "Filter: loss<2 and model.layers=4, or words";
+            let typed = ui.add(TextEdit::singleline(&mut memory.filter).desired_width(298.0).hint_text(hint));
             let typed = typed.accessible_name("Filter runs").on_hover_text(
                 "Compares fields with < <= > >= = != and ~ (contains); and, or, not, parentheses.\n\
                  Fields: name, state, tag, seed, device, steps, parameters, duration, created …,\n\
@@ -43,7 +43,7 @@ impl RunsPanel {
                 typed.request_focus();
             }
             // There while nothing is to be cleared, too, so that what stands behind it stays where it is.
-            let clear = ui.add_enabled(!memory.filter.is_empty(), Button::new("Clear"));
+            let clear = ui.add_enabled(!memory.filter.is_empty(), Button::new("×"));
             if clear.accessible_name("Clear filter").on_hover_text("Clears the filter").clicked() {
                 memory.filter.clear();
             }

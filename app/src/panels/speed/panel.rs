@@ -362,14 +362,11 @@ impl SpeedPanel {
         ui.columns(2, |columns| {
             if let [left, right] = columns {
                 chart("speed").show(left, &mut self.chart, &mut self.shared);
-                match (shown.limits(), &operations) {
-                    (Some(limits), Some((name, found))) => {
-                        right.vertical(|ui| roofline_ui(ui, name, limits, found, HEIGHT));
-                    }
-                    _ => {
-                        let words = "Each operation of a point under the machine's limits, which are measured last.";
-                        right.vertical(|ui| ui.label(words));
-                    }
+                if let (Some(limits), Some((name, found))) = (shown.limits(), &operations) {
+                    right.vertical(|ui| roofline_ui(ui, name, limits, found, HEIGHT));
+                } else {
+                    let words = "Each operation of a point under the machine's limits, which are measured last.";
+                    right.vertical(|ui| ui.label(words));
                 }
             }
         });

@@ -362,7 +362,7 @@ mod tests {
             (said("a.tsv", "sentence\ty\nx\t1\n"), vec!["no column `label`", "`sentence`, `y`", "data.label"]),
             (
                 said("a.tsv", "sentence\tlabel\nx\t1\nz\n"),
-                vec!["Line 3 has 1 cell", "column label (data.label)", "a.tsv"],
+                vec!["Line 3 has 1 cell", "column `label` (data.label)", "a.tsv"],
             ),
             (said("a.tsv", "sentence\tlabel\nx\t1\nz\t\n"), vec!["Line 3 has no label", "data.label"]),
             (said("a.tsv", "sentence\tlabel\nx\t-1\nz\t-1\n"), vec!["No row has a label", "headroom predict"]),

@@ -126,7 +126,12 @@ pub(super) fn require_named(source: &ImagesSource, names: &[String]) -> Result<(
     let Ok(shape) = shape_at(place, source.channels) else { return Ok(()) };
     let looked = if place.path.is_dir() { of_folder(place.path, shape.channels) } else { of_file(place, shape) };
     let Ok(Looked { labels, .. }) = looked else { return Ok(()) };
-    classes::classes(&labels, names, "those of the config", place.path).map(drop)
+    classes::classes(&labels, names, &where_named(source), place.path).map(drop)
+}
+
+/// Where the names of the classes are from, in words.
+fn where_named(source: &ImagesSource) -> String {
+    source.classes.as_ref().map_or_else(|| "by their labels".to_owned(), |path| path.display().to_string())
 }
 
 fn of_files(source: &ImagesSource) -> Result<ImagesPreview, DataError> {
@@ -138,7 +143,7 @@ fn of_files(source: &ImagesSource) -> Result<ImagesPreview, DataError> {
         Some(path) => classes::names_of(path)?,
         None => classes::found(&labels, place.path)?,
     };
-    let classes = classes::classes(&labels, &names, "those of the config", place.path)?;
+    let classes = classes::classes(&labels, &names, &where_named(source), place.path)?;
     let mut counts: Vec<(String, u64)> = names.iter().map(|name| (name.clone(), 0)).collect();
     for class in &classes {
         if let Some((_, count)) = counts.get_mut(*class as usize) {

@@ -73,7 +73,8 @@ fn preview_ui(ui: &mut Ui, preview: &ImagesPreview, patch: Option<usize>, thumbn
     let colour = if channels == 1 { "grey" } else { "coloured" };
     let mut words = format!("{} of {size} x {size} pixels, {colour}", counted(preview.images, "image"));
     if let Some(patch) = patch.filter(|patch| *patch > 0 && size.is_multiple_of(*patch)) {
-        words += &format!(": {} of squares and the class token", counted(preview.shape.tokens(patch) as u64, "token"));
+        let tokens = counted(preview.shape.tokens(patch) as u64, "token");
+        words.extend([": ", &tokens, " of squares and the class token"]);
     }
     note_ui(ui, &format!("{words}."));
     under_ui(ui, |ui| {

@@ -212,7 +212,8 @@ enum Weighing {
     Written,
 }
 
-/// Weights with which every class counts as much as any other: of n examples, n_c of them of class c, n / (classes n_c).
+/// Weights with which every class counts as much as any other: of n examples, m of
+/// them of the class, n / (classes m).
 fn balanced(classes: &[(String, u64)]) -> BTreeMap<String, f64> {
     let all: u64 = classes.iter().map(|(_, count)| count).sum();
     let present: Vec<&(String, u64)> = classes.iter().filter(|(_, count)| *count > 0).collect();
