@@ -123,22 +123,6 @@ fn several_runs_are_tagged_compared_exported_deleted_and_brought_back() {
     screen.click("one");
     screen.press(Modifiers::COMMAND, Key::A);
     assert!(screen.has("2 selected"), "{:#?}", screen.words());
-    // In a narrow window they stand in a menu, whose entries open menus of their own.
-    screen.resize(egui::vec2(900.0, 700.0));
-    screen.settle();
-    screen.click("Do with them…");
-    screen.click("Tag…");
-    assert!(screen.is_focused("Tag for all of these"), "{:#?}", screen.words());
-    screen.type_text("both");
-    screen.press(Modifiers::NONE, Key::Enter);
-    screen.wait("the tags", |screen| ["one", "two"].iter().all(|name| named(screen, name).tags == ["both"]));
-    screen.settle();
-    screen.click("Do with them…");
-    screen.click("Untag…");
-    screen.click("both (2)");
-    screen.wait("no tags", |screen| ["one", "two"].iter().all(|name| named(screen, name).tags.is_empty()));
-    screen.resize(egui::vec2(1280.0, 800.0));
-    screen.settle();
     // Without the inspector there is room for all buttons in one line.
     screen.press_text(Key::CloseBracket, "]");
     screen.click("Tag…");
