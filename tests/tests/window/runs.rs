@@ -123,6 +123,27 @@ fn several_runs_are_tagged_compared_exported_deleted_and_brought_back() {
     screen.click("one");
     screen.press(Modifiers::COMMAND, Key::A);
     assert!(screen.has("2 selected"), "{:#?}", screen.words());
+    // In a narrow window they stand in a menu.
+    screen.resize(egui::vec2(900.0, 700.0));
+    screen.click("Do with them…");
+    screen.click("Tag…");
+    assert!(screen.is_focused("Tag for all of these"), "{:#?}", screen.words());
+    screen.type_text("both");
+    screen.press(Modifiers::NONE, Key::Enter);
+    screen.wait("the tags", |screen| ["one", "two"].iter().all(|name| named(screen, name).tags == ["both"]));
+    screen.settle();
+    assert!(!screen.has("Untag…"), "the menu is closed: {:#?}", screen.words());
+    // Esc closes it as well, and the runs stay selected.
+    screen.click("Do with them…");
+    assert!(screen.has("Untag…"), "{:#?}", screen.words());
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(screen.has("2 selected") && !screen.has("Untag…"), "{:#?}", screen.words());
+    screen.click("Do with them…");
+    screen.click("Untag…");
+    screen.click("both (2)");
+    screen.wait("no tags", |screen| ["one", "two"].iter().all(|name| named(screen, name).tags.is_empty()));
+    screen.resize(egui::vec2(1280.0, 800.0));
+    assert!(screen.has("2 selected"), "{:#?}", screen.words());
     // Without the inspector there is room for all buttons in one line.
     screen.press_text(Key::CloseBracket, "]");
     screen.click("Tag…");

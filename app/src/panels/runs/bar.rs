@@ -94,14 +94,16 @@ impl RunsPanel {
             if selected.len() > 1 {
                 ui.separator();
                 ui.label(RichText::new(format!("{} selected", selected.len())).strong());
-                let wanted = if ui.available_width() >= SEVERAL {
-                    several_ui(ui, &selected, &mut self.tag, cx)
+                if ui.available_width() >= SEVERAL {
+                    let wanted = several_ui(ui, &selected, &mut self.tag, cx);
+                    self.want_of_several(wanted, &selected, memory, cx);
                 } else {
-                    // In a menu where they would take a second line and push the rows down under the pointer.
-                    let menu = ui.menu_button("Do with them…", |ui| several_ui(ui, &selected, &mut self.tag, cx));
-                    menu.inner.flatten()
-                };
-                self.want_of_several(wanted, &selected, memory, cx);
+                    // In the menu of a selected row where they would take a second line and push the rows down under the pointer.
+                    let button = ui.button("Do with them…");
+                    if let Some(first) = selected.first().filter(|_| button.clicked()) {
+                        self.menu = Some((first.id.clone(), button.rect.left_bottom()));
+                    }
+                }
             } else {
                 self.eyes_ui(ui, memory, cx);
             }

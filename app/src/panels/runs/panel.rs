@@ -42,7 +42,7 @@ pub struct RunsPanel {
     pub(super) columns: Columns,
     pub(super) wants_filter: bool,
     renaming: Option<(RunId, String, bool)>,
-    menu: Option<(RunId, Pos2)>,
+    pub(super) menu: Option<(RunId, Pos2)>,
     /// The tag that is typed into the menu.
     pub(super) tag: String,
     /// The name that is typed for a filter.
@@ -392,6 +392,8 @@ impl RunsPanel {
                 });
             });
         if !open {
+            // Esc closes the menu, and does no more than that.
+            ui.input_mut(|input| input.consume_key(egui::Modifiers::NONE, Key::Escape));
             self.menu = None;
             self.tag.clear();
         }

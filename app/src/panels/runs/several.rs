@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use egui::{
     Button, Key, TextEdit, Ui,
-    containers::menu::{MenuButton, MenuConfig, SubMenuButton, is_in_menu},
+    containers::menu::{MenuButton, MenuConfig},
 };
 use headroom_engine::{
     config::counted,
@@ -62,8 +62,10 @@ pub fn several_ui(
         }
         ui.close();
     }
-    tag_menu_ui(ui, runs, tag, cx);
-    untag_menu_ui(ui, runs, cx);
+    // Done there, the menu that these menus stand in is done, too.
+    if tag_menu_ui(ui, runs, tag, cx) || untag_menu_ui(ui, runs, cx) {
+        ui.close();
+    }
     let all_archived = runs.iter().all(|run| run.archived);
     let verb = if all_archived { "Take out of the archive" } else { "Archive" };
     if ui.button(verb).on_hover_text("Archived runs are hidden from the everyday list; nothing is lost").clicked() {
@@ -113,7 +115,9 @@ fn resume_ui(ui: &mut Ui, runs: &[RunSummary], cx: &mut PanelContext<'_>) {
     }
 }
 
-fn tag_menu_ui(ui: &mut Ui, runs: &[RunSummary], tag: &mut String, cx: &mut PanelContext<'_>) {
+/// Whether runs were tagged.
+fn tag_menu_ui(ui: &mut Ui, runs: &[RunSummary], tag: &mut String, cx: &mut PanelContext<'_>) -> bool {
+    let mut is_done = false;
     let config = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
     let content = |ui: &mut Ui| {
         ui.set_style(ui.ctx().global_style());
@@ -126,19 +130,18 @@ fn tag_menu_ui(ui: &mut Ui, runs: &[RunSummary], tag: &mut String, cx: &mut Pane
             if (enter || add.clicked()) && !tag.trim().is_empty() {
                 let new = std::mem::take(tag).trim().to_owned();
                 edit_each(runs.iter().filter(|run| !run.tags.contains(&new)), cx, || RunEdit::AddTag(new.clone()));
+                is_done = true;
                 ui.close();
             }
         });
     };
-    // A menu of its own would close the one that it stands in, and itself with that.
-    if is_in_menu(ui) {
-        SubMenuButton::new("Tag…").config(config).ui(ui, content);
-    } else {
-        MenuButton::new("Tag…").config(config).ui(ui, content);
-    }
+    MenuButton::new("Tag…").config(config).ui(ui, content);
+    is_done
 }
 
-fn untag_menu_ui(ui: &mut Ui, runs: &[RunSummary], cx: &mut PanelContext<'_>) {
+/// Whether a tag was taken away.
+fn untag_menu_ui(ui: &mut Ui, runs: &[RunSummary], cx: &mut PanelContext<'_>) -> bool {
+    let mut is_done = false;
     let mut tags: BTreeMap<&str, u64> = BTreeMap::new();
     for tag in runs.iter().flat_map(|run| &run.tags) {
         *tags.entry(tag).or_default() += 1;
@@ -149,9 +152,11 @@ fn untag_menu_ui(ui: &mut Ui, runs: &[RunSummary], cx: &mut PanelContext<'_>) {
                 if ui.button(format!("{tag} ({count})")).on_hover_text("Takes the tag from all of these").clicked() {
                     let tagged = runs.iter().filter(|run| run.tags.iter().any(|own| own == tag));
                     edit_each(tagged, cx, || RunEdit::RemoveTag(tag.to_owned()));
+                    is_done = true;
                     ui.close();
                 }
             }
         });
     });
+    is_done
 }
