@@ -41,6 +41,11 @@ impl MistakesState {
         self.outcome.as_ref().filter(|_| self.asked.as_ref().is_some_and(|(asked, _)| asked == run))
     }
 
+    /// The question that was asked last.
+    pub fn asked(&self) -> Option<Ticket> {
+        self.asked.as_ref().map(|(_, ticket)| *ticket)
+    }
+
     /// Whether the panel says itself what became of this question.
     pub(super) fn says(&self, ticket: Ticket) -> bool {
         self.asked.as_ref().is_some_and(|(_, asked)| *asked == ticket)

@@ -1,5 +1,7 @@
 //! Small pictures beside each other, each with a word below it.
 
+use std::hash::{DefaultHasher, Hash, Hasher as _};
+
 use egui::{Align2, Color32, ColorImage, FontId, Rect, Sense, TextureHandle, TextureOptions, Ui, Vec2, pos2};
 
 use crate::{format::shortened, theme};
@@ -25,17 +27,23 @@ pub struct Thumbnail {
 /// Pictures with their textures, which are made anew when the pictures are others.
 #[derive(Default)]
 pub struct Thumbnails {
+    /// Of what they were made.
+    of: Option<u64>,
     pictures: Vec<Thumbnail>,
     textures: Vec<TextureHandle>,
 }
 
 impl Thumbnails {
-    /// Draws them in as many rows as they need, each of so many points a side.
-    pub fn ui(&mut self, ui: &mut Ui, side: f32, pictures: Vec<Thumbnail>) {
-        if self.pictures != pictures {
+    /// Draws them in as many rows as they need, each of so many points a side; made anew where they are `of` something else.
+    pub fn ui(&mut self, ui: &mut Ui, side: f32, of: impl Hash, make: impl FnOnce() -> Vec<Thumbnail>) {
+        let mut hasher = DefaultHasher::new();
+        of.hash(&mut hasher);
+        let of = Some(hasher.finish());
+        if self.of != of {
+            let pictures = make();
             let load = |one: &Thumbnail| ui.ctx().load_texture("thumbnail", colours(one), TextureOptions::NEAREST);
             self.textures = pictures.iter().map(load).collect();
-            self.pictures = pictures;
+            (self.of, self.pictures) = (of, pictures);
         }
         let weak = theme::palette(ui.visuals()).weak;
         let lines = self.pictures.iter().map(|one| one.word.lines().count()).max().unwrap_or(0);

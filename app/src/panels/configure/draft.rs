@@ -40,6 +40,8 @@ pub struct Draft {
     asked: Option<(u64, Instant)>,
     /// The config that the newest question was about.
     asked_config: Option<RunConfig>,
+    /// The answer of the engine that was taken over last.
+    noticed: Option<u64>,
     /// Images that the engine has looked at, and their shape.
     images: Option<(PathBuf, ImageShape)>,
     /// Classes of the data that it has looked at.
@@ -63,6 +65,7 @@ impl Default for Draft {
             changed: Instant::now(),
             asked: None,
             asked_config: None,
+            noticed: None,
             images: None,
             classes: (Source::default(), Vec::new()),
         };
@@ -143,8 +146,12 @@ impl Draft {
 
     /// Takes over what the engine has found of images: then costs are of their size, and squares have to fit it.
     pub fn notice(&mut self, state: &State) {
-        let is_asked = state.check.as_ref().map(|check| check.revision) == self.asked.map(|asked| asked.0);
-        let preview = state.check.as_ref().and_then(|check| check.preview.as_ref()).filter(|_| is_asked);
+        let Some(check) = state.check.as_ref().filter(|check| self.noticed != Some(check.revision)) else { return };
+        if Some(check.revision) != self.asked.map(|asked| asked.0) {
+            return;
+        }
+        self.noticed = Some(check.revision);
+        let preview = check.preview.as_ref();
         let Some((preview, asked)) = preview.zip(self.asked_config.as_ref().map(|config| &config.data.source)) else {
             return;
         };

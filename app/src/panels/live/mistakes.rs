@@ -60,6 +60,7 @@ impl MistakesView {
             }
         });
         let mut wanted: Option<String> = None;
+        let asked = cx.state.mistakes.asked();
         match cx.state.mistakes.of(&run.id) {
             None => {}
             Some(Err(why)) => drop(ui.colored_label(palette.error, why)),
@@ -70,7 +71,8 @@ impl MistakesView {
                 ui.label(RichText::new(words).small().color(palette.weak));
                 ScrollArea::vertical().id_salt("mistakes").max_height(HEIGHT).show(ui, |ui| {
                     let listed = found.iter().take(LISTED).copied();
-                    self.thumbnails.ui(ui, THUMBNAIL, listed.clone().filter_map(thumbnail).collect());
+                    let of = (asked, &self.wanted);
+                    self.thumbnails.ui(ui, THUMBNAIL, of, || listed.clone().filter_map(thumbnail).collect());
                     for mistake in listed.filter(|mistake| mistake.picture.is_none()) {
                         if let Some(text) = mistake_ui(ui, mistake) {
                             wanted = Some(text.to_owned());

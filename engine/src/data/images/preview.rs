@@ -1,6 +1,8 @@
 //! What a source of images holds, before anything is trained on it.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +35,7 @@ pub struct ImagesPreview {
 }
 
 /// An image, thinned out where it is large.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PreviewImage {
     /// Its class.
     pub label: String,
@@ -120,13 +122,43 @@ fn of_folder(path: &Path, channels: usize) -> Result<Looked, DataError> {
     Ok(Looked { labels, shown })
 }
 
+/// Paths of images and labels, each with its length and when it was written.
+type FileState = Vec<(PathBuf, u64, Option<SystemTime>)>;
+
+/// What was found in the file that was looked at last.
+static LAST: Mutex<Option<(FileState, Arc<Looked>)>> = Mutex::new(None);
+
+fn state_of(place: Place<'_>) -> FileState {
+    let paths = [Some(place.path.to_owned()), place.labels_of_idx().ok()];
+    let state = |path: PathBuf| {
+        let about = std::fs::metadata(&path).ok();
+        let (bytes, written) = about.map_or((0, None), |about| (about.len(), about.modified().ok()));
+        (path, bytes, written)
+    };
+    paths.into_iter().flatten().map(state).collect()
+}
+
+/// Looks at images. A config is checked after every edit: a large file is not read each time.
+fn look(place: Place<'_>, shape: ImageShape) -> Result<Arc<Looked>, DataError> {
+    if place.path.is_dir() {
+        return of_folder(place.path, shape.channels).map(Arc::new);
+    }
+    let state = state_of(place);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, looked)) = last.as_ref().filter(|(known, _)| *known == state) {
+        return Ok(Arc::clone(looked));
+    }
+    let looked = Arc::new(of_file(place, shape)?);
+    *last = Some((state, Arc::clone(&looked)));
+    Ok(looked)
+}
+
 /// Refuses names that are fewer than the classes of the training images, as far as their labels can be read.
 pub(super) fn require_named(source: &ImagesSource, names: &[String]) -> Result<(), ImageError> {
     let place = Place::training(source);
     let Ok(shape) = shape_at(place, source.channels) else { return Ok(()) };
-    let looked = if place.path.is_dir() { of_folder(place.path, shape.channels) } else { of_file(place, shape) };
-    let Ok(Looked { labels, .. }) = looked else { return Ok(()) };
-    classes::classes(&labels, names, &where_named(source), place.path).map(drop)
+    let Ok(looked) = look(place, shape) else { return Ok(()) };
+    classes::classes(&looked.labels, names, &where_named(source), place.path).map(drop)
 }
 
 /// Where the names of the classes are from, in words.
@@ -137,13 +169,13 @@ fn where_named(source: &ImagesSource) -> String {
 fn of_files(source: &ImagesSource) -> Result<ImagesPreview, DataError> {
     let place = Place::training(source);
     let shape = shape_at(place, source.channels)?;
-    let Looked { labels, shown } =
-        if place.path.is_dir() { of_folder(place.path, shape.channels) } else { of_file(place, shape) }?;
+    let looked = look(place, shape)?;
+    let Looked { labels, shown } = looked.as_ref();
     let names = match &source.classes {
         Some(path) => classes::names_of(path)?,
-        None => classes::found(&labels, place.path)?,
+        None => classes::found(labels, place.path)?,
     };
-    let classes = classes::classes(&labels, &names, &where_named(source), place.path)?;
+    let classes = classes::classes(labels, &names, &where_named(source), place.path)?;
     let mut counts: Vec<(String, u64)> = names.iter().map(|name| (name.clone(), 0)).collect();
     for class in &classes {
         if let Some((_, count)) = counts.get_mut(*class as usize) {
@@ -151,7 +183,7 @@ fn of_files(source: &ImagesSource) -> Result<ImagesPreview, DataError> {
         }
     }
     let mut shown: Vec<(u32, Vec<u8>)> =
-        shown.into_iter().filter_map(|(place, pixels)| Some((*classes.get(place)?, pixels))).collect();
+        shown.iter().filter_map(|(place, pixels)| Some((*classes.get(*place)?, pixels.clone()))).collect();
     shown.sort_by_key(|(class, _)| *class);
     let example = |(class, pixels): (u32, Vec<u8>)| {
         PreviewImage::new(names.get(class as usize).cloned().unwrap_or_default(), shape, &pixels)

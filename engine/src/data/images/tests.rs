@@ -311,6 +311,9 @@ fn images_are_counted_by_class_and_one_of_each_is_shown() {
         found.examples.iter().map(|one| (one.label.as_str(), one.pixels[0])).collect::<Vec<_>>(),
         [("3", 0), ("4", 1)]
     );
+    // Another file of that name is looked at anew.
+    std::fs::write(folder.path().join("batch.bin"), vec![[vec![5], vec![9; 3072]].concat(); 3].concat()).unwrap();
+    assert_eq!(look(at(Path::new("batch.bin"))).images, 3);
     // A folder a class.
     for (class, colour) in [("b", 9), ("a", 7)] {
         let own = folder.path().join("classes").join(class);

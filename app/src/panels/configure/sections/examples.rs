@@ -87,7 +87,7 @@ fn preview_ui(ui: &mut Ui, preview: &ImagesPreview, patch: Option<usize>, thumbn
                 size: one.shape.size,
                 pixels: one.pixels.clone(),
             };
-            thumbnails.ui(ui, THUMBNAIL, preview.examples.iter().map(picture).collect());
+            thumbnails.ui(ui, THUMBNAIL, &preview.examples, || preview.examples.iter().map(picture).collect());
         });
     });
 }
