@@ -90,6 +90,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn losses_of_other_tasks_share_what_they_can() {
+        let unit = |tasks: &[Option<&str>]| common_loss_unit(tasks.iter().copied());
+        assert_eq!(unit(&[]), None);
+        assert_eq!(unit(&[None, None]), Some(LOSS_UNIT));
+        assert_eq!(unit(&[Some("span"), Some("classification")]), Some("nats/example"));
+        assert_eq!(unit(&[None, Some("classification")]), Some("nats/token or example"));
+        assert_eq!(unit(&[Some("regression"), Some("classification")]), Some("of several units"));
+    }
+
+    #[test]
     fn losses_are_counted_in_what_the_task_says() {
         use headroom_engine::config::{RunConfig, TaskConfig};
 

@@ -147,9 +147,7 @@ fn difference(own: &[Seeded], partners: &[Seeded], view: &View) -> Difference {
         None => Difference { series: Series::new(), edges: None, n, alignment: None },
         Some(last) => {
             differences.push(last);
-            // The interval by which the table judges: another band would seem to say something else.
-            let band = if view.band == Band::None { Band::None } else { Band::Confidence95 };
-            let Summarised { mean, edges, alignment, .. } = summarise(&differences, band);
+            let Summarised { mean, edges, alignment, .. } = summarise(&differences, view.band_of_difference());
             Difference { series: mean, edges, n, alignment: Some(alignment) }
         }
     }
@@ -209,6 +207,23 @@ mod tests {
         let again = maker.make(&grouped, METRIC, &view, Some(&baseline), &mut state).unwrap();
         assert_eq!(again.lines[1].series.version(), version, "an idle chart builds nothing");
         assert!(maker.make(&grouped, METRIC, &view, None, &mut state).is_none());
+    }
+
+    #[test]
+    fn the_band_is_the_interval_that_verdicts_rest_on() {
+        let curve = |seed: u64, y: f64| Seeded { seed, series: [(1.0, y)].into_iter().collect() };
+        let (own, partners) = ([1.0, 2.0, 3.0], [0.0; 3]);
+        let all = |ys: [f64; 3]| -> Vec<Seeded> { (0..).zip(ys).map(|(seed, y)| curve(seed, y)).collect() };
+        let found = |band: Band| difference(&all(own), &all(partners), &View { band, ..View::default() });
+        // The mean is 2 and the standard deviation 1: t(0.975, 2) / √3 = 2.484.
+        let (low, high) = found(Band::StandardDeviation).edges.unwrap();
+        assert!(
+            (low.y()[0] + 0.484).abs() < 1e-3 && (high.y()[0] - 4.484).abs() < 1e-3,
+            "{:?} {:?}",
+            low.y(),
+            high.y()
+        );
+        assert!(found(Band::None).edges.is_none());
     }
 
     #[test]

@@ -48,9 +48,8 @@ pub(super) fn chart<'a>(
 }
 
 /// What the chart of the difference is called.
-pub(super) fn difference_title(metric: &str, made: &Made) -> String {
-    let bands = if made.lines.iter().any(Line::has_band) { ", with 95 % intervals" } else { "" };
-    format!("Δ {}{bands}", series_title(metric))
+pub(super) fn difference_title(metric: &str) -> String {
+    format!("Δ {}", series_title(metric))
 }
 
 /// The chart of the difference: values go both ways, so that it is never logarithmic.
@@ -80,7 +79,7 @@ pub(super) fn figure(
     metadata: BTreeMap<String, String>,
 ) -> Figure {
     let lines: Vec<ChartLine<'_>> = made.lines.iter().map(Line::chart_line).collect();
-    let title = if is_difference { difference_title(metric, made) } else { series_title(metric) };
+    let title = if is_difference { difference_title(metric) } else { series_title(metric) };
     let chart = if is_difference {
         difference_chart(&title, metric, &lines, view, false)
     } else {
@@ -92,7 +91,8 @@ pub(super) fn figure(
     }
     if let Some(alignment) = made.alignment {
         figure.notes.push(alignment.describe(&view.x.label().to_lowercase()));
-        figure.notes.push(format!("Band: {}. {}", view.band.name().to_lowercase(), view.band.formula()));
+        let band = if is_difference { view.band_of_difference() } else { view.band };
+        figure.notes.push(format!("Band: {}. {}", band.name().to_lowercase(), band.formula()));
     }
     figure
 }

@@ -5,7 +5,10 @@ use headroom_engine::{
     store::{RunId, RunSummary},
 };
 
-use super::{lines::Made, view::View};
+use super::{
+    lines::{Line, Made},
+    view::View,
+};
 use crate::{
     compare::{why_missing, why_not_judged},
     context::PanelContext,
@@ -13,7 +16,7 @@ use crate::{
 };
 
 /// What is loaded, what is left out, how groups were aligned.
-pub(super) fn notes_ui(ui: &mut Ui, view: &View, made: &[Made], missing_configs: usize) {
+pub(super) fn notes_ui(ui: &mut Ui, view: &View, (made, difference): (&[Made], Option<&Made>), missing_configs: usize) {
     let palette = theme::palette(ui.visuals());
     let loading: usize = made.iter().map(|made| made.loading).sum();
     let first = made.first();
@@ -36,6 +39,10 @@ pub(super) fn notes_ui(ui: &mut Ui, view: &View, made: &[Made], missing_configs:
         }
         if let Some(alignment) = first.and_then(|made| made.alignment) {
             let text = alignment.describe(&view.x.label().to_lowercase());
+            ui.label(RichText::new(text).color(palette.weak));
+        }
+        if difference.is_some_and(|made| made.lines.iter().any(Line::has_band)) {
+            let text = "The difference has 95 % intervals, by which verdicts are given.";
             ui.label(RichText::new(text).color(palette.weak));
         }
         if let Some(without) = first.map(|made| made.without_x).filter(|&n| n > 0) {

@@ -214,7 +214,7 @@ impl ComparePanel {
             ui.ctx().request_repaint_after(RENEW_EVERY);
         }
         if view.shape == Shape::Curves {
-            notes_ui(ui, view, &made, missing);
+            notes_ui(ui, view, (&made, difference.as_ref()), missing);
         }
         other_text_ui(ui, runs, cx);
         let charts = if view.shape == Shape::Workspace { view.charts.shown(&series) } else { metrics.clone() };
@@ -344,7 +344,7 @@ impl ComparePanel {
             clicked = clicked.or(shown.clicked);
             if let Some(difference) = difference.filter(|_| index == 0) {
                 let lines: Vec<ChartLine<'_>> = difference.lines.iter().map(Line::chart_line).collect();
-                let title = difference_title(metric, difference);
+                let title = difference_title(metric);
                 let chart = difference_chart(&title, metric, &lines, view, difference.loading > 0).spanning(spans);
                 let shown = chart.height(DIFFERENCE * height).legend(true).highlight(highlight).show(
                     ui,

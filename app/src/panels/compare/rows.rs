@@ -435,6 +435,23 @@ mod tests {
     }
 
     #[test]
+    fn a_group_on_its_way_has_its_mean_at_the_step_that_all_reached() {
+        let mut state = tests::state();
+        let configs = tests::configs(&mut state);
+        let bundles = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs);
+        let metrics = [series_names::VALIDATION_LOSS.to_owned()];
+        let courses = Courses::of(&bundles, &metrics, crate::plot::XAxis::Step, &mut state);
+        let last = Measure::Last(metrics[0].clone());
+        let at = |step: u64| value_until(&bundles[0], &last, step, &courses, Band::StandardDeviation);
+        // Seeds 0, 1 and 2 are at 2, 3, 4 after 50 steps and at 1, 2, 3 after 100.
+        assert_eq!(at(99), Some((3.0, "3.000 ± 1.000".to_owned())));
+        assert_eq!(at(100).map(|found| found.0), Some(2.0));
+        assert_eq!(at(49), None, "nothing was measured by then");
+        let best = Measure::Best(metrics[0].clone());
+        assert_eq!(value_until(&bundles[0], &best, 99, &courses, Band::None), None, "the best is of any step");
+    }
+
+    #[test]
     fn runs_measured_on_other_text_are_not_judged() {
         let mut state = tests::state();
         state.runs[1].held_out_hash = Some("other text".to_owned());

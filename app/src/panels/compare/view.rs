@@ -81,6 +81,14 @@ pub struct View {
     pub search: String,
 }
 
+impl View {
+    /// The band of the difference to the baseline: the interval by which the table judges, since another one would seem to say
+    /// something else.
+    pub fn band_of_difference(&self) -> Band {
+        if self.band == Band::None { Band::None } else { Band::Confidence95 }
+    }
+}
+
 impl Default for View {
     fn default() -> Self {
         Self {
