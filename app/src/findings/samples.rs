@@ -35,6 +35,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn few_maps_are_told_and_many_are_not() {
+        let words = |kind: &str, examples: usize| {
+            let model =
+                format!("format = 1\ndata.sequence_length = 8\n[model]\nkind = \"{kind}\"\nlayers = 4\nheads = 2\n");
+            few_samples_words(&from_toml(&format!("{model}[probe]\nexamples = {examples}\n")).unwrap())
+        };
+        assert!(words("decoder", 4).is_some_and(|words| words.contains("32 maps of 36 entries")));
+        assert_eq!(words("decoder", 5), None);
+        assert!(words("encoder", 5).is_some_and(|words| words.contains("40 maps of 64 entries")));
+    }
+
+    #[test]
     fn heads_that_borrow_their_maps_give_no_sample() {
         let of = |reuse: &str| {
             let config = "format = 1\n[model]\nlayers = 4\nheads = 2\n[probe]\nexamples = 5\n";

@@ -178,6 +178,9 @@ impl HeadsPanel {
         if let Some(written) = written {
             (memory.written, memory.is_written) = (written, true);
         }
+        // What was written for another model stays for it.
+        let reads_images = subject.reads_images(cx.state);
+        let is_written = memory.is_written && !reads_images;
         let steps = match &subject.id {
             SubjectId::Run(run) => {
                 let Some(kept) = cx.state.checkpoints.get(run) else {
@@ -197,10 +200,6 @@ impl HeadsPanel {
                     self.checkpoint_ui(ui, &steps);
                 }
                 subject.text_ui(ui, ABOUT.name, cx);
-                let reads_images = subject.reads_images(cx.state);
-                if reads_images {
-                    memory.is_written = false;
-                }
                 text_ui(ui, subject, memory, (is_new, reads_images));
             }
         });
@@ -209,21 +208,20 @@ impl HeadsPanel {
             blank_ui(ui, &heading, ABOUT.without_analysis, |_| ());
             return;
         }
-        if !memory.is_written && subject.why_no_text(cx).is_some() {
+        if !is_written && subject.why_no_text(cx).is_some() {
             let sentence = "A model directory holds no text. Name a text file above to read examples of it, or write a \
                             text, then press Enter.";
             blank_ui(ui, "Nothing to read yet", sentence, |_| ());
             return;
         }
-        let text =
-            if memory.is_written { MapText::Written(memory.written.clone()) } else { MapText::Example(memory.example) };
-        let data = subject.data(cx).filter(|_| !memory.is_written);
+        let text = if is_written { MapText::Written(memory.written.clone()) } else { MapText::Example(memory.example) };
+        let data = subject.data(cx).filter(|_| !is_written);
         let of = MapsOf { target: subject.id.target(self.which), data, text };
         match cx.state.maps.maps(&of) {
             None => working_ui(ui, "Reading the text with the model…"),
             Some(Err(why)) => {
                 let is_asked_again = failed_ui(ui, "The maps cannot be shown", &why, |ui| {
-                    if memory.is_written && ui.button("Read the held-out text").clicked() {
+                    if is_written && ui.button("Read the held-out text").clicked() {
                         memory.is_written = false;
                     }
                 });
@@ -386,12 +384,14 @@ fn text_ui(ui: &mut Ui, subject: &Subject, memory: &mut Memory, (is_new, reads_i
         (true, false) => "Held-out example",
         (false, false) => "Example",
     };
-    let text = if memory.is_written { "Your own text".to_owned() } else { format!("{of} {}", memory.example + 1) };
+    let is_written = memory.is_written && !reads_images;
+    let text = if is_written { "Your own text".to_owned() } else { format!("{of} {}", memory.example + 1) };
     let combo = ComboBox::from_id_salt("text").width(150.0).selected_text(text).show_ui(ui, |ui| {
         for example in 0..EXAMPLES {
-            let is_it = !memory.is_written && memory.example == example;
+            let is_it = !is_written && memory.example == example;
             if ui.selectable_label(is_it, format!("{of} {}", example + 1)).clicked() {
-                (memory.example, memory.is_written) = (example, false);
+                // Of images this says nothing of what was written for another model.
+                (memory.example, memory.is_written) = (example, memory.is_written && reads_images);
             }
         }
     });

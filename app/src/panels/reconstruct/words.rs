@@ -87,6 +87,13 @@ mod tests {
             ..Reconstruction::default()
         };
         let lines = at(&found, &scope, 2).join(" ");
+        assert!(!lines.contains("by construction"), "every query of an encoder has all keys: {lines}");
+        let causal = Reconstruction { is_causal: true, ..found.clone() };
+        let said = at(&causal, &scope, 2).join(" ");
+        assert!(
+            said.contains("2 of 4 queries have no more than 2 keys") && said.contains("that of the other 2."),
+            "{said}"
+        );
         for words in [
             "2 pairs per query",
             "is 7.5 %",
