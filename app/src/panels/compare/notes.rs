@@ -20,8 +20,9 @@ pub(super) fn notes_ui(ui: &mut Ui, view: &View, (made, difference): (&[Made], O
     let palette = theme::palette(ui.visuals());
     let loading: usize = made.iter().map(|made| made.loading).sum();
     let first = made.first();
+    let banded = difference.is_some_and(|made| made.lines.iter().any(Line::has_band));
     let silent = |made: &Made| made.alignment.is_none() && made.without_x + made.without_metric == 0;
-    if loading == 0 && (view.group.is_none() || missing_configs == 0) && first.is_none_or(silent) {
+    if loading == 0 && (view.group.is_none() || missing_configs == 0) && !banded && first.is_none_or(silent) {
         return;
     }
     ui.horizontal_wrapped(|ui| {
@@ -41,7 +42,7 @@ pub(super) fn notes_ui(ui: &mut Ui, view: &View, (made, difference): (&[Made], O
             let text = alignment.describe(&view.x.label().to_lowercase());
             ui.label(RichText::new(text).color(palette.weak));
         }
-        if difference.is_some_and(|made| made.lines.iter().any(Line::has_band)) {
+        if banded {
             let text = "The difference has 95 % intervals, by which verdicts are given.";
             ui.label(RichText::new(text).color(palette.weak));
         }
