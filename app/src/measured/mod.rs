@@ -5,4 +5,4 @@ mod published;
 mod quantities;
 
 pub use published::{PUBLISHED_SETTING, published_ratios};
-pub use quantities::{Lines, Quantity, figures, millis, x_axis};
+pub use quantities::{Line, Lines, QUARTILES, Quantity, figures, millis, x_axis};

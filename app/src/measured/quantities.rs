@@ -1,8 +1,8 @@
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use headroom_engine::{
     config::{Cache, to_toml},
-    speed::{GenerationMeasurement, Measurement, Outcome, PointResult, SideResult, SweepSpec},
+    speed::{GenerationMeasurement, Measurement, Outcome, PointResult, SideResult, Spread, SweepSpec},
     store::BenchmarkRecord,
 };
 use serde::{Deserialize, Serialize};
@@ -118,6 +118,25 @@ impl Quantity {
         }
     }
 
+    /// Its quartiles for a side of a point, the lower one first; none where there is one number alone.
+    pub fn quartiles(self, side: &SideResult) -> Option<(f64, f64)> {
+        let Outcome::Measured(found) = &side.outcome else { return None };
+        let Spread { lower, upper, .. } = found.step_secs;
+        match self {
+            Self::StepTime => Some((lower, upper)),
+            Self::Tokens => Some((found.tokens as f64 / upper, found.tokens as f64 / lower)),
+            Self::Flops => Some((found.predicted_flops as f64 / upper, found.predicted_flops as f64 / lower)),
+            Self::Memory
+            | Self::Energy
+            | Self::LargestBatch
+            | Self::AttentionTime
+            | Self::Texts
+            | Self::TokenTime
+            | Self::ReadingTime
+            | Self::CacheBytes => None,
+        }
+    }
+
     fn of_generation(self, found: &GenerationMeasurement) -> Option<f64> {
         match self {
             Self::AttentionTime => Some(found.attention_secs()),
@@ -167,12 +186,26 @@ pub fn millis(seconds: f64) -> String {
     format!("{} ms", format::significant(seconds * 1e3, 4))
 }
 
+/// What the bands of a benchmark's lines are.
+pub const QUARTILES: &str = "Bands: half of the steps lie in them.";
+
+/// A line of a chart of a benchmark.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The side, and the value of a second axis.
+    pub name: String,
+    /// Medians over the first axis.
+    pub series: Series,
+    /// The lower and the upper quartile over the same x, where every point has them.
+    pub quartiles: Option<(Series, Series)>,
+}
+
 /// The lines, kept until what they show changes.
 #[derive(Default)]
 pub struct Lines {
     key: Option<(String, usize, Quantity)>,
-    /// Name and points of each.
-    pub lines: Vec<(String, Series)>,
+    /// What is drawn.
+    pub lines: Vec<Line>,
 }
 
 impl Lines {
@@ -208,7 +241,7 @@ fn x_of(spec: &SweepSpec, value: &str) -> Option<f64> {
     }
 }
 
-fn lines(spec: &SweepSpec, points: &[PointResult], quantity: Quantity) -> Vec<(String, Series)> {
+fn lines(spec: &SweepSpec, points: &[PointResult], quantity: Quantity) -> Vec<Line> {
     let seconds: Vec<Option<&String>> = match spec.axes.get(1) {
         Some(axis) => axis.values.iter().map(Some).collect(),
         None => vec![None],
@@ -216,34 +249,45 @@ fn lines(spec: &SweepSpec, points: &[PointResult], quantity: Quantity) -> Vec<(S
     let mut lines = Vec::new();
     for side in spec.side_names() {
         for &second in &seconds {
-            let mut found: Vec<(f64, f64)> = points
+            let mut found: Vec<(f64, f64, Option<(f64, f64)>)> = points
                 .iter()
                 .filter(|point| point.settings.get(1).map(|setting| &setting.value) == second)
                 .filter_map(|point| {
                     let x = x_of(spec, &point.settings.first()?.value)?;
                     let found = point.sides.iter().find(|known| known.side == side)?;
-                    Some((x, quantity.of(found)?))
+                    Some((x, quantity.of(found)?, quantity.quartiles(found)))
                 })
                 .collect();
             if quantity == Quantity::Texts && spec.axes.first().is_some_and(|axis| axis.field == "batch") {
                 found.extend(at_largest_batch(points, &side, second));
             }
             found.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let (x, y): (Vec<f64>, Vec<f64>) = found.into_iter().unzip();
+            let quartiles: Option<Vec<(f64, f64)>> = found.iter().map(|point| point.2).collect();
+            let quartiles = quartiles.filter(|found| !found.is_empty()).map(|quartiles| {
+                let over = |edge: fn(&(f64, f64)) -> f64| -> Series {
+                    found.iter().zip(&quartiles).map(|(point, both)| (point.0, edge(both))).collect()
+                };
+                (over(|both| both.0), over(|both| both.1))
+            });
+            let series: Series = found.into_iter().map(|(x, y, _)| (x, y)).collect();
             let cache = spec.generation.as_ref().and_then(|_| side.parse::<Cache>().ok());
             let side = cache.map_or_else(|| side.clone(), |cache| cache.label().to_owned());
             let name = match (second, spec.axes.get(1)) {
                 (Some(value), Some(axis)) => format!("{side}, {}={value}", axis.field),
                 _ => side,
             };
-            lines.push((name, Series::from_xy(Arc::new(x), Arc::new(y))));
+            lines.push(Line { name, series, quartiles });
         }
     }
     lines
 }
 
 /// The batches that were looked for and run, with their texts a second: the ends of lines over batches.
-fn at_largest_batch(points: &[PointResult], side: &str, second: Option<&String>) -> Vec<(f64, f64)> {
+fn at_largest_batch(
+    points: &[PointResult],
+    side: &str,
+    second: Option<&String>,
+) -> Vec<(f64, f64, Option<(f64, f64)>)> {
     let points = points.iter().filter(|point| point.settings.get(1).map(|setting| &setting.value) == second);
     let sides = points.flat_map(|point| &point.sides).filter(|known| known.side == side);
     let batches = sides.filter_map(|known| {
@@ -251,7 +295,7 @@ fn at_largest_batch(points: &[PointResult], side: &str, second: Option<&String>)
         // Not where the axis ends with it.
         (at_point != Some(largest.batch as u64)).then_some((largest.batch as f64, largest.run_secs?))
     });
-    batches.map(|(batch, secs)| (batch, batch / secs)).collect()
+    batches.map(|(batch, secs)| (batch, batch / secs, None)).collect()
 }
 
 /// Every quantity of which a benchmark has points, as a figure with a name that is fit for a file.
@@ -277,13 +321,20 @@ fn figure(spec: &SweepSpec, points: &[PointResult], quantity: Quantity) -> Optio
     let series: Vec<FigureSeries> = lines(spec, points, quantity)
         .into_iter()
         .enumerate()
-        .filter_map(|(number, (name, line))| {
-            let points: Vec<(f64, f64)> = line.points().collect();
-            (!points.is_empty()).then(|| FigureSeries::of_run(number as u64, &name, points))
+        .filter_map(|(number, line)| {
+            let points: Vec<(f64, f64)> = line.series.points().collect();
+            let band = line
+                .quartiles
+                .iter()
+                .flat_map(|(low, high)| low.points().zip(high.points()).map(|((x, low), (_, high))| (x, low, high)));
+            let band = band.collect();
+            (!points.is_empty())
+                .then(|| FigureSeries { band, ..FigureSeries::of_run(number as u64, &line.name, points) })
         })
         .collect();
     let all = || series.iter().flat_map(|series| &series.points);
-    let (x, y) = (extent(all().map(|point| point.0))?, extent(all().map(|point| point.1))?);
+    let bands = || series.iter().flat_map(|series| series.band.iter().flat_map(|&(_, low, high)| [low, high]));
+    let (x, y) = (extent(all().map(|point| point.0))?, extent(all().map(|point| point.1).chain(bands()))?);
     // Lengths and batches double from point to point more often than not.
     let wide = |(low, high): (f64, f64)| low > 0.0 && high / low >= 8.0;
     let axis = |axis: Axis, range: (f64, f64)| {
@@ -294,6 +345,11 @@ fn figure(spec: &SweepSpec, points: &[PointResult], quantity: Quantity) -> Optio
         title: quantity.name().to_owned(),
         x: axis(x_axis(spec), x),
         y: axis(quantity.axis(), y),
+        notes: if series.iter().any(|series| !series.band.is_empty()) {
+            vec![QUARTILES.to_owned()]
+        } else {
+            Vec::new()
+        },
         series,
         ..Figure::default()
     })

@@ -70,6 +70,8 @@ pub struct ParallelLine<'a> {
     pub id: u64,
     /// Its name.
     pub name: &'a str,
+    /// Its colour; none: that of its place on the axis that colours.
+    pub colour: Option<Color32>,
 }
 
 /// What is remembered between frames: the brushes, by the key of their axis, as shares of its height.
@@ -204,10 +206,7 @@ impl<'a> Parallel<'a> {
     /// What it shows, to be exported.
     pub fn figure(&self, state: &ParallelState, title: &str) -> ParallelFigure {
         let rulers: Vec<Ruler> = self.axes.iter().map(Ruler::new).collect();
-        let colour = |line: usize| {
-            let place = rulers.get(self.colour_by).filter(|ruler| ruler.has(line)).map(|ruler| ruler.place(line));
-            place.map_or(theme::PAPER.weak, theme::ramp)
-        };
+        let colour = |line: usize| self.colour(&rulers, line).unwrap_or(theme::PAPER.weak);
         let figure_axis = |(axis, ruler): (&ParallelAxis, &Ruler)| ParallelFigureAxis {
             label: axis.label.clone(),
             key: axis.key.clone(),
@@ -224,10 +223,22 @@ impl<'a> Parallel<'a> {
         ParallelFigure {
             title: title.to_owned(),
             axes: self.axes.iter().zip(&rulers).map(figure_axis).collect(),
-            colour_by: self.colour_by,
+            colour_by: self.is_ramped().then_some(self.colour_by),
             lines: lines.collect(),
             ..ParallelFigure::default()
         }
+    }
+
+    /// A line's own colour, or that of its place on the axis that colours; none where it has no value there.
+    fn colour(&self, rulers: &[Ruler], line: usize) -> Option<Color32> {
+        let own = self.lines.get(line).and_then(|line| line.colour);
+        let ruler = rulers.get(self.colour_by).filter(|ruler| ruler.has(line));
+        own.or_else(|| ruler.map(|ruler| theme::ramp(ruler.place(line))))
+    }
+
+    /// Whether lines are coloured by an axis.
+    fn is_ramped(&self) -> bool {
+        self.lines.iter().any(|line| line.colour.is_none())
     }
 
     /// Whether a line passes all brushes.
@@ -258,10 +269,7 @@ impl<'a> Parallel<'a> {
     ) {
         let palette = theme::palette(ui.visuals());
         let id = |line: usize| self.lines.get(line).map(|line| line.id);
-        let colour = |line: usize| {
-            let place = rulers.get(self.colour_by).filter(|ruler| ruler.has(line)).map(|ruler| ruler.place(line));
-            place.map_or(palette.weak, theme::ramp)
-        };
+        let colour = |line: usize| self.colour(rulers, line).unwrap_or(palette.weak);
         let draw = |line: usize, stroke: Stroke| {
             if let Some(points) = points.get(line) {
                 painter.add(Shape::line(points.clone(), stroke));
@@ -331,7 +339,7 @@ impl<'a> Parallel<'a> {
                 small.clone(),
                 palette.strong,
             );
-            if index == self.colour_by {
+            if index == self.colour_by && self.is_ramped() {
                 painter.add(ramp_shape(Rect::from_min_max(pos2(x - 2.5, plot.top()), pos2(x + 2.5, plot.bottom()))));
             } else {
                 painter.vline(x, plot.y_range(), Stroke::new(1.2, palette.weak));
@@ -628,7 +636,7 @@ mod tests {
             values: vec![Some(0.0), Some(1.0)],
         };
         let axes = [axis("A name at the left edge"), axis("A name at the right")];
-        let lines = ["a", "b"].map(|name| ParallelLine { id: 0, name });
+        let lines = ["a", "b"].map(|name| ParallelLine { id: 0, name, colour: None });
         let ctx = egui::Context::default();
         let input = || egui::RawInput {
             screen_rect: Some(Rect::from_min_size(Pos2::ZERO, vec2(700.0, 500.0))),
@@ -671,7 +679,7 @@ mod tests {
                 values: vec![Some(1.0), Some(0.0), Some(1.0)],
             },
         ];
-        let lines = ["a", "b", "c"].map(|name| ParallelLine { id: 0, name });
+        let lines = ["a", "b", "c"].map(|name| ParallelLine { id: 0, name, colour: None });
         let mut state = ParallelState::default();
         state.brush("model.norm", 0.5, 1.0);
         let figure = Parallel::new("test", &axes, &lines).figure(&state, "Config and results");
@@ -681,6 +689,11 @@ mod tests {
         assert_eq!(figure.lines[0].places, [NONE, 1.0]);
         assert_eq!(figure.axes[1].brush, Some((0.5, 1.0)));
         assert_ne!(figure.lines[0].colour, figure.lines[1].colour);
+        assert_eq!(figure.colour_by, Some(0));
+        let own = lines.map(|line| ParallelLine { colour: Some(Color32::RED), ..line });
+        let figure = Parallel::new("test", &axes, &own).figure(&state, "Config and results");
+        assert!(figure.lines.iter().all(|line| line.colour == Color32::RED), "lines may bring colours of their own");
+        assert_eq!(figure.colour_by, None, "then no axis colours");
     }
 
     #[test]
@@ -694,7 +707,7 @@ mod tests {
     #[test]
     fn the_baseline_passes_every_brush() {
         let axes = [number(&[Some(1.0), Some(2.0), Some(3.0)], Scale::Linear)];
-        let lines = [(7, "base"), (8, "b"), (9, "c")].map(|(id, name)| ParallelLine { id, name });
+        let lines = [(7, "base"), (8, "b"), (9, "c")].map(|(id, name)| ParallelLine { id, name, colour: None });
         let mut state = ParallelState::default();
         state.brush("loss", 1.0, 1.0);
         let passes = |kept| {

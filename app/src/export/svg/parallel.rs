@@ -28,7 +28,7 @@ pub struct ParallelFigure {
     /// The axes, from the left.
     pub axes: Vec<ParallelFigureAxis>,
     /// The axis whose places colour the lines.
-    pub colour_by: usize,
+    pub colour_by: Option<usize>,
     /// The lines.
     pub lines: Vec<ParallelFigureLine>,
     /// Key to text, written into the file.
@@ -131,7 +131,7 @@ impl ParallelFigure {
         for (index, axis) in self.axes.iter().enumerate() {
             let x = x(index);
             text(&mut out, x, top - 12.0, TICK, "middle", p.strong, &axis.label);
-            if index == self.colour_by {
+            if self.colour_by == Some(index) {
                 for step in 0..RAMP_STEPS {
                     let share = |step: usize| step as f32 / RAMP_STEPS as f32;
                     let (from, to) = (y(share(step + 1)), y(share(step)));
@@ -209,7 +209,7 @@ mod tests {
             title: "Config & results".to_owned(),
             notes: vec!["1 of 2 lines pass the brushes.".to_owned()],
             axes: vec![axis("heads", Some((0.5, 1.0))), axis("layers", None)],
-            colour_by: 1,
+            colour_by: Some(1),
             lines: vec![line("a, \"b\"", 1.0, true), line("c", 0.0, false)],
             metadata: BTreeMap::from([("runs".to_owned(), "a <b>".to_owned())]),
         }

@@ -36,16 +36,17 @@ impl ParallelView {
         bundles: &[Bundle],
         metrics: &[String],
         configs: &FlatConfigs,
-        view: &View,
+        view: &mut View,
         highlight: Option<u64>,
         baseline: Option<u64>,
     ) -> ParallelResponse {
         let (keys, left_out) = self.keys.of(bundles, configs, view.group.as_deref());
         let colour_by = keys.len();
         let axes: Vec<ParallelAxis> = keys.iter().cloned().chain(result_axes(bundles, metrics)).collect();
-        let lines: Vec<ParallelLine<'_>> =
-            bundles.iter().map(|bundle| ParallelLine { id: bundle.number, name: &bundle.name }).collect();
+        let lines: Vec<ParallelLine<'_>> = bundles.iter().map(|bundle| line(bundle, view.colours_of_runs)).collect();
         let palette = theme::palette(ui.visuals());
+        let is_of_runs = view.colours_of_runs;
+        let coloured = axes.get(colour_by).map(|axis| axis.label.to_lowercase()).unwrap_or_default();
         let parallel = || {
             Parallel::new("config and results", &axes, &lines).colour_by(colour_by).highlight(highlight).keep(baseline)
         };
@@ -57,8 +58,12 @@ impl ParallelView {
                 self.state.clear();
             }
             wants_export |= ui.button("Export figure…").on_hover_text("As PNG, SVG or CSV (Ctrl+E)").clicked();
-            let coloured = axes.get(colour_by).map(|axis| axis.label.to_lowercase()).unwrap_or_default();
-            let mut text = format!("Coloured by {coloured}. Drag along an axis to keep the lines there.");
+            ui.checkbox(&mut view.colours_of_runs, "Colours of the runs")
+                .on_hover_text("As on the charts. Without it lines are coloured by a result");
+            let mut text = "Drag along an axis to keep the lines there.".to_owned();
+            if !is_of_runs {
+                text = format!("Coloured by {coloured}. {text}");
+            }
             if self.state.is_brushed() {
                 // The baseline is no find: it is kept in any case.
                 let kept = usize::from(baseline.is_some());
@@ -76,8 +81,9 @@ impl ParallelView {
         });
         if wants_export {
             let mut figure = parallel().figure(&self.state, "Config and results");
-            let coloured = axes.get(colour_by).map(|axis| axis.label.to_lowercase()).unwrap_or_default();
-            figure.notes.push(format!("Coloured by {coloured}."));
+            if !is_of_runs {
+                figure.notes.push(format!("Coloured by {coloured}."));
+            }
             if self.state.is_brushed() {
                 let (passing, all) = (response.passing.len() as u64, bundles.len() as u64);
                 figure.notes.push(format!("{} of {} pass the brushes.", format::count(passing), format::count(all)));
@@ -99,4 +105,10 @@ impl ParallelView {
     pub fn take_figure(&mut self) -> Option<ParallelFigure> {
         self.figure.take()
     }
+}
+
+/// The line of a run or a group: in its own colour, or in that of a result.
+fn line(bundle: &Bundle, is_in_own_colour: bool) -> ParallelLine<'_> {
+    let colour = is_in_own_colour.then_some(bundle.style.colour);
+    ParallelLine { id: bundle.number, name: &bundle.name, colour }
 }

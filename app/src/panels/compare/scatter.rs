@@ -256,8 +256,14 @@ fn lines<'a>(points: &'a [Point], drawn: &'a [Drawn], front: &'a Series) -> Vec<
         let style = LineStyle { dash: Dash::Solid, width, ..point.style };
         ChartLine { band, ..ChartLine::styled(point.number, &point.name, &drawn.series, style) }
     };
-    let front =
-        ChartLine { colour: theme::BACKDROP, dash: Dash::Dashed, width: 1.2, ..ChartLine::new(FRONT, "Front", front) };
+    // The corners of its steps are no points.
+    let front = ChartLine {
+        colour: theme::BACKDROP,
+        dash: Dash::Dashed,
+        width: 1.2,
+        dots: false,
+        ..ChartLine::new(FRONT, "Front", front)
+    };
     std::iter::once(front).chain(points.iter().zip(drawn).map(line)).collect()
 }
 

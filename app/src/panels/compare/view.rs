@@ -48,6 +48,8 @@ pub struct View {
     pub charts: Charts,
     /// What the scatter holds the metric against: the key of a cost or of a number of the config.
     pub cost: String,
+    /// Whether parallel coordinates have the colours that runs have on charts, in place of those of a result.
+    pub colours_of_runs: bool,
     /// Height of the charts in points; none: a share of the panel.
     pub height: Option<f32>,
     /// Whether the difference to the baseline has a chart of its own.
@@ -97,6 +99,7 @@ impl Default for View {
             second: None,
             charts: Charts::default(),
             cost: USUAL_COST.to_owned(),
+            colours_of_runs: false,
             height: None,
             difference: true,
             x: XAxis::Step,

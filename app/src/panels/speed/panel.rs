@@ -22,10 +22,10 @@ use crate::{
     context::{Action, Panel, PanelContext},
     export::Figure,
     format,
-    measured::{Lines, Quantity, millis, x_axis},
+    measured::{Line, Lines, QUARTILES, Quantity, millis, x_axis},
     state::Measuring,
     theme::{self, Dash},
-    widgets::{Chart, ChartLine, ChartState, SharedX, sideways_ui},
+    widgets::{Band, Chart, ChartLine, ChartState, SharedX, sideways_ui},
 };
 
 /// Height of chart and roofline in points.
@@ -321,23 +321,19 @@ impl SpeedPanel {
             self.other_lines.update(id, &other.spec, points, quantity);
         }
         let name_there = |name: &str| format!("{name}, {}", other.map_or("", |other| other.summary.name.as_str()));
-        let there: Vec<String> = self.other_lines.lines.iter().map(|(name, _)| name_there(name)).collect();
-        let mut lines: Vec<ChartLine<'_>> = self
-            .lines
-            .lines
-            .iter()
-            .enumerate()
-            .map(|(place, (name, series))| ChartLine::new(place as u64, name, series))
-            .collect();
+        let there: Vec<String> = self.other_lines.lines.iter().map(|line| name_there(&line.name)).collect();
+        let mut lines: Vec<ChartLine<'_>> =
+            self.lines.lines.iter().enumerate().map(|(place, line)| drawn(line, &line.name, place as u64)).collect();
         if other.is_some() {
             let count = lines.len();
-            for (place, ((side, series), name)) in self.other_lines.lines.iter().zip(&there).enumerate() {
+            for (place, (line, name)) in self.other_lines.lines.iter().zip(&there).enumerate() {
                 // The colour of the same side here, if there is one.
-                let here = self.lines.lines.iter().position(|(name, _)| name == side);
-                let style = ChartLine::new(here.unwrap_or(count + place) as u64, name, series);
+                let here = self.lines.lines.iter().position(|known| known.name == line.name);
+                let style = drawn(line, name, here.unwrap_or(count + place) as u64);
                 lines.push(ChartLine { id: (count + place) as u64, dash: Dash::Dotted, ..style });
             }
         }
+        let has_bands = lines.iter().any(|line| line.band.is_some());
         let chart = |salt| {
             Chart::new(salt, quantity.name(), &lines)
                 .x_axis(x_axis(shown.spec()))
@@ -361,7 +357,12 @@ impl SpeedPanel {
         });
         ui.columns(2, |columns| {
             if let [left, right] = columns {
-                chart("speed").show(left, &mut self.chart, &mut self.shared);
+                left.vertical(|ui| {
+                    chart("speed").show(ui, &mut self.chart, &mut self.shared);
+                    if has_bands {
+                        ui.label(RichText::new(QUARTILES).small().color(theme::palette(ui.visuals()).weak));
+                    }
+                });
                 if let (Some(limits), Some((name, found))) = (shown.limits(), &operations) {
                     right.vertical(|ui| roofline_ui(ui, name, limits, found, HEIGHT));
                 } else {
@@ -375,7 +376,8 @@ impl SpeedPanel {
                 Some(roofline_figure(name, limits, found, shown.metadata()))
             }
             (Some(_), ..) => {
-                let figure = chart("speed").figure(&mut self.chart, &self.shared, shown.metadata());
+                let mut figure = chart("speed").figure(&mut self.chart, &self.shared, shown.metadata());
+                figure.notes.extend(has_bands.then(|| QUARTILES.to_owned()));
                 Some(Figure { subtitle: shown.name().to_owned(), ..figure })
             }
             (None, ..) => None,
@@ -397,6 +399,12 @@ impl SpeedPanel {
         }
         reasons_ui(ui, shown.points());
     }
+}
+
+/// A line with its quartiles, in the style of this place in a list.
+fn drawn<'a>(line: &'a Line, name: &'a str, place: u64) -> ChartLine<'a> {
+    let band = line.quartiles.as_ref().map(|(low, high)| Band { low, high });
+    ChartLine { band, ..ChartLine::new(place, name, &line.series) }
 }
 
 /// What the chart of a benchmark shows.

@@ -33,6 +33,8 @@ pub struct ChartLine<'a> {
     pub width: f32,
     /// The band around a group.
     pub band: Option<Band<'a>>,
+    /// Whether points that stand apart are dots and gaps are marked; false where a line is no series of measurements.
+    pub dots: bool,
     /// Vertical marks with a text each, such as where the run was resumed.
     pub marks: &'a [(f64, String)],
 }
@@ -58,7 +60,7 @@ impl<'a> ChartLine<'a> {
     /// A line in this style.
     pub fn styled(id: u64, name: &'a str, series: &'a Series, style: LineStyle) -> Self {
         let LineStyle { colour, dash, width } = style;
-        Self { id, name, series, colour, dash, width, band: None, marks: &[] }
+        Self { id, name, series, colour, dash, width, band: None, dots: true, marks: &[] }
     }
 
     /// How it is drawn.

@@ -103,6 +103,6 @@ impl LineCache {
     ) -> Option<Shape> {
         let width = if highlighted { line.width + 1.6 } else { line.width };
         let stroke = Stroke::new(width, line.colour);
-        self.main_drawn.line(scene, &self.main, scene.columns(0.7), stroke, line.dash, true, rebuilt)
+        self.main_drawn.line(scene, &self.main, scene.columns(0.7), stroke, line.dash, line.dots, rebuilt)
     }
 }
