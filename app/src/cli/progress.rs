@@ -192,14 +192,18 @@ fn sentence(event: &Event) -> Option<String> {
         } => {
             let from =
                 if *first_step == 0 { String::new() } else { format!(", from step {}", plain::count(*first_step)) };
+            // Squares of images are no words of a vocabulary.
+            let (what, words) = match vocabulary {
+                0 => ("images", String::new()),
+                words => ("text", format!(", vocabulary {}", plain::count(*words as u64))),
+            };
             format!(
-                "Training {} for {}{from}, on {device} with {}; {} of text, {} held out, vocabulary {}{}",
+                "Training {} for {}{from}, on {device} with {}; {} of {what}, {} held out{words}{}",
                 counted(*parameters, "parameter"),
                 counted(*steps, "step"),
                 counted(*threads, "thread"),
                 counted(*train_tokens, "token"),
                 plain::count(*validation_tokens),
-                plain::count(*vocabulary as u64),
                 parameter_match.as_ref().map(|text| format!("\n{text}.")).unwrap_or_default(),
             )
         }

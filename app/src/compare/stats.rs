@@ -73,11 +73,12 @@ impl Summary {
         if values.iter().any(|value| !value.is_finite()) {
             return Some(Self { n, mean: f64::NAN, sd: f64::NAN, min: f64::NAN, max: f64::NAN });
         }
-        let mean = values.iter().sum::<f64>() / n as f64;
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        let sd = if n > 1 { (squares / (n - 1) as f64).sqrt() } else { f64::NAN };
         let min = values.iter().copied().fold(f64::INFINITY, f64::min);
         let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        // Of equal values the mean is their value, which a sum may miss by its last digit.
+        let mean = if min == max { min } else { values.iter().sum::<f64>() / n as f64 };
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let sd = if n > 1 { (squares / (n - 1) as f64).sqrt() } else { f64::NAN };
         Some(Self { n, mean, sd, min, max })
     }
 
@@ -168,6 +169,7 @@ mod tests {
 
     #[test]
     fn the_deviation_divides_by_n_minus_one() {
+        assert_eq!(Summary::of(&[0.8175; 3]).map(|of| (of.mean, of.sd)), Some((0.8175, 0.0)), "not a last digit of it");
         let summary = Summary::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
         assert_eq!((summary.n, summary.mean, summary.min, summary.max), (8, 5.0, 2.0, 9.0));
         assert!((summary.sd - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);

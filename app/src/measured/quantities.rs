@@ -241,6 +241,22 @@ fn x_of(spec: &SweepSpec, value: &str) -> Option<f64> {
     }
 }
 
+/// A point of a line.
+struct Measured {
+    x: f64,
+    y: f64,
+    quartiles: Option<(f64, f64)>,
+}
+
+/// The lower and the upper quartile over x; none unless every point has them.
+fn quartiles_of(points: &[Measured]) -> Option<(Series, Series)> {
+    if points.is_empty() || points.iter().any(|point| point.quartiles.is_none()) {
+        return None;
+    }
+    let edges = || points.iter().filter_map(|point| Some((point.x, point.quartiles?)));
+    Some((edges().map(|(x, (low, _))| (x, low)).collect(), edges().map(|(x, (_, high))| (x, high)).collect()))
+}
+
 fn lines(spec: &SweepSpec, points: &[PointResult], quantity: Quantity) -> Vec<Line> {
     let seconds: Vec<Option<&String>> = match spec.axes.get(1) {
         Some(axis) => axis.values.iter().map(Some).collect(),
@@ -249,27 +265,21 @@ fn lines(spec: &SweepSpec, points: &[PointResult], quantity: Quantity) -> Vec<Li
     let mut lines = Vec::new();
     for side in spec.side_names() {
         for &second in &seconds {
-            let mut found: Vec<(f64, f64, Option<(f64, f64)>)> = points
+            let mut found: Vec<Measured> = points
                 .iter()
                 .filter(|point| point.settings.get(1).map(|setting| &setting.value) == second)
                 .filter_map(|point| {
                     let x = x_of(spec, &point.settings.first()?.value)?;
                     let found = point.sides.iter().find(|known| known.side == side)?;
-                    Some((x, quantity.of(found)?, quantity.quartiles(found)))
+                    Some(Measured { x, y: quantity.of(found)?, quartiles: quantity.quartiles(found) })
                 })
                 .collect();
             if quantity == Quantity::Texts && spec.axes.first().is_some_and(|axis| axis.field == "batch") {
                 found.extend(at_largest_batch(points, &side, second));
             }
-            found.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let quartiles: Option<Vec<(f64, f64)>> = found.iter().map(|point| point.2).collect();
-            let quartiles = quartiles.filter(|found| !found.is_empty()).map(|quartiles| {
-                let over = |edge: fn(&(f64, f64)) -> f64| -> Series {
-                    found.iter().zip(&quartiles).map(|(point, both)| (point.0, edge(both))).collect()
-                };
-                (over(|both| both.0), over(|both| both.1))
-            });
-            let series: Series = found.into_iter().map(|(x, y, _)| (x, y)).collect();
+            found.sort_by(|a, b| a.x.total_cmp(&b.x));
+            let quartiles = quartiles_of(&found);
+            let series: Series = found.into_iter().map(|point| (point.x, point.y)).collect();
             let cache = spec.generation.as_ref().and_then(|_| side.parse::<Cache>().ok());
             let side = cache.map_or_else(|| side.clone(), |cache| cache.label().to_owned());
             let name = match (second, spec.axes.get(1)) {
@@ -283,11 +293,7 @@ fn lines(spec: &SweepSpec, points: &[PointResult], quantity: Quantity) -> Vec<Li
 }
 
 /// The batches that were looked for and run, with their texts a second: the ends of lines over batches.
-fn at_largest_batch(
-    points: &[PointResult],
-    side: &str,
-    second: Option<&String>,
-) -> Vec<(f64, f64, Option<(f64, f64)>)> {
+fn at_largest_batch(points: &[PointResult], side: &str, second: Option<&String>) -> Vec<Measured> {
     let points = points.iter().filter(|point| point.settings.get(1).map(|setting| &setting.value) == second);
     let sides = points.flat_map(|point| &point.sides).filter(|known| known.side == side);
     let batches = sides.filter_map(|known| {
@@ -295,7 +301,7 @@ fn at_largest_batch(
         // Not where the axis ends with it.
         (at_point != Some(largest.batch as u64)).then_some((largest.batch as f64, largest.run_secs?))
     });
-    batches.map(|(batch, secs)| (batch, batch / secs, None)).collect()
+    batches.map(|(batch, secs)| Measured { x: batch, y: batch / secs, quartiles: None }).collect()
 }
 
 /// Every quantity of which a benchmark has points, as a figure with a name that is fit for a file.

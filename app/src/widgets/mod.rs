@@ -32,7 +32,7 @@ pub use heat_map::{HeatLine, HeatMap, HeatResponse, HeatState};
 pub use height::HeightHandle;
 pub use marked::{entered, focus_when_opened, moved_by_arrows};
 pub use multiples::{MOST_ACROSS, Multiples, Tile, TileWish};
-pub use name::{brief, elided, name_ui};
+pub use name::{beginning, brief, elided, name_ui, text_width};
 pub use number::{number_ui, slider_ui};
 pub use parallel::{Parallel, ParallelAxis, ParallelLine, ParallelResponse, ParallelScale, ParallelState};
 pub use sideways::sideways_ui;

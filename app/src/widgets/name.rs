@@ -5,7 +5,7 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-use egui::{FontId, Id, Label, Response, RichText, TextStyle, Ui};
+use egui::{Color32, FontId, Id, Label, Response, RichText, TextStyle, Ui};
 
 use crate::format::Names;
 
@@ -67,4 +67,21 @@ type Elided = std::sync::Arc<egui::mutex::Mutex<HashMap<u64, String>>>;
 
 fn width(ui: &Ui, font: &FontId, letter: char) -> f32 {
     ui.fonts_mut(|fonts| fonts.glyph_width(font, letter))
+}
+
+/// How many points the text takes in a line.
+pub fn text_width(ui: &Ui, text: &str, font: &FontId) -> f32 {
+    ui.fonts_mut(|fonts| fonts.layout_no_wrap(text.to_owned(), font.clone(), Color32::PLACEHOLDER).size().x)
+}
+
+/// The text, or its beginning with an ellipsis, in so many points.
+pub fn beginning(ui: &Ui, text: &str, font: &FontId, room: f32) -> String {
+    let width = |text: &str| text_width(ui, text, font);
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let letters: Vec<char> = text.chars().collect();
+    let short = |count: usize| letters.iter().take(count).chain(&['…']).collect::<String>();
+    let fits = (1..letters.len()).rev().find(|&count| width(&short(count)) <= room);
+    short(fits.unwrap_or(1))
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use egui::{
-    Align2, Color32, CursorIcon, FontId, Mesh, Painter, Pos2, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind,
+    Align2, Color32, CursorIcon, Mesh, Painter, Pos2, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind,
     TextStyle, Ui, WidgetInfo, pos2, vec2,
 };
 
@@ -14,6 +14,7 @@ use crate::{
     export::{ParallelFigure, ParallelFigureAxis, ParallelFigureLine},
     plot::{Axis, Scale, Tick},
     theme,
+    widgets::{beginning, text_width},
 };
 
 /// Lines this near to the pointer are touched, in points.
@@ -330,7 +331,7 @@ impl<'a> Parallel<'a> {
             if is_last {
                 room = room.min(2.0 * (beside[1] - 2.0));
             }
-            let title = elided(ui, &axis.label, &small, room);
+            let title = beginning(ui, &axis.label, &small, room);
             let above = if is_staggered && index % 2 == 1 { LINE } else { 0.0 };
             painter.text(
                 pos2(x, plot.top() - 8.0 - above),
@@ -365,7 +366,7 @@ impl<'a> Parallel<'a> {
                 last = Some(y);
                 painter.hline(x - 3.0..=x + 3.0, y, Stroke::new(1.0, palette.weak));
                 let room = if is_last { beside[1] - TO_VALUE - 2.0 } else { gap - 16.0 };
-                let text = elided(ui, label, &small, room.max(30.0));
+                let text = beginning(ui, label, &small, room.max(30.0));
                 let galley = painter.layout_no_wrap(text, small.clone(), palette.text);
                 let at = pos2(x + TO_VALUE, y - galley.size().y / 2.0);
                 let ground = Rect::from_min_size(at, galley.size()).expand2(vec2(2.0, 0.0));
@@ -567,22 +568,6 @@ fn ramp_shape(rect: Rect) -> Shape {
         }
     }
     Shape::mesh(mesh)
-}
-
-fn text_width(ui: &Ui, text: &str, font: &FontId) -> f32 {
-    ui.fonts_mut(|fonts| fonts.layout_no_wrap(text.to_owned(), font.clone(), Color32::PLACEHOLDER).size().x)
-}
-
-/// The text, or its beginning with an ellipsis, in so many points.
-fn elided(ui: &Ui, text: &str, font: &FontId, room: f32) -> String {
-    let width = |text: &str| text_width(ui, text, font);
-    if width(text) <= room {
-        return text.to_owned();
-    }
-    let letters: Vec<char> = text.chars().collect();
-    let short = |count: usize| letters.iter().take(count).chain(&['…']).collect::<String>();
-    let fits = (1..letters.len()).rev().find(|&count| width(&short(count)) <= room);
-    short(fits.unwrap_or(1))
 }
 
 #[cfg(test)]

@@ -244,7 +244,7 @@ impl Default for Source {
     }
 }
 
-/// Text files: `.txt`, `.jsonl`, `.csv`, `.tsv`, any of them gzipped, or a folder of such.
+/// Text files: `.txt`, `.jsonl`, `.csv`, `.tsv`, any of them gzipped, `.parquet`, or a folder of such.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FileSource {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Problem;
 
-/// A table with one or two texts and a label a row: `.tsv` (never quoted), `.csv` or `.jsonl`, each also gzipped.
+/// A table with one or two texts and a label a row: `.tsv` (never quoted), `.csv` or `.jsonl`, each also gzipped, or `.parquet`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TableSource {
@@ -44,7 +44,7 @@ impl TableSource {
         let mut found = Vec::new();
         let mut add = |field: &str, message: &str| found.push(Problem::new(field, message));
         if self.path.as_os_str().is_empty() {
-            add("data.path", "name a table: a .tsv, .csv or .jsonl file");
+            add("data.path", "name a table: a .tsv, .csv, .jsonl or .parquet file");
         }
         if self.validation_path.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
             add("data.validation_path", "name a table, or leave the field out");

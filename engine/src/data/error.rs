@@ -39,7 +39,7 @@ pub enum DataError {
 
     /// A folder without a text file.
     #[error(
-        "The folder holds no text: no file ends in .txt, .jsonl, .csv or .tsv, with or without .gz ({}). \
+        "The folder holds no text: no file ends in .txt, .jsonl, .csv or .tsv, with or without .gz, or in .parquet ({}). \
          Choose another folder or rename the files: {}",
         counted(*skipped, "other file"), path.display()
     )]
@@ -51,7 +51,7 @@ pub enum DataError {
     },
 
     /// A file with an ending that names no format.
-    #[error("The file's ending names no known format. Expected .txt, .jsonl, .csv or .tsv, with or without .gz; rename it: {}", path.display())]
+    #[error("The file's ending names no known format. Expected .txt, .jsonl, .csv or .tsv, with or without .gz, or .parquet; rename it: {}", path.display())]
     UnknownFormat {
         /// The file.
         path: PathBuf,
@@ -99,6 +99,15 @@ pub enum DataError {
         /// The file.
         path: PathBuf,
         /// The unpacker's reason.
+        why: String,
+    },
+
+    /// A Parquet file that cannot be read.
+    #[error("The Parquet file cannot be read ({why}). It may be cut short, or packed in a way that is not known here (snappy, zstd and gzip are); copy or write it again: {}", path.display())]
+    BrokenParquet {
+        /// The file.
+        path: PathBuf,
+        /// The reader's reason.
         why: String,
     },
 

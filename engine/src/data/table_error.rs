@@ -7,7 +7,7 @@ use crate::config::counted;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
     /// A file whose ending names no table.
-    #[error("A table of texts with labels is a .tsv, .csv or .jsonl file, with or without .gz; rename or convert it: {}", path.display())]
+    #[error("A table of texts with labels is a .tsv, .csv, .jsonl or .parquet file, the first three with or without .gz; rename or convert it: {}", path.display())]
     NoTable {
         /// The file.
         path: PathBuf,

@@ -381,6 +381,8 @@ impl Hooks for RunHooks<'_> {
 
     fn sample(&mut self, step: u64, text: &str) {
         self.writer.snapshot(&self.job.run, NewSnapshot::text(step, text));
+        // As with evaluations: whoever hears of it reads the store.
+        let _ = self.writer.flush();
         self.context.outbox.send(Event::Sample { run: self.job.run.clone(), step, text: text.to_owned() });
     }
 

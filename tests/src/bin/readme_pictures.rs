@@ -71,9 +71,16 @@ fn opened(store: &Path, theme: ThemeChoice, panel: PanelId, (width, height): (f3
     screen
 }
 
+/// Turns of 50 ms that a picture waits, and the most where a model is still read.
+const TURNS: usize = 40;
+const MOST_TURNS: usize = 1200;
+
 /// Waits until curves and maps have come from the store.
 fn filled(screen: &mut Screen) {
-    for _ in 0..40 {
+    for turn in 0..MOST_TURNS {
+        if turn >= TURNS && !screen.says("Reading") {
+            break;
+        }
         std::thread::sleep(std::time::Duration::from_millis(50));
         screen.settle();
     }

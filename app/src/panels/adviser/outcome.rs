@@ -128,8 +128,7 @@ impl Outcomes {
                         ui.label(present);
                         ui.label(predicted);
                         ui.label(RichText::new(came_out).strong());
-                        ui.add(Label::new(RichText::new(note).small().color(palette.weak)).truncate())
-                            .on_hover_text(note);
+                        ui.add(Label::new(RichText::new(note).small().color(palette.weak)).truncate());
                         ui.end_row();
                     }
                 });

@@ -2,14 +2,14 @@
 
 use std::{collections::HashMap, time::Instant};
 
-use headroom_engine::store::RunId;
+use headroom_engine::store::{Direction, RunId};
 
 use super::{
     lines::{Bundle, Line, Made, RENEW_EVERY, Summarised, coarser, summarise},
     view::View,
 };
 use crate::{
-    compare::{Alignment, Band, align, curve_x},
+    compare::{Alignment, Band, NotJudged, align, curve_x, direction_between, why_not_judged},
     plot::{Series, Version, XAxis},
     state::State,
 };
@@ -63,7 +63,7 @@ impl DifferenceMaker {
         for bundle in bundles {
             let is_baseline = bundle.number == base.number;
             let own = if is_baseline { Vec::new() } else { curves(bundle, metric, view.x, state, &mut made) };
-            if partners.is_empty() || (own.is_empty() && !is_baseline) {
+            if partners.is_empty() || (own.is_empty() && !is_baseline) || learns_something_else(base, bundle, metric) {
                 continue;
             }
             let numbers = |bundle: &Bundle| bundle.runs.iter().map(|run| run.number).collect::<Vec<_>>();
@@ -105,6 +105,13 @@ impl DifferenceMaker {
         kept.seen = true;
         (kept.what.clone(), kept.from != from)
     }
+}
+
+/// Whether the metric of two bundles is counted in different units: their difference would be of nothing.
+fn learns_something_else(base: &Bundle, other: &Bundle, metric: &str) -> bool {
+    let (Some(base), Some(other)) = (base.runs.first(), other.runs.first()) else { return false };
+    let why_not = why_not_judged(base, other).filter(|why| *why == NotJudged::Objective);
+    Direction::of(metric) != direction_between(metric, why_not)
 }
 
 /// The curves of a bundle that are loaded and have points.
@@ -171,13 +178,32 @@ fn minus(own: &Series, x: &[f64], y: &[f64]) -> Series {
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::store::{SeriesData, series_names};
+    use headroom_engine::{
+        objective::Objective,
+        store::{SeriesData, series_names},
+    };
 
     use super::super::lines::{bundles, tests};
     use super::*;
     use crate::compare::names_apart;
 
     const METRIC: &str = series_names::VALIDATION_LOSS;
+
+    #[test]
+    fn runs_that_learn_something_else_have_no_difference() {
+        let mut state = tests::state();
+        let measured = state.runs[0].metrics[METRIC].clone();
+        for (run, objective) in [(0, Objective::EXAMPLES[0]), (3, Objective::EXAMPLES[1])] {
+            let metrics = objective.task().metrics().iter();
+            let metrics = metrics.map(|metric| (metric.series.to_owned(), measured.clone()));
+            state.runs[run].metrics.extend(metrics);
+        }
+        let configs = tests::configs(&mut state);
+        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &configs);
+        assert!(!learns_something_else(&alone[0], &alone[1], METRIC));
+        assert!(learns_something_else(&alone[0], &alone[3], METRIC), "their losses are of different things");
+        assert!(!learns_something_else(&alone[0], &alone[3], series_names::TRAIN_TOKENS_PER_SEC), "a rate is a rate");
+    }
 
     #[test]
     fn seeds_are_paired_and_the_band_is_over_pairs() {

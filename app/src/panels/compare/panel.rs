@@ -25,7 +25,7 @@ use crate::{
     context::{Action, Panel, PanelContext, PanelId},
     export::ParallelFigure,
     panels::runs::FlatConfigs,
-    widgets::{ChartLine, ChartState, HeightHandle, SharedX},
+    widgets::{ChartLine, ChartState, HeightHandle, LegendEntry, SharedX, legend_ui},
 };
 
 /// Heights that charts can be given, in points.
@@ -334,11 +334,11 @@ impl ComparePanel {
         let all = made.iter().flat_map(|made| &made.lines).filter_map(Line::span);
         let spans = all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         for (index, ((metric, made), state)) in metrics.iter().zip(made).zip(&mut self.charts).enumerate() {
-            let lines: Vec<ChartLine<'_>> = made.lines.iter().map(Line::chart_line).collect();
+            let above: Vec<ChartLine<'_>> = made.lines.iter().map(Line::chart_line).collect();
             let title = series_title(metric);
             let salt = if index == 0 { "first" } else { "second" };
             let is_last = index > 0 || difference.is_none();
-            let chart = chart(salt, &title, metric, &lines, view, made.loading > 0).spanning(spans);
+            let chart = chart(salt, &title, metric, &above, view, made.loading > 0).spanning(spans);
             let shown = chart.height(height).legend(is_last).highlight(highlight).show(ui, state, &mut self.shared);
             pointed = pointed.or(shown.hovered);
             clicked = clicked.or(shown.clicked);
@@ -346,13 +346,23 @@ impl ComparePanel {
                 let lines: Vec<ChartLine<'_>> = difference.lines.iter().map(Line::chart_line).collect();
                 let title = difference_title(metric);
                 let chart = difference_chart(&title, metric, &lines, view, difference.loading > 0).spanning(spans);
-                let shown = chart.height(DIFFERENCE * height).legend(true).highlight(highlight).show(
+                let is_whole = difference.lines.len() == made.lines.len();
+                let shown = chart.height(DIFFERENCE * height).legend(is_whole).highlight(highlight).show(
                     ui,
                     &mut self.difference_chart,
                     &mut self.shared,
                 );
                 pointed = pointed.or(shown.hovered);
                 clicked = clicked.or(shown.clicked);
+                if !is_whole {
+                    // Some lines have no difference: the legend is that of the chart above.
+                    let entries: Vec<LegendEntry<'_>> = above
+                        .iter()
+                        .map(|line| LegendEntry { id: line.id, name: line.name, style: line.style() })
+                        .collect();
+                    let (hovered, on) = legend_ui(ui, &entries, highlight);
+                    (pointed, clicked) = (pointed.or(hovered), clicked.or(on));
+                }
             }
         }
         HeightHandle::new("charts", HEIGHTS).show(ui, &mut view.height, height);

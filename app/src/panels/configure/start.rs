@@ -106,7 +106,9 @@ impl Start {
         let button = Button::new(RichText::new(text).strong()).fill(fill).min_size(Vec2::new(width, 34.0));
         let button = |ui: &mut Ui| {
             let start = ui.add_enabled(can_start, button).on_hover_text(hover);
-            start.on_disabled_hover_text("Fix the problems listed below first.").clicked()
+            let start = start.on_disabled_hover_text("Fix the problems listed below first.");
+            // A double click is meant once: its second click would queue the same run again.
+            start.clicked() && !start.double_clicked() && !start.triple_clicked()
         };
         let is_wanted = if is_low {
             ui.horizontal(|ui| {

@@ -19,7 +19,7 @@ use super::marks::Marks;
 use super::paint::Lines;
 use super::state::{ChartState, SharedX};
 use crate::plot::{Axis, DEFAULT_SMOOTHING, Quantity, Scale, XAxis};
-use crate::theme;
+use crate::{theme, widgets::beginning};
 
 /// The most values per line that the range without outliers looks at.
 const OUTLIER_SAMPLE: usize = 4_096;
@@ -379,23 +379,24 @@ impl<'a> Chart<'a> {
         let x_marks = marks(&self.x, x, size.x, 100.0);
         let y_marks = marks(&self.y, y, size.y, 42.0);
         let small = TextStyle::Small.resolve(ui.style());
-        let hints = |hints: AxisHints<'a>, axis: &Axis, marks: &Marks| {
+        let hints = |hints: AxisHints<'a>, title: String, marks: &Marks| {
             let marks = marks.clone();
-            let title = axis.title();
             let hints = hints
                 .tick_label_font(small.clone())
                 .tick_label_color(palette.weak)
                 .formatter(move |mark, _| marks.label(mark.value));
             if title.is_empty() { hints } else { hints.label(RichText::new(title).small().color(palette.weak)) }
         };
-        let x_hints = hints(AxisHints::new_x(), &self.x, &x_marks);
+        let x_hints = hints(AxisHints::new_x(), self.x.title(), &x_marks);
         // The title above already says what y is; beside the axis goes the unit only.
         let y_label = if self.y.label == self.title { Axis::new(self.y.unit.clone()) } else { self.y.clone() };
         let label =
             if y_label.title().is_empty() { 0.0 } else { AXIS_LABEL * ui.fonts_mut(|fonts| fonts.row_height(&small)) };
         let needed = (y_marks.widest(ui.painter(), &small) + TICK_MARGINS + label).max(LEAST_GUTTER).ceil();
         let gutter = shared.gutter(needed, ui.ctx().cumulative_pass_nr());
-        let y_hints = hints(AxisHints::new_y(), &y_label, &y_marks).min_thickness(gutter);
+        // It stands upright beside the plot, which may be low.
+        let title = beginning(ui, &y_label.title(), &small, size.y);
+        let y_hints = hints(AxisHints::new_y(), title, &y_marks).min_thickness(gutter);
         let lines = Lines {
             base: PlotItemBase::new(self.title.to_owned()),
             given: self.lines,

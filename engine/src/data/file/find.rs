@@ -9,6 +9,15 @@ pub(super) enum Format {
     JsonLines,
     Csv,
     Tsv,
+    /// Columns, which are read as lines of JSON objects.
+    Parquet,
+}
+
+impl Format {
+    /// Whether its rows are read as JSON objects.
+    pub(super) fn is_of_objects(self) -> bool {
+        matches!(self, Self::JsonLines | Self::Parquet)
+    }
 }
 
 /// A file to read.
@@ -94,6 +103,8 @@ fn format(path: &Path) -> Option<(Format, bool)> {
         "jsonl" => Format::JsonLines,
         "csv" => Format::Csv,
         "tsv" => Format::Tsv,
+        // It packs its own columns.
+        "parquet" if !gzipped => Format::Parquet,
         _ => return None,
     };
     Some((format, gzipped))

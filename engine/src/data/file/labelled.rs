@@ -1,4 +1,4 @@
-//! Tables of one or two texts with a label a row: `.tsv` (never quoted), `.csv`, `.jsonl`, each also gzipped.
+//! Tables of one or two texts with a label a row: `.tsv` (never quoted), `.csv`, `.jsonl`, each also gzipped, and `.parquet`.
 
 use std::path::Path;
 
@@ -192,13 +192,13 @@ type EachRow<'a> = &'a mut dyn FnMut(u64, &[&str]) -> Result<(), DataError>;
 pub(super) fn rows(found: &Found, text: &str, source: &TableSource, judged: Judged) -> Result<LabelledRows, DataError> {
     let wanted = Wanted::new(&found.path, source);
     let mut rows = LabelledRows::default();
-    if found.format == Format::JsonLines {
+    if found.format.is_of_objects() {
         objects(text, &wanted, &mut rows)?;
         return Ok(rows);
     }
     let each = |each: EachRow<'_>| match found.format {
         Format::Csv => table::csv_rows(text, &found.path, each),
-        Format::Tsv | Format::Text | Format::JsonLines => table::tsv_rows(text, each),
+        Format::Tsv | Format::Text | Format::JsonLines | Format::Parquet => table::tsv_rows(text, each),
     };
     let mut places: Option<(Vec<usize>, Option<bool>)> = None;
     let mut first: Option<(String, bool)> = None;
@@ -368,8 +368,8 @@ mod tests {
             (said("a.tsv", "sentence\tlabel\nx\t-1\nz\t-1\n"), vec!["No row has a label", "headroom predict"]),
             (said("a.tsv", "sentence\tlabel\n"), vec!["There is no text in it"]),
             (said("a.tsv", "\n"), vec!["There is no text in it"]),
-            (said("a.txt", "x"), vec![".tsv, .csv or .jsonl"]),
-            (said("a.parquet", "x"), vec![".tsv, .csv or .jsonl"]),
+            (said("a.txt", "x"), vec![".tsv, .csv, .jsonl or .parquet"]),
+            (said("a.orc", "x"), vec![".tsv, .csv, .jsonl or .parquet"]),
             (
                 said("a.jsonl", "{\"sentence\": \"x\", \"label\": [1]}"),
                 vec!["On line 1 `label` (data.label) is a list"],

@@ -79,7 +79,7 @@ pub(super) fn push_documents(
             txt::documents(text, push);
             Ok(())
         }
-        Format::JsonLines => jsonl::documents(text, field.unwrap_or("text"), &found.path, push),
+        Format::JsonLines | Format::Parquet => jsonl::documents(text, field.unwrap_or("text"), &found.path, push),
         Format::Csv => table::csv_documents(text, column, &found.path, push),
         Format::Tsv => table::tsv_documents(text, column, &found.path, push),
     }

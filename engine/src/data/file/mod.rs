@@ -1,8 +1,9 @@
-//! Text from disk: `.txt`, `.jsonl`, `.csv`, `.tsv`, each also gzipped, or a folder of such.
+//! Text from disk: `.txt`, `.jsonl`, `.csv`, `.tsv`, each also gzipped, `.parquet`, or a folder of such.
 //!
 //! - `.txt`: a document is a block of lines between blank lines. In text in the manner of `WikiText`, where lines like
 //!   ` = Title = ` stand between blank lines, a document is an article.
 //! - `.jsonl`: a document is a line's field, a text or a list of texts.
+//! - `.parquet`: a document is a row's column, as if the row were a line of `.jsonl`.
 //! - `.csv`, `.tsv`: a document is a row's cell. CSV is quoted in the usual way; TSV is never quoted.
 //!
 //! `pairs.rs` reads texts with their translations, `labelled.rs` tables of texts with labels, `preview.rs` the
@@ -16,6 +17,7 @@ mod jsonl;
 mod labelled;
 mod load;
 mod pairs;
+mod parquet;
 mod preview;
 mod probe;
 mod read;

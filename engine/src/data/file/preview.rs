@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::find::{Format, Found, wrong};
 use super::labelled::{Judged, LabelledRows, found, rows};
 use super::read::to_text;
-use super::{jsonl, table};
+use super::{jsonl, parquet, table};
 use crate::config::TableSource;
 use crate::data::{DataError, TableError, open_file};
 
@@ -59,6 +59,9 @@ pub(in crate::data) fn beginning(path: &Path, source: &TableSource, judged: Judg
 /// Whole lines of the beginning, and whether that is all.
 fn read_beginning(found: &Found) -> Result<(String, bool), DataError> {
     let path = &found.path;
+    if found.format == Format::Parquet {
+        return parquet::json_lines(found, BEGINNING, |_| Ok(()));
+    }
     let file = open_file(path).map_err(|error| wrong(path, &error))?;
     let source: Box<dyn Read> = if found.gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
     let mut bytes = Vec::new();
@@ -77,7 +80,7 @@ fn read_beginning(found: &Found) -> Result<(String, bool), DataError> {
 }
 
 fn columns(found: &Found, text: &str, header: Option<bool>, source: &TableSource) -> Vec<(String, String)> {
-    if found.format == Format::JsonLines {
+    if found.format.is_of_objects() {
         let first = text.split('\n').find(|line| !line.trim().is_empty()).unwrap_or_default();
         let Ok(Value::Object(object)) = serde_json::from_str(first) else { return Vec::new() };
         let sample = |value: &Value| match value {
@@ -95,7 +98,7 @@ fn columns(found: &Found, text: &str, header: Option<bool>, source: &TableSource
     };
     drop(match found.format {
         Format::Csv => table::csv_rows(text, &found.path, take),
-        Format::Tsv | Format::Text | Format::JsonLines => table::tsv_rows(text, take),
+        Format::Tsv | Format::Text | Format::JsonLines | Format::Parquet => table::tsv_rows(text, take),
     });
     let mut first = first.into_iter();
     let (Some(head), second) = (first.next(), first.next()) else { return Vec::new() };

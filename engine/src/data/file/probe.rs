@@ -6,7 +6,7 @@ use flate2::read::MultiGzDecoder;
 use super::find::{Format, Found, find_among, wrong};
 use super::load::push_documents;
 use super::read::to_text;
-use super::table;
+use super::{parquet, table};
 use crate::data::{DataError, open_file};
 
 /// Bytes of text of a file that are read.
@@ -35,6 +35,13 @@ pub(in crate::data) fn probe_files(path: &Path, field: Option<&str>, column: Opt
 /// Whether a file may hold text.
 fn probe(found: &Found, field: Option<&str>, column: Option<&str>) -> Result<bool, DataError> {
     let path = &found.path;
+    if found.format == Format::Parquet {
+        let mut documents = 0;
+        let mut count = |document: &str| documents += usize::from(!document.trim().is_empty());
+        let (lines, is_whole) = parquet::json_lines(found, BEGINNING as u64, |_| Ok(()))?;
+        push_documents(found, &lines, field, column, &mut count)?;
+        return Ok(documents > 0 || !is_whole);
+    }
     let file = open_file(path).map_err(|error| wrong(path, &error))?;
     let source: Box<dyn Read> = if found.gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
     let mut bytes = Vec::new();
@@ -63,7 +70,7 @@ fn probe(found: &Found, field: Option<&str>, column: Option<&str>) -> Result<boo
     let text = to_text(bytes, path)?;
     match found.format {
         Format::JsonLines if whole_lines.is_some() => push_documents(found, &text, field, column, &mut count)?,
-        Format::JsonLines | Format::Text => {}
+        Format::JsonLines | Format::Text | Format::Parquet => {}
         Format::Csv => table::choose_csv_column(&text, column, path)?,
         Format::Tsv => table::choose_tsv_column(&text, column, path)?,
     }

@@ -3,7 +3,8 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use super::find::{Found, find_among, wrong};
+use super::find::{Format, Found, find_among, wrong};
+use super::parquet;
 use crate::data::{DataError, memory, open_file};
 
 /// Bytes read between two reports.
@@ -12,6 +13,9 @@ const CHUNK: usize = 1 << 20;
 /// Size of the text in a file. For gzip, what its trailer says (which is modulo 4 GiB), or the packed size where that
 /// is more.
 pub(super) fn text_bytes(found: &Found) -> u64 {
+    if found.format == Format::Parquet {
+        return parquet::unpacked_bytes(found);
+    }
     if !found.gzipped {
         return found.bytes;
     }
@@ -43,6 +47,17 @@ pub(super) fn read_text(
     mut advance: impl FnMut(u64) -> Result<(), DataError>,
 ) -> Result<String, DataError> {
     let path = &found.path;
+    if found.format == Format::Parquet {
+        let (expected, mut read) = (text_bytes(found), 0);
+        let lines = parquet::json_lines(found, u64::MAX, |bytes| {
+            room.take(bytes, path)?;
+            // What is told is a share of the file; its text may be longer than was expected.
+            let bytes = bytes.min(expected.saturating_sub(read));
+            read += bytes;
+            advance((bytes * found.bytes).checked_div(expected).unwrap_or(0))
+        });
+        return Ok(lines?.0);
+    }
     let file = open_file(path).map_err(|error| wrong(path, &error))?;
     let mut source: Box<dyn Read> = if found.gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
     let expected = text_bytes(found);

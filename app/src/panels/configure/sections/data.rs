@@ -27,7 +27,7 @@ const SOURCE: Words = Words::new("data.kind", "Text", "Where the text comes from
 pub(super) const PATH: Words = Words::new(
     "data.path",
     "File or folder",
-    "Text files: .txt, .jsonl, .csv, .tsv, any of them gzipped, or a folder of such.",
+    "Text files: .txt, .jsonl, .csv, .tsv, any of them gzipped, .parquet, or a folder of such.",
 );
 pub(super) const VALIDATION_PATH: Words = Words::new(
     "data.validation_path",
@@ -460,7 +460,7 @@ fn file_ui(ui: &mut Ui, form: &mut Form<'_>, file: &mut FileSource) {
 fn ask_text(pick: Pick, title: &str) -> Ask {
     match pick {
         Pick::Folder => Ask::new(pick, format!("{title}: a folder")),
-        Pick::File | Pick::Save => Ask::new(pick, title).kind("Text", &["txt", "jsonl", "csv", "tsv", "gz"]),
+        Pick::File | Pick::Save => Ask::new(pick, title).kind("Text", &["txt", "jsonl", "csv", "tsv", "gz", "parquet"]),
     }
 }
 

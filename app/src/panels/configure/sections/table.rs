@@ -24,7 +24,7 @@ use crate::{
 const TABLE: Words = Words::new(
     "data.path",
     "Table",
-    "A .tsv, .csv or .jsonl file with a row for each example; gzipped where it ends in .gz.",
+    "A .tsv, .csv, .jsonl or .parquet file with a row for each example; the first three gzipped where they end in .gz.",
 );
 const TEXT: Words = Words::new("data.text", "Text column", "The column of the text that is judged.");
 const SECOND: Words = Words::new(
@@ -73,7 +73,7 @@ pub(super) fn table_ui(
     task: &mut Option<TaskConfig>,
     preview: Option<&TablePreview>,
 ) {
-    let ask = |pick, title: &str| Ask::new(pick, title).kind("Table", &["tsv", "csv", "jsonl", "gz"]);
+    let ask = |pick, title: &str| Ask::new(pick, title).kind("Table", &["tsv", "csv", "jsonl", "gz", "parquet"]);
     form.path(ui, TABLE, &mut table.path, &[Pick::File], |pick| ask(pick, "Table to train on"));
     let mut written = table.validation_path.clone().unwrap_or_default();
     if form.path(ui, VALIDATION_PATH, &mut written, &[Pick::File], |pick| ask(pick, "Table to evaluate on")) {
