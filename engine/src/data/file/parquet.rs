@@ -11,10 +11,11 @@ use parquet::{
 use serde_json::{Map, Number, Value};
 
 use super::find::{Found, wrong};
+use super::read::CHUNK;
 use crate::data::{DataError, open_file};
 
-/// Rows as a JSON object a line, in the order of the file; null where a row has no value. `take` is told the bytes of each line
-/// before it is kept. Ends behind the first row with which there are more than `most` bytes; the second value is whether all rows
+/// Rows as a JSON object a line, in the order of the file; null where a row has no value. `take` is told of every megabyte of them,
+/// and of the rest. Ends behind the first row with which there are more than `most` bytes; the second value is whether all rows
 /// are there.
 ///
 /// # Errors
@@ -27,16 +28,19 @@ pub(super) fn json_lines(
     let path = &found.path;
     let reader = reader(path)?;
     guarded(path, || {
-        let mut lines = String::new();
+        let (mut lines, mut told) = (String::new(), 0);
         for row in reader.get_row_iter(None).map_err(|error| broken(path, &error))? {
             if lines.len() as u64 > most {
                 return Ok((lines, false));
             }
-            let line = object(&row.map_err(|error| broken(path, &error))?).to_string();
-            take(line.len() as u64 + 1)?;
-            lines.push_str(&line);
+            lines.push_str(&object(&row.map_err(|error| broken(path, &error))?).to_string());
             lines.push('\n');
+            if lines.len() - told >= CHUNK {
+                take((lines.len() - told) as u64)?;
+                told = lines.len();
+            }
         }
+        take((lines.len() - told) as u64)?;
         Ok((lines, true))
     })
 }

@@ -8,7 +8,7 @@ use super::parquet;
 use crate::data::{DataError, memory, open_file};
 
 /// Bytes read between two reports.
-const CHUNK: usize = 1 << 20;
+pub(super) const CHUNK: usize = 1 << 20;
 
 /// Size of the text in a file. For gzip, what its trailer says (which is modulo 4 GiB), or the packed size where that
 /// is more.
