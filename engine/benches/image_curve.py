@@ -15,12 +15,10 @@ the same steps. What is compared is the mean of the seeds beside their standard 
 
 import argparse
 import gzip
-import json
-import statistics
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
+
+from curves import initial_weights, print_curves, train_headroom
 
 CONFIG = """
 format = 1
@@ -39,20 +37,6 @@ heads = {heads}
 width = {width}
 feed_forward = {feed_forward}
 dropout = 0.0
-[train]
-batch = {batch}
-learning_rate = {rate}
-schedule = {{ kind = "constant" }}
-weight_decay = 0.0
-beta1 = 0.9
-beta2 = 0.999
-epsilon = 1e-8
-clip_norm = 1.0
-evaluate_every = {every}
-evaluate_batches = 0
-stability = {{ kind = "off" }}
-[probe]
-every = 0
 """
 
 
@@ -62,19 +46,6 @@ def idx(path):
     raw = gzip.open(path).read()
     dimensions = [int.from_bytes(raw[4 + 4 * i : 8 + 4 * i], "big") for i in range(raw[3])]
     return torch.frombuffer(bytearray(raw[4 + 4 * raw[3] :]), dtype=torch.uint8).view(dimensions)
-
-
-def headroom(options, folder, *arguments):
-    command = [options.headroom, "--store", str(folder / "store"), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def train_headroom(options, folder, seed, *more):
-    sets = [f"seed={seed}", f"threads={options.threads}", *more]
-    out = headroom(options, folder, "train", str(folder / "c.toml"), "--json", "--set", *sets)
-    events = [json.loads(line) for line in out.splitlines()]
-    run = next(event["run"] for event in events if "run" in event)
-    return run, {event["step"]: (event["loss"], event["accuracy"]) for event in events if event["event"] == "evaluated"}
 
 
 def train_torch(options, initial, seed):
@@ -120,11 +91,6 @@ def train_torch(options, initial, seed):
     return curve
 
 
-def words(values):
-    spread = statistics.stdev(values) if len(values) > 1 else 0.0
-    return f"{statistics.mean(values):.4f} ± {spread:.4f}"
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--headroom", default=str(Path(__file__).parents[2] / "target/release/headroom"))
@@ -142,19 +108,9 @@ def main():
     for seed in range(1, options.seeds + 1):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            (folder / "c.toml").write_text(CONFIG.format(**vars(options)))
-            first, _ = train_headroom(options, folder, seed, "train.steps=1", "train.learning_rate=1e-12")
-            headroom(options, folder, "export", first, "--to", str(folder / "initial"), "--which", "last")
-            curves["torch"].append(train_torch(options, folder / "initial", seed))
+            curves["torch"].append(train_torch(options, initial_weights(options, folder, seed, CONFIG), seed))
             curves["headroom"].append(train_headroom(options, folder, seed, f"train.steps={options.steps}")[1])
-    steps = sorted(set(curves["torch"][0]) & set(curves["headroom"][0]))
-    print("| step | loss, Headroom | loss, PyTorch | accuracy, Headroom | accuracy, PyTorch |")
-    print("|---|---|---|---|---|")
-    for step in steps:
-        cells = [words([curve[step][place] for curve in curves[who]]) for place in (0, 1) for who in ("headroom", "torch")]
-        print("| " + " | ".join([str(step), *cells]) + " |")
-    if not steps:
-        sys.exit("the curves have no step in common")
+    print_curves(curves)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from curves import initial_weights, print_curves, train_headroom
+
 CONFIG = """
 format = 1
 name = "sentences"
@@ -49,20 +51,6 @@ width = {width}
 feed_forward = {feed_forward}
 norm = "post"
 dropout = 0.0
-[train]
-batch = {batch}
-learning_rate = {rate}
-schedule = {{ kind = "constant" }}
-weight_decay = 0.0
-beta1 = 0.9
-beta2 = 0.999
-epsilon = 1e-8
-clip_norm = 1.0
-evaluate_every = {every}
-evaluate_batches = 0
-stability = {{ kind = "off" }}
-[probe]
-every = 0
 """
 
 # Steps of a turn that are not counted: memory is touched for the first time.
@@ -75,18 +63,6 @@ def rows_of(path):
         cells = [line.rstrip("\r\n").split("\t") for line in text]
     sentence, label = cells[0].index("sentence"), cells[0].index("label")
     return [(row[sentence].strip(), int(row[label])) for row in cells[1:] if row[sentence].strip()]
-
-
-def headroom(options, folder, *arguments):
-    command = [options.headroom, "--store", str(folder / "store"), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def train_headroom(options, folder, seed, *more):
-    sets = [f"seed={seed}", f"threads={options.threads}", *more]
-    out = headroom(options, folder, "train", str(folder / "c.toml"), "--json", "--set", *sets)
-    events = [json.loads(line) for line in out.splitlines()]
-    return next(event["run"] for event in events if "run" in event), events
 
 
 class Torch:
@@ -169,35 +145,14 @@ class Torch:
         return curve
 
 
-def initial_weights(options, folder, seed):
-    (folder / "c.toml").write_text(CONFIG.format(**vars(options)))
-    first, _ = train_headroom(options, folder, seed, "train.steps=1", "train.learning_rate=1e-12")
-    headroom(options, folder, "export", first, "--to", str(folder / "initial"), "--which", "last")
-    return folder / "initial"
-
-
-def words(values):
-    spread = statistics.stdev(values) if len(values) > 1 else 0.0
-    return f"{statistics.mean(values):.4f} ± {spread:.4f}"
-
-
 def curves(options):
     found = {"headroom": [], "torch": []}
     for seed in range(1, options.seeds + 1):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            found["torch"].append(Torch(options, initial_weights(options, folder, seed), seed).curve())
-            _, events = train_headroom(options, folder, seed, f"train.steps={options.steps}")
-            evaluated = [event for event in events if event["event"] == "evaluated"]
-            found["headroom"].append({event["step"]: (event["loss"], event["accuracy"]) for event in evaluated})
-    steps = sorted(set(found["torch"][0]) & set(found["headroom"][0]))
-    print("| step | loss, Headroom | loss, PyTorch | accuracy, Headroom | accuracy, PyTorch |")
-    print("|---|---|---|---|---|")
-    for step in steps:
-        cells = [words([curve[step][place] for curve in found[who]]) for place in (0, 1) for who in ("headroom", "torch")]
-        print("| " + " | ".join([str(step), *cells]) + " |")
-    if not steps:
-        sys.exit("the curves have no step in common")
+            found["torch"].append(Torch(options, initial_weights(options, folder, seed, CONFIG), seed).curve())
+            found["headroom"].append(train_headroom(options, folder, seed, f"train.steps={options.steps}")[1])
+    print_curves(found)
 
 
 def step_secs_of_headroom(options, folder, seed, steps):
@@ -222,7 +177,7 @@ def speed(options):
     steps = options.steps + WARM_UP
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        torch = Torch(options, initial_weights(options, folder, 1), 1)
+        torch = Torch(options, initial_weights(options, folder, 1, CONFIG), 1)
         ours, theirs, ratios = [], [], []
         for turn in range(1, options.rounds + 1):
             ours.append(step_secs_of_headroom(options, folder, turn, steps))
