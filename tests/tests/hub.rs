@@ -710,6 +710,45 @@ impl CommandLine {
 }
 
 #[test]
+fn files_of_a_fetched_data_set_are_named_as_on_the_hub() {
+    let line = CommandLine::new();
+    let table = |word: &str| {
+        let rows = (0..40).map(|row| format!("{word} number {row}\t{}\n", row % 2));
+        std::iter::once("text\tlabel\n".to_owned()).chain(rows).collect::<String>()
+    };
+    let mut files = std::collections::BTreeMap::new();
+    files.insert("part/train.tsv".to_owned(), table("river").into_bytes());
+    line.hub.add("datasets/org/text", Repo { files, ..Repo::default() });
+    let config = r#"
+        format = 1
+        data = { kind = "table", path = "org/text/part/train.tsv", text = ["text"], label = "label", tokenizer = { kind = "bytes" } }
+        task = { kind = "classification" }
+        model = { kind = "encoder" }
+    "#;
+    line.program.write("config.toml", config);
+    let _ = line
+        .run(&["preview", "config.toml"])
+        .expect_code(2)
+        .expect_words(&["Check the path", "org/text/part/train.tsv"]);
+    assert!(line.hub.take_requests().is_empty(), "nobody was asked");
+    let _ = line.run(&["fetch", "org/text", "--dataset"]).expect_code(0);
+    let _ = line.hub.take_requests();
+    let told = line.run(&["preview", "config.toml"]).expect_code(0).stdout;
+    assert!(told.contains("river number"), "{told}");
+    let _ = line.run(&["estimate", "config.toml"]).expect_code(0);
+    let trained = ["train", "config.toml", "--set", "train.steps=2", "--set", "train.batch=2", "--json"];
+    let events = line.run(&trained).expect_code(0).events();
+    let run = events.iter().find_map(|event| event["run"].as_str()).unwrap().to_owned();
+    let kept = line.run(&["show", &run, "--json"]).expect_code(0).json()["config"]["data"]["path"].to_string();
+    assert!(kept.contains("datasets--org--text/snapshots/"), "{kept}");
+    assert!(line.hub.take_requests().is_empty(), "only the cache is looked into");
+    // What lies beside the config goes first.
+    line.program.write("org/text/part/train.tsv", table("owl"));
+    let told = line.run(&["preview", "config.toml"]).expect_code(0).stdout;
+    assert!(told.contains("owl number") && !told.contains("river"), "{told}");
+}
+
+#[test]
 fn a_fetched_name_stands_for_its_directory() {
     let line = CommandLine::new();
     line.program.write("text.txt", "the old river runs to the sea and the owl sleeps. ".repeat(40));

@@ -6,6 +6,7 @@ use std::{
 use headroom_engine::{
     config::{Problem, RunConfig, Source, from_toml_noting, nearest, preset, presets},
     data::{data_problems, read_file, read_stream, with_image_shape, wrong_kind},
+    hub,
     objective::judging_metric,
     worker::free_bytes,
 };
@@ -57,7 +58,7 @@ impl GivenConfig {
         if problems.is_empty() {
             return Ok(given);
         }
-        let config = given.config.clone().anchored(&given.base_dir);
+        let config = hub::anchored(given.config.clone(), &given.base_dir);
         let device = free_bytes(config.device).err().map(|why| Problem::new("device", why));
         for problem in data_problems(&config.data, &config.objective()).into_iter().chain(device) {
             if problems.iter().all(|known| known.field != problem.field) {
@@ -92,7 +93,7 @@ impl GivenConfig {
             print::aside(format!("Note: {note}"));
         }
         // What keeps images from being looked at is told where they are read.
-        let config = match with_image_shape(config.clone().anchored(&base_dir)) {
+        let config = match with_image_shape(hub::anchored(config.clone(), &base_dir)) {
             Ok(known) if config.data.source.has_images() => known,
             Ok(_) | Err(_) => config,
         };

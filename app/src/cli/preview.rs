@@ -3,6 +3,7 @@
 use headroom_engine::{
     config::counted,
     data::{DataPreview, ImagesPreview, PreviewAnswers, TablePreview, preview},
+    hub,
 };
 
 use crate::format::shortened;
@@ -21,7 +22,7 @@ const LETTERS: usize = 60;
 /// Shows the columns, labels and some rows of a config's table, or how many images each class has.
 pub fn run(args: &EstimateArgs) -> CliResult {
     let GivenConfig { config, base_dir, .. } = GivenConfig::read(&args.config)?;
-    let config = config.anchored(&base_dir);
+    let config = hub::anchored(config, &base_dir);
     let found = preview(&config.data, &config.objective())
         .map_err(|error| CliError::at(error.field().unwrap_or("data.path"), error.to_string()))?
         .ok_or_else(|| {

@@ -58,6 +58,7 @@ counterparts!(commands, Command, {
     Command::CancelGeneration { .. } => CTRL_C,
     Command::EvaluateTranslation { .. } => Typed("translate-eval"),
     Command::Predict { .. } => Typed("predict"),
+    Command::CancelPrediction { .. } => CTRL_C,
     Command::Convert { .. } => Typed("convert"),
     Command::DescribeModel { .. } => Typed("show"),
     Command::ReadPlan { .. } => Typed("advise"),

@@ -1,7 +1,7 @@
 //! What the adviser says, as rows of words: the saving, and what was predicted beside what was measured.
 
 use headroom_engine::{
-    advise::{Outcome, OutcomeRow, Prediction, Stands, Trained, Unit},
+    advise::{Costs, Outcome, OutcomeRow, Prediction, Stands, Trained, Unit},
     analysis::{Analysis, reconstruction::Scope},
     config::{RunConfig, attention_words, counted},
     store::{RunState, RunSummary, series_names},
@@ -21,8 +21,14 @@ pub fn saving_rows(prediction: &Prediction) -> Vec<[String; 4]> {
         row("FLOPs of a step", &flops, old.flops_per_step, new.flops_per_step),
         row("Activations of a step", &format::bytes, old.activation_bytes, new.activation_bytes),
         row("Weights, gradients, moments", &format::bytes, old.model_bytes, new.model_bytes),
+        row("Working memory", &format::bytes, working(old), working(new)),
         row("Memory in all", &format::bytes, old.memory_bytes, new.memory_bytes),
     ]
+}
+
+/// What is neither the model's nor its activations: gradients on their way back, rows of scores, what is packed.
+fn working(costs: &Costs) -> u64 {
+    costs.memory_bytes.saturating_sub(costs.model_bytes).saturating_sub(costs.activation_bytes)
 }
 
 /// What a model costs and what it would after conversions, in reading one example of `tokens` tokens: what, now, then, the
@@ -40,6 +46,7 @@ pub fn conversion_rows(prediction: &Prediction, tokens: usize) -> Vec<[String; 4
         ),
         saving_row("Weights", &format::bytes, old.model_bytes, new.model_bytes),
         saving_row("Activations at their largest", &format::bytes, old.activation_bytes, new.activation_bytes),
+        saving_row("Working memory", &format::bytes, working(old), working(new)),
         saving_row("Memory in all", &format::bytes, old.memory_bytes, new.memory_bytes),
     ]
 }

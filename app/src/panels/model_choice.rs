@@ -13,14 +13,13 @@ use headroom_engine::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    common::folder_name,
     context::{PanelContext, PanelId},
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
     panels::{
         analysis::which_words,
         run_picker::{chosen_name, run_choices_ui, run_combo},
     },
-    state::Selection,
+    state::{Selection, folder_name},
 };
 
 /// Width of the list, in points.

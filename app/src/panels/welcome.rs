@@ -50,10 +50,24 @@ pub fn welcome_ui(ui: &mut Ui, state: &State) -> Option<Choice> {
                 }
             }
         });
-        let more = presets().iter().filter(|preset| preset.group != PresetGroup::Start).count();
-        ui.add_space(6.0);
-        let words = format!("{more} more are in \"Reset to preset\" over the form, and in the palette (Ctrl+K).");
-        ui.colored_label(palette.weak, words);
+        for group in PresetGroup::ALL {
+            let Some(title) = title(group) else { continue };
+            ui.add_space(10.0);
+            ui.label(RichText::new(title).strong());
+            ui.horizontal_wrapped(|ui| {
+                for preset in presets().iter().filter(|preset| preset.group == group) {
+                    let Ok(config) = preset.config() else { continue };
+                    let button = ui.button(sentence_case(&config.name)).on_hover_ui(|ui| {
+                        ui.set_max_width(CARD.x);
+                        ui.label(preset.about());
+                        ui.colored_label(palette.weak, facts(&config, state));
+                    });
+                    if button.accessible_name(format!("Use preset {}", preset.name)).clicked() {
+                        chosen = Some(Choice::Preset(Box::new(config)));
+                    }
+                }
+            });
+        }
         ui.add_space(6.0);
         if ui.button("Go to the form").on_hover_text("Shows every field of the config as it stands").clicked() {
             chosen = Some(Choice::Draft);
@@ -162,6 +176,15 @@ fn facts(config: &RunConfig, state: &State) -> String {
             format!("{parameters}, {shape}, {}{}", counted(steps, "step"), time.unwrap_or_default())
         }
         Err(_) => shape,
+    }
+}
+
+/// What stands over presets that are no cards.
+fn title(group: PresetGroup) -> Option<&'static str> {
+    match group {
+        PresetGroup::Start => None,
+        PresetGroup::Attention => Some("Kinds of attention, in minutes on two cores"),
+        PresetGroup::Paper => Some("Set-ups of the papers, most of them for a GPU"),
     }
 }
 

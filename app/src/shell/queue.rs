@@ -1,4 +1,4 @@
-use egui::{Button, Popup, PopupCloseBehavior, RichText, Ui};
+use egui::{Button, Popup, PopupCloseBehavior, RectAlign, RichText, Ui};
 use headroom_engine::worker::Command;
 
 use crate::{
@@ -17,6 +17,8 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     };
     let button = ui.button(text).on_hover_text("Runs waiting to start").accessible_name(spoken);
     Popup::from_toggle_button_response(&button)
+        // It grows away from the window's edge, which is near, from its first frame on.
+        .align(RectAlign::BOTTOM_END)
         .close_behavior(PopupCloseBehavior::CloseOnClickOutside)
         .accessible_name("Waiting runs")
         .show(|ui| {

@@ -7,7 +7,7 @@ use headroom_engine::{
 
 use super::queue_ui;
 use crate::{
-    common::{state_text, subject_name},
+    common::state_text,
     context::{Action, PanelContext, PanelId},
     format,
     state::{CurrentRun, GenerationPhase, State},
@@ -31,7 +31,7 @@ const LOAD_FROM: f32 = 1000.0;
 fn other_work(state: &State) -> Option<String> {
     let analysis = state.analysis.pending.iter().find_map(|pending| {
         let (_, fraction) = pending.at.as_ref()?;
-        Some(format!("Analysing {}: {}.", subject_name(state, &pending.of), format::percent(*fraction)))
+        Some(format!("Analysing {}: {}.", state.subject_name(&pending.of), format::percent(*fraction)))
     });
     let conversion = || {
         let going = state.models.conversions.iter().find(|run| run.phase == GenerationPhase::Going)?;

@@ -1,4 +1,4 @@
-use egui::{Button, Popup, RichText, Ui};
+use egui::{Button, Popup, RectAlign, RichText, Ui};
 
 use crate::{
     settings::{Settings, ThemeChoice},
@@ -9,7 +9,7 @@ use crate::{
 pub fn view_menu_ui(ui: &mut Ui, settings: &Settings) -> Option<PaletteAction> {
     let mut chosen = None;
     let button = ui.button("View").on_hover_text("Theme and size").accessible_name("View: theme and size");
-    Popup::menu(&button).accessible_name("View").show(|ui| {
+    Popup::menu(&button).align(RectAlign::BOTTOM_END).accessible_name("View").show(|ui| {
         ui.label(RichText::new("Theme").small());
         for theme in ThemeChoice::ALL {
             if ui.add(Button::selectable(settings.theme == theme, theme.label())).clicked() {

@@ -26,6 +26,8 @@ pub struct PendingAnalysis {
     pub at: Option<(String, f64)>,
     /// Whether it was told to end.
     pub is_cancelling: bool,
+    /// Whether scores are restored from some of their pairs: what it is called once it is done.
+    restores: bool,
     /// Whether the panels show it once it is there.
     opens: bool,
 }
@@ -33,7 +35,7 @@ pub struct PendingAnalysis {
 impl PendingAnalysis {
     /// One that waits, and is not shown by itself.
     fn new(analysis: AnalysisId, of: SubjectId) -> Self {
-        Self { analysis, of, at: None, is_cancelling: false, opens: false }
+        Self { analysis, of, at: None, is_cancelling: false, restores: false, opens: false }
     }
 }
 
@@ -71,6 +73,8 @@ pub struct MarkedHeads {
 pub struct AnalysisState {
     /// Analyses that wait or are being computed, in their order.
     pub pending: Vec<PendingAnalysis>,
+    /// Why the last analysis that was asked for of a model failed; until another one is asked for, or it is dismissed.
+    failed: BTreeMap<SubjectId, String>,
     /// What is marked on the head map of Configure.
     pub marked: Option<MarkedHeads>,
     /// Whether a run that has a control is shown beside it.
@@ -92,6 +96,7 @@ impl Default for AnalysisState {
     fn default() -> Self {
         Self {
             pending: Vec::new(),
+            failed: BTreeMap::new(),
             marked: None,
             beside_control: false,
             steps: RequestCache::default(),
@@ -219,6 +224,16 @@ impl AnalysisState {
         self.on_demand(&run.into()).iter().find(of).cloned()
     }
 
+    /// Why the analysis that was asked for last of it failed.
+    pub fn last_failure(&self, of: &SubjectId) -> Option<&str> {
+        self.failed.get(of).map(String::as_str)
+    }
+
+    /// Says no longer why it failed.
+    pub fn dismiss_failure(&mut self, of: &SubjectId) {
+        self.failed.remove(of);
+    }
+
     /// Whether an analysis of it waits or is being computed.
     pub fn is_pending(&self, of: &SubjectId) -> bool {
         self.pending.iter().any(|pending| pending.of == *of)
@@ -236,6 +251,8 @@ impl AnalysisState {
         base_dir: PathBuf,
     ) -> AnalysisId {
         let analysis = AnalysisId::new();
+        self.failed.remove(of);
+        let restores = spec.reconstruction.is_some();
         let command = Command::Analyse {
             analysis: analysis.clone(),
             target: of.target(which),
@@ -245,7 +262,11 @@ impl AnalysisState {
             base_dir,
         };
         self.outgoing.push(command.into());
-        self.pending.push(PendingAnalysis { opens: true, ..PendingAnalysis::new(analysis.clone(), of.clone()) });
+        self.pending.push(PendingAnalysis {
+            restores,
+            opens: true,
+            ..PendingAnalysis::new(analysis.clone(), of.clone())
+        });
         analysis
     }
 
@@ -298,8 +319,13 @@ impl AnalysisState {
         requests
     }
 
-    /// Takes an event of an analysis in; others are none of its business.
-    pub(super) fn apply(&mut self, event: Event, messages: &mut Messages) {
+    /// What is analysed by a pending analysis.
+    pub(super) fn subject(&self, analysis: &AnalysisId) -> Option<&SubjectId> {
+        self.pending.iter().find(|pending| pending.analysis == *analysis).map(|pending| &pending.of)
+    }
+
+    /// Takes an event of an analysis in; others are none of its business. `name` is what its subject is called.
+    pub(super) fn apply(&mut self, event: Event, name: &str, messages: &mut Messages) {
         match event {
             Event::LiveAnalyses { run, steps } => self.take_steps(run, steps),
             Event::LiveAnalysis { run, result } => {
@@ -328,8 +354,14 @@ impl AnalysisState {
                 let Some(place) = self.pending.iter().position(|pending| pending.analysis == analysis) else { return };
                 let pending = self.pending.remove(place);
                 match why {
-                    Some(why) => messages.push_error(why, ""),
-                    None if complete => messages.push_info("Analysed a model."),
+                    Some(why) => {
+                        self.failed.insert(pending.of.clone(), why.clone());
+                        messages.push_error(why, "");
+                    }
+                    None if complete && pending.restores => {
+                        messages.push_info(format!("Reconstructed the scores of {name}."));
+                    }
+                    None if complete => messages.push_info(format!("Analysed {name}.")),
                     None => messages.push_info("The analysis was cancelled; nothing of it is kept."),
                 }
                 if complete && pending.opens {
@@ -409,22 +441,31 @@ mod tests {
         let first = look(&mut state);
         assert!(matches!(&asked(&mut state)[..], [Command::Analyse { .. }]));
         let stage = "Reading examples".to_owned();
-        state.apply(Event::Analysing { analysis: first.clone(), stage, fraction: 0.5 }, &mut messages);
+        state.apply(Event::Analysing { analysis: first.clone(), stage, fraction: 0.5 }, "a run", &mut messages);
         assert_eq!(state.pending[0].at.as_ref().map(|at| at.1), Some(0.5));
         let result = Box::new(Analysis { examples: 9, ..Analysis::default() });
-        state.apply(Event::Analysed { analysis: first.clone(), result }, &mut messages);
+        state.apply(Event::Analysed { analysis: first.clone(), result }, "a run", &mut messages);
         state.apply(
             Event::AnalyseEnded { analysis: first.clone(), complete: true, why: None, is_refusal: false },
+            "a run",
             &mut messages,
         );
+        assert!(messages.newest_first().any(|message| message.what == "Analysed a run."));
         assert_eq!((state.pending.len(), state.opened(&run().into())), (0, Some(first.clone())));
         assert_eq!(state.result(&first).map(|found| found.examples), Some(9));
         let second = look(&mut state);
         state.cancel(&second);
         assert!(state.pending[0].is_cancelling);
         let why = Some("The scores of layer 1 are not finite.".to_owned());
-        state.apply(Event::AnalyseEnded { analysis: second, complete: false, why, is_refusal: false }, &mut messages);
+        state.apply(
+            Event::AnalyseEnded { analysis: second, complete: false, why, is_refusal: false },
+            "a run",
+            &mut messages,
+        );
         assert_eq!(state.opened(&run().into()), Some(first.clone()), "what was shown stays");
+        assert_eq!(state.last_failure(&run().into()), Some("The scores of layer 1 are not finite."));
+        state.dismiss_failure(&run().into());
+        assert_eq!(state.last_failure(&run().into()), None);
         assert!(messages.newest_first().any(|message| message.what.contains("not finite")));
         state.delete(&first, &mut messages);
         assert_eq!(state.opened(&run().into()), None);

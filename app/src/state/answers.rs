@@ -48,6 +48,10 @@ pub struct Answering {
     /// What was asked.
     pub question: Question,
     ticket: Ticket,
+    /// Texts or images that have an answer, of how many; none before the first.
+    pub at: Option<(usize, usize)>,
+    /// Whether it was told to end.
+    pub is_cancelling: bool,
     /// The answer, or why there is none; nothing while it is to come.
     pub outcome: Option<Result<Answers, String>>,
 }
@@ -66,8 +70,17 @@ impl AnswersState {
         let Question { target, texts, images, .. } = question.clone();
         let rows = if images.is_some() { Vec::new() } else { vec![texts] };
         let request = Request::from(Command::Predict { target, rows, images });
-        self.asked = Some(Answering { question, ticket: request.ticket, outcome: None });
+        self.asked =
+            Some(Answering { question, ticket: request.ticket, at: None, is_cancelling: false, outcome: None });
         self.outgoing.push(request);
+    }
+
+    /// Ends the question that has no answer yet.
+    pub fn cancel(&mut self) {
+        if let Some(asked) = self.asked.as_mut().filter(|asked| asked.outcome.is_none() && !asked.is_cancelling) {
+            asked.is_cancelling = true;
+            self.outgoing.push(Command::CancelPrediction { prediction: asked.ticket }.into());
+        }
     }
 
     /// Whether an answer is to come.
@@ -81,6 +94,11 @@ impl AnswersState {
     }
 
     pub(super) fn fail(&mut self, ticket: Ticket, why: &str) -> bool {
+        // What the user ended has nothing to say.
+        if self.asked.as_ref().is_some_and(|asked| asked.ticket == ticket && asked.is_cancelling) {
+            self.asked = None;
+            return true;
+        }
         let asked = self.asked.as_mut().filter(|asked| asked.ticket == ticket && asked.outcome.is_none());
         asked.map(|asked| asked.outcome = Some(Err(why.to_owned()))).is_some()
     }
@@ -89,6 +107,10 @@ impl AnswersState {
     pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event) {
         let Some(asked) = self.asked.as_mut().filter(|asked| Some(asked.ticket) == ticket) else { return };
         let answers = match event {
+            Event::Predicting { done, count } => {
+                asked.at = Some((done, count));
+                return;
+            }
             Event::Predicted { labels, outputs, cut_rows, names, .. } => {
                 Ok(Answers::Outputs { labels, outputs, names, is_cut: cut_rows > 0 })
             }
@@ -151,6 +173,21 @@ mod tests {
         state.apply(Notice { ticket: Some(second), event: predicted(0.75) });
         let outcome = state.answers.asked.as_ref().unwrap().outcome.clone().unwrap().unwrap();
         assert!(matches!(outcome, Answers::Outputs { outputs, .. } if outputs == [[0.25, 0.75]]));
+    }
+
+    #[test]
+    fn what_goes_on_is_told_and_can_be_ended() {
+        let mut state = State::default();
+        let ticket = asked(&mut state, "one");
+        state.apply(Notice { ticket: Some(ticket), event: Event::Predicting { done: 3, count: 9 } });
+        assert_eq!(state.answers.asked.as_ref().unwrap().at, Some((3, 9)));
+        state.answers.cancel();
+        state.answers.cancel();
+        let sent: Vec<Command> = state.take_requests().into_iter().map(|request| request.command).collect();
+        assert!(matches!(&sent[..], [Command::CancelPrediction { prediction }] if *prediction == ticket));
+        let messages = state.messages.len();
+        state.apply(Notice { ticket: Some(ticket), event: Event::Refused { why: "It was stopped.".to_owned() } });
+        assert!(state.answers.asked.is_none() && state.messages.len() == messages, "it is what was wanted");
     }
 
     #[test]

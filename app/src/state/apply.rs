@@ -293,7 +293,14 @@ impl State {
             | Event::Analysing { .. }
             | Event::LiveAnalyses { .. }
             | Event::LiveAnalysis { .. }
-            | Event::Snapshot { .. }) => self.analysis.apply(event, &mut self.messages),
+            | Event::Snapshot { .. }) => {
+                let of = match &event {
+                    Event::AnalyseEnded { analysis, .. } => self.analysis.subject(analysis).cloned(),
+                    _ => None,
+                };
+                let name = of.map(|of| self.subject_name(&of)).unwrap_or_default();
+                self.analysis.apply(event, &name, &mut self.messages);
+            }
             Event::Advice { advice } => self.advice.take(advice),
             event @ (Event::Map { .. } | Event::Maps { .. } | Event::Rebuilt { .. }) => self.maps.apply(event),
             event @ (Event::CachesProved { .. }
@@ -316,7 +323,9 @@ impl State {
             event @ (Event::Pushed { .. } | Event::Pushing { .. } | Event::PushPreviewed { .. }) => {
                 self.uploads.apply(ticket, event, &mut self.messages);
             }
-            event @ (Event::Predicted { .. } | Event::AnswersFound { .. }) => self.answers.apply(ticket, event),
+            event @ (Event::Predicting { .. } | Event::Predicted { .. } | Event::AnswersFound { .. }) => {
+                self.answers.apply(ticket, event)
+            }
             // The window does not score translations.
             Event::Translating { .. }
             | Event::TranslationEvaluated { .. }

@@ -43,6 +43,6 @@ pub use selection::Selection;
 pub use series::{RunSeries, SeriesCache};
 pub use speed::{Measuring, SpeedState};
 pub use styles::Styles;
-pub use subject::SubjectId;
+pub use subject::{SubjectId, folder_name};
 pub use uploads::{UploadRequest, UploadRun, UploadsState};
 pub use view::{CheckAnswer, State};

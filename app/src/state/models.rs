@@ -193,6 +193,13 @@ impl ModelsState {
         self.outgoing.push(request);
     }
 
+    /// Shows a conversion that has ended no longer.
+    pub fn dismiss(&mut self, number: usize) {
+        if self.conversions.get(number).is_some_and(|run| !run.phase.is_open()) {
+            self.conversions.remove(number);
+        }
+    }
+
     /// Whether one is to come.
     pub fn is_converting(&self) -> bool {
         self.conversions.iter().any(|run| run.phase.is_open())

@@ -1,9 +1,12 @@
 use std::path::{Path, PathBuf};
 
 use headroom_engine::{
+    hub::name_of_snapshot,
     store::{AnalysisSummary, RunId},
     worker::{Target, Which},
 };
+
+use super::State;
 
 /// Whose attention panels of analyses show.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +39,24 @@ impl SubjectId {
         match self {
             Self::Run(run) => found.run.as_ref() == Some(run),
             Self::Directory(path) => found.run.is_none() && Path::new(&found.target) == path,
+        }
+    }
+}
+
+/// What a model directory is called: the model's name on its hub where it was fetched, else the folder's own.
+pub fn folder_name(folder: &Path) -> String {
+    if let Some(name) = name_of_snapshot(folder) {
+        return name.to_string();
+    }
+    folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+impl State {
+    /// What a run or a model directory is called.
+    pub fn subject_name(&self, of: &SubjectId) -> String {
+        match of {
+            SubjectId::Run(run) => self.run_name(run),
+            SubjectId::Directory(path) => folder_name(path),
         }
     }
 }

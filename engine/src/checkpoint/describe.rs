@@ -7,8 +7,9 @@ use candle_core::{DType, Device};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BestMetric, CONFIG, CheckpointError, FILES, Lineage, RUN_CONFIG, TOKENIZER, WEIGHTS, load_model_dir,
-    load_training_state, tensors::weight_files, tokenizer_files::OLDER_TOKENIZERS, weights::under_file_names,
+    BestMetric, CONFIG, CheckpointError, FILES, Lineage, RUN_CONFIG, TOKENIZER, TRAINING_STATE, WEIGHTS,
+    load_model_dir, load_training_state, tensors::weight_files, tokenizer_files::OLDER_TOKENIZERS,
+    weights::under_file_names,
 };
 use crate::{
     attention::ModelPlan,
@@ -90,6 +91,18 @@ pub struct TrainingFacts {
     pub tokens: u64,
     /// The best value so far.
     pub best: Option<BestMetric>,
+}
+
+impl DirectoryFacts {
+    /// Bytes of all its files.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+
+    /// Bytes of the file that only going on with training needs, where there is one.
+    pub fn training_bytes(&self) -> Option<u64> {
+        self.files.iter().find(|file| file.name == TRAINING_STATE).map(|file| file.bytes)
+    }
 }
 
 /// Reads what a model directory says of itself; its files are checked as for loading.

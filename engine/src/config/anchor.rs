@@ -14,43 +14,40 @@ impl RunConfig {
 }
 
 impl DataConfig {
+    /// Every path of it that was named: of what is read and of its tokenizer.
+    pub fn paths_mut(&mut self) -> Vec<&mut PathBuf> {
+        let mut paths = match &mut self.source {
+            Source::File(file) => with(&mut file.path, &mut file.validation_path),
+            Source::Table(table) => with(&mut table.path, &mut table.validation_path),
+            Source::Squad(squad) => with(&mut squad.path, &mut squad.validation_path),
+            Source::Pairs(pairs) => pairs.paths_mut().into_iter().flatten().collect(),
+            Source::Images(images) => images.paths_mut().map(|(_, path)| path).collect(),
+            Source::Grammar(_)
+            | Source::Random(_)
+            | Source::NumberWords(_)
+            | Source::Pathfinder(_)
+            | Source::ListOps(_) => Vec::new(),
+        };
+        if let Tokenizer::File(file) = &mut self.tokenizer {
+            paths.push(&mut file.path);
+        }
+        paths
+    }
+
     /// The same config with every relative path taken from `base_dir`.
     #[must_use]
     pub fn anchored(mut self, base_dir: &Path) -> Self {
-        let anchor = |path: &mut PathBuf| {
+        for path in self.paths_mut() {
             if path.is_relative() && !path.as_os_str().is_empty() {
                 *path = base_dir.join(&*path);
             }
-        };
-        if let Source::File(file) = &mut self.source {
-            anchor(&mut file.path);
-            if let Some(path) = &mut file.validation_path {
-                anchor(path);
-            }
-        }
-        if let Source::Pairs(pairs) = &mut self.source {
-            pairs.paths_mut().into_iter().flatten().for_each(anchor);
-        }
-        if let Source::Table(table) = &mut self.source {
-            anchor(&mut table.path);
-            if let Some(path) = &mut table.validation_path {
-                anchor(path);
-            }
-        }
-        if let Source::Squad(squad) = &mut self.source {
-            anchor(&mut squad.path);
-            if let Some(path) = &mut squad.validation_path {
-                anchor(path);
-            }
-        }
-        if let Source::Images(images) = &mut self.source {
-            images.paths_mut().for_each(|(_, path)| anchor(path));
-        }
-        if let Tokenizer::File(file) = &mut self.tokenizer {
-            anchor(&mut file.path);
         }
         self
     }
+}
+
+fn with<'a>(path: &'a mut PathBuf, validation_path: &'a mut Option<PathBuf>) -> Vec<&'a mut PathBuf> {
+    std::iter::once(path).chain(validation_path).collect()
 }
 
 #[cfg(test)]

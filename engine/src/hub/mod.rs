@@ -13,11 +13,13 @@
 //! | `info` | what the hub says about a repository, and which of its files would be fetched |
 //! | `cache` | the folders on disk |
 //! | `fetch` | downloads |
+//! | `data_sets` | files of data sets that were fetched, by their names |
 //! | `push` | uploads |
 //!
 //! Uses `text`, `config`, `data`, `checkpoint`.
 
 mod cache;
+mod data_sets;
 mod error;
 mod fetch;
 mod http;
@@ -27,6 +29,7 @@ mod push;
 mod settings;
 
 pub use cache::{CachedModel, CachedRepo, HubFacts, InterruptedFetch, cached, describe_hub, name_of_snapshot};
+pub use data_sets::{anchored, anchored_data};
 pub use error::HubError;
 pub use fetch::{FetchProgress, FetchRequest, Fetched, FetchedFile, fetch};
 pub use info::{Gating, RemoteArchitecture, RemoteFile, RepoFacts, inspect};

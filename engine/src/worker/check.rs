@@ -5,6 +5,7 @@ use crate::{
     attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
     config::{Problem, RunConfig},
     data::{data_problems, memory, preview, short_text_problems, with_image_shape},
+    hub,
     objective::judging_metric,
     store::Store,
 };
@@ -13,7 +14,7 @@ use crate::{
 pub(super) fn check(outbox: Outbox, config: RunConfig, base_dir: PathBuf, store: Store, revision: u64) {
     let answer = outbox.clone();
     let spawned = std::thread::Builder::new().name("headroom-check".to_owned()).spawn(move || {
-        let config = config.anchored(&base_dir);
+        let config = hub::anchored(config, &base_dir);
         // What is wrong with it is told by the problems, and so is what keeps images from being looked at.
         let found = preview(&config.data, &config.objective()).ok().flatten().map(Box::new);
         let config = with_image_shape(config.clone()).unwrap_or(config);

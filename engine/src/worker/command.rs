@@ -148,7 +148,8 @@ pub enum Command {
         /// Folder from which relative paths in `data` are taken.
         base_dir: PathBuf,
     },
-    /// Answers about texts or images with a run's model or that of a model directory; answered by [`super::Event::Predicted`].
+    /// Answers about texts or images with a run's model or that of a model directory; answered by [`super::Event::Predicting`] as it
+    /// goes on and by [`super::Event::Predicted`].
     Predict {
         /// Which model.
         target: Target,
@@ -156,6 +157,11 @@ pub enum Command {
         rows: Vec<Vec<String>>,
         /// An image, a folder of such, or an IDX or CIFAR file; an absolute path.
         images: Option<PathBuf>,
+    },
+    /// Ends a [`Self::Predict`], in progress or queued. Answered by [`super::Event::Done`].
+    CancelPrediction {
+        /// The request that asked for it.
+        prediction: Ticket,
     },
     /// Reads what the files of a model say; answered by [`super::Event::ModelDescribed`].
     DescribeModel {

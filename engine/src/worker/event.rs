@@ -468,6 +468,13 @@ pub enum Event {
         /// The translations, in the order of the pairs.
         translations: Vec<String>,
     },
+    /// A [`super::Command::Predict`] is being answered. At most some 30 a second.
+    Predicting {
+        /// Texts or images with an answer.
+        done: usize,
+        /// All of them.
+        count: usize,
+    },
     /// Answer to [`super::Command::Predict`].
     Predicted {
         /// The model, as given.

@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::{path::Path, time::Instant};
 
 use candle_core::{DType, Device, Tensor};
 
@@ -23,6 +23,8 @@ use crate::{
 
 /// Texts that are answered about at the same time.
 const AT_ONCE: usize = 32;
+/// Time between two events about the progress.
+const LEAST_SECONDS: f64 = 0.033;
 
 /// Answers about texts.
 pub(super) fn predict_job(context: &JobContext, job: &PredictJob, control: &JobControl) {
@@ -49,8 +51,15 @@ fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: 
             return Err(JobError::refusal(format!("The model reads text, and the input is no text file: {path}")));
         }
     };
+    let mut last = None;
+    let mut tell = |done, count| {
+        if last.is_none_or(|last: Instant| last.elapsed().as_secs_f64() >= LEAST_SECONDS) {
+            last = Some(Instant::now());
+            context.outbox.send(Event::Predicting { done, count });
+        }
+    };
     if let Some((batches, names)) = images {
-        let outputs = outputs_of(&loaded, batches, &labels, control)?;
+        let outputs = outputs_of(&loaded, batches, &labels, control, &mut tell)?;
         let (target, names) = (named.to_owned(), names.unwrap_or_default());
         return Ok(Event::Predicted { target, labels, outputs, cut_rows: 0, names });
     }
@@ -76,7 +85,7 @@ fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: 
     let documents: Documents = job.rows.iter().flatten().map(|text| text.trim()).collect();
     let (batches, cut) =
         unanswered_batches(&documents, texts, &tokenizer, sequence, AT_ONCE).map_err(|error| told(&error))?;
-    let outputs = outputs_of(&loaded, batches, &labels, control)?;
+    let outputs = outputs_of(&loaded, batches, &labels, control, &mut tell)?;
     Ok(Event::Predicted { target: named.to_owned(), labels, outputs, cut_rows: cut, names: Vec::new() })
 }
 
@@ -93,17 +102,21 @@ fn images_of(path: &Path, loaded: &LoadedModel) -> Result<(Vec<NumberedBatch>, O
     })
 }
 
-/// Of each example, in their order, the probabilities of its classes, or its number.
+/// Of each example, in their order, the probabilities of its classes, or its number. `tell` hears how many are done, of how many.
 fn outputs_of(
     loaded: &LoadedModel,
     batches: Vec<NumberedBatch>,
     labels: &Labels,
     control: &JobControl,
+    tell: &mut dyn FnMut(usize, usize),
 ) -> Result<Vec<Vec<f64>>, JobError> {
     let told = |error: &dyn std::fmt::Display| JobError::refusal(error.to_string());
     let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| told(&error))?;
     let mut outputs = vec![Vec::new(); batches.iter().map(|(rows, _)| rows.len()).sum()];
+    let mut done = 0;
     for (rows, batch) in batches {
+        tell(done, outputs.len());
+        done += rows.len();
         if control.should_stop() {
             return Err(JobError::failure("It was stopped."));
         }

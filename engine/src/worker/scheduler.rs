@@ -29,6 +29,7 @@ use crate::{
     attention::{HeadAt, ModelPlan, estimated_vocabulary},
     config::{DataConfig, Problem, RunConfig, from_toml, to_toml},
     data::with_image_shape,
+    hub,
     store::{
         BenchmarkSummary, DamagedRun, NewRun, RunFilter, RunId, RunList, RunState, StateDetails, Store, StoreError,
         StorePaths, StoreWriter,
@@ -275,7 +276,7 @@ impl Scheduler {
                 Ok(())
             }
             Command::Evaluate { target, data, coverage, tokens, noise, noise_seed, mistakes, base_dir } => {
-                let data = data.map(|data| Box::new(data.anchored(&base_dir)));
+                let data = data.map(|data| Box::new(hub::anchored_data(*data, &base_dir)));
                 let job = EvaluateJob { target, data, coverage, tokens, noise, noise_seed, mistakes };
                 let work = Work::Evaluate(job);
                 self.queue.push_front(Job { outbox: self.outbox.clone(), work });
@@ -298,7 +299,7 @@ impl Scheduler {
                 Ok(())
             }
             Command::EvaluateTranslation { target, data, limit, batch, search, precision, threads, base_dir } => {
-                let data = data.map(|data| Box::new(data.anchored(&base_dir)));
+                let data = data.map(|data| Box::new(hub::anchored_data(*data, &base_dir)));
                 let job = TranslateJob { target, data, limit, batch, search: *search, precision, threads };
                 self.queue.push_front(Job { outbox: self.outbox.clone(), work: Work::Translate(Box::new(job)) });
                 self.next_job();
@@ -308,6 +309,11 @@ impl Scheduler {
                 let work = Work::Predict(PredictJob { target, rows, images });
                 self.queue.push_front(Job { outbox: self.outbox.clone(), work });
                 self.next_job();
+                Ok(())
+            }
+            Command::CancelPrediction { prediction } => {
+                self.cancel_answer(prediction, |label| matches!(label, JobLabel::Evaluate { .. }));
+                self.outbox.send(Event::Done);
                 Ok(())
             }
             Command::DescribeModel { target } => {
@@ -323,7 +329,7 @@ impl Scheduler {
                 Ok(())
             }
             Command::Convert { target, conversion, to, data, examples, tokens, threads, base_dir } => {
-                let data = data.map(|data| Box::new(data.anchored(&base_dir)));
+                let data = data.map(|data| Box::new(hub::anchored_data(*data, &base_dir)));
                 let job = ConvertJob { target, conversion, to, data, examples, tokens, threads };
                 self.generate(Work::Convert(job));
                 Ok(())
@@ -395,7 +401,8 @@ impl Scheduler {
                 done.and_then(|()| self.send_benchmarks())
             }
             Command::Analyse { analysis, target, data, spec, subspaces, base_dir } => {
-                let anchored = |data: Option<Box<DataConfig>>| data.map(|data| Box::new(data.anchored(&base_dir)));
+                let anchored =
+                    |data: Option<Box<DataConfig>>| data.map(|data| Box::new(hub::anchored_data(*data, &base_dir)));
                 let subspaces = subspaces
                     .into_iter()
                     .map(|other| Subspace { data: anchored(other.data), target: other.target })
@@ -506,7 +513,7 @@ impl Scheduler {
 
     /// All of them, or none where one cannot start. Gives their ids.
     fn enqueue(&mut self, configs: Vec<RunConfig>, base_dir: &Path, tags: &[String]) -> Result<Vec<RunId>, StoreError> {
-        let configs: Vec<RunConfig> = configs.into_iter().map(|config| config.anchored(base_dir)).collect();
+        let configs: Vec<RunConfig> = configs.into_iter().map(|config| hub::anchored(config, base_dir)).collect();
         let located: Result<Vec<RunConfig>, (String, Problem)> = configs
             .into_iter()
             .map(|config| {

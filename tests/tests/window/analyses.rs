@@ -115,7 +115,7 @@ fn a_pair_of_layers_names_its_heads_and_a_head_names_its_like() {
 #[test]
 fn groups_follow_the_threshold() {
     let mut screen = full("Redundancy");
-    let groups = |screen: &Screen| screen.words().into_iter().find(|word| word.contains("could stand for"));
+    let groups = |screen: &Screen| screen.words().into_iter().find(|word| word.contains("could come from"));
     let before = groups(&screen).expect("groups at the usual threshold");
     screen.focus("Threshold");
     for _ in 0..10 {

@@ -46,6 +46,39 @@ fn two_clicks_from_the_first_window_start_a_preset() {
 }
 
 #[test]
+fn a_double_click_on_start_starts_one_run() {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    screen.click("Use preset grammar-encoder");
+    let asked = |screen: &mut Screen| {
+        screen.recorded().into_iter().fold((None, 0), |(revision, starts), command| match command {
+            Command::Check { revision, .. } => (Some(revision), starts),
+            Command::Enqueue { .. } => (revision, starts + 1),
+            _ => (revision, starts),
+        })
+    };
+    // Asked once what was typed has stood for a moment.
+    let revision = std::cell::Cell::new(None);
+    screen.wait("the check", |screen| {
+        revision.set(asked(screen).0);
+        revision.get().is_some()
+    });
+    screen.state().apply(Event::Checked {
+        revision: revision.get().unwrap(),
+        problems: Vec::new(),
+        free_bytes: None,
+        preview: None,
+    });
+    screen.settle();
+    // What is checked already starts with the first click.
+    screen.double_click("Start");
+    assert_eq!(asked(&mut screen).1, 1);
+    // The panel that opens then is not what the second click was meant for either.
+    assert_eq!(screen.window().open_panel(), PanelId::LIVE);
+}
+
+#[test]
 fn bad_values_are_marked_at_their_fields_and_start_says_why() {
     let folder = TempDir::new().unwrap();
     let mut screen = Screen::engine(&store(&folder));

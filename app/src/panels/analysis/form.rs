@@ -1,4 +1,4 @@
-use egui::{Button, ComboBox, ProgressBar, Spinner, Ui};
+use egui::{Button, ComboBox, ProgressBar, RichText, Spinner, Ui};
 use headroom_engine::{
     analysis::AnalysisSpec,
     store::RunId,
@@ -7,11 +7,12 @@ use headroom_engine::{
 
 use super::Subject;
 use crate::{
-    common::{blank_ui, subject_name},
+    common::blank_ui,
     context::PanelContext,
     file_dialogs::current_folder,
     format,
     state::{PendingAnalysis, SubjectId},
+    theme,
     widgets::number_ui,
 };
 
@@ -218,12 +219,26 @@ pub fn which_words(which: Which) -> String {
     }
 }
 
+/// Why the analysis of it that was asked for last failed: where it was asked for, until it is dismissed.
+pub fn failure_ui(ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>) {
+    let Some(why) = cx.state.analysis.last_failure(&subject.id) else { return };
+    let palette = theme::palette(ui.visuals());
+    let mut is_dismissed = false;
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new(why).color(palette.error));
+        is_dismissed = ui.small_button("Dismiss").accessible_name("Dismiss why the analysis failed").clicked();
+    });
+    if is_dismissed {
+        cx.state.analysis.dismiss_failure(&subject.id);
+    }
+}
+
 /// The analyses that wait or are being computed.
 pub fn pending_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let mut cancel = None;
     for PendingAnalysis { analysis, of, at, is_cancelling, .. } in &cx.state.analysis.pending {
         ui.horizontal_wrapped(|ui| {
-            let name = subject_name(cx.state, of);
+            let name = cx.state.subject_name(of);
             if let Some((stage, fraction)) = at {
                 let bar = ProgressBar::new(*fraction as f32).desired_width(200.0).show_percentage();
                 ui.add(bar).accessible_name("Progress of the analysis");

@@ -10,7 +10,7 @@ use headroom_engine::{
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    AnalysisForm, AnalysisOptions, FormOptions, Scrubber, Shown, Subject, pending_ui,
+    AnalysisForm, AnalysisOptions, FormOptions, Scrubber, Shown, Subject, failure_ui, pending_ui,
     source::{Reconstructions, source_ui},
 };
 use crate::{
@@ -146,6 +146,7 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
         }
         self.form.ui(ui, subject, cx);
         pending_ui(ui, cx);
+        failure_ui(ui, subject, cx);
         if matches!(shown, Shown::Analysis { .. }) {
             hardly_learnt_ui(ui, subject, cx);
         }

@@ -10,7 +10,7 @@ mod shown;
 mod source;
 mod subject;
 
-pub use form::{AnalysisForm, FormOptions, FormWords, pending_ui, which_words};
+pub use form::{AnalysisForm, FormOptions, FormWords, failure_ui, pending_ui, which_words};
 pub use frame::{About, AnalysisFrame, FoundAnalysis, export_menu_ui, failed_ui, undo_delete};
 pub use map_style::MapStyle;
 pub use options::AnalysisOptions;

@@ -11,14 +11,13 @@ use headroom_engine::{
 };
 
 use crate::{
-    common::folder_name,
     context::{Action, PanelContext, PanelId},
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
     panels::{
         live::shown_run,
         run_picker::{PICKER, chosen_name, name_combo, run_choices_ui, run_combo},
     },
-    state::{State, SubjectId},
+    state::{State, SubjectId, folder_name},
     theme::LineStyle,
 };
 

@@ -3,7 +3,7 @@ use std::{mem::discriminant, path::PathBuf, time::Duration};
 use egui::{Button, Frame, Margin, RichText, ScrollArea, Stroke, Ui};
 use headroom_engine::{
     config::counted,
-    config::{Architecture, Problem, RunConfig, presets},
+    config::{Architecture, Problem, RunConfig},
 };
 
 use super::{
@@ -129,28 +129,12 @@ impl ConfigurePanel {
             ui.add_space(8.0);
             if ui
                 .button("Presets")
-                .on_hover_text("Shows the ready configs")
+                .on_hover_text("Shows the ready configs; one that is chosen replaces every field, and Undo brings them back")
                 .accessible_name("Show the presets")
                 .clicked()
             {
                 self.choosing = Some(true);
             }
-            let reset =
-                ui.button("Reset to preset").on_hover_text("Replaces every field by a preset's; Undo brings them back");
-            egui::Popup::menu(&reset).accessible_name("Reset to preset").show(|ui| {
-                // More presets than a low window has room for.
-                let most = ui.ctx().content_rect().height() - 40.0;
-                ScrollArea::vertical().max_height(most).min_scrolled_height(most).show(ui, |ui| {
-                    for preset in presets() {
-                        if ui.button(preset.name).on_hover_text(preset.about()).clicked()
-                            && let Ok(config) = preset.config()
-                        {
-                            cx.act(Action::Configure(Box::new(config), current_folder()));
-                            ui.close();
-                        }
-                    }
-                });
-            });
             let (back, forth) = self.draft.can_step();
             if ui
                 .add_enabled(back, Button::new("Undo"))

@@ -118,8 +118,23 @@ impl AnswersForm {
             {
                 cx.state.answers.ask(question);
             }
-            if is_waiting {
-                ui.add(Spinner::new().size(14.0));
+            if let Some(asked) = cx.state.answers.asked.as_ref().filter(|asked| asked.outcome.is_none()) {
+                let is_cancelling = asked.is_cancelling;
+                match asked.at.filter(|(_, count)| *count > 1) {
+                    Some((done, count)) => {
+                        let bar = ProgressBar::new(done as f32 / count as f32).desired_width(BAR);
+                        let words = format!("{} of {}", format::count(done as u64), format::count(count as u64));
+                        ui.add(bar.text(words)).accessible_name("Progress of the answers");
+                    }
+                    None => {
+                        ui.add(Spinner::new().size(14.0));
+                    }
+                }
+                let words = if is_cancelling { "Ending…" } else { "Stop" };
+                let stop = ui.add_enabled(!is_cancelling, Button::new(words)).accessible_name("Stop answering");
+                if stop.clicked() {
+                    cx.state.answers.cancel();
+                }
                 if cx.state.current.is_some() {
                     ui.label(RichText::new("A run computes: its turn comes after.").color(weak));
                 }
@@ -134,7 +149,10 @@ impl AnswersForm {
             Some(Answering { question, outcome: Some(outcome), .. }) => outcome_ui(ui, question, outcome),
             Some(_) => {}
             None => {
-                let words = "The answer appears here. `headroom predict RUN --input FILE` answers about a whole file.";
+                let words = match about {
+                    About::Image => "The answer appears here, of each image one.",
+                    _ => "The answer appears here. `headroom predict RUN --input FILE` answers about a whole file.",
+                };
                 ui.label(RichText::new(words).color(weak));
             }
         }
@@ -274,6 +292,10 @@ fn one_ui(ui: &mut Ui, labels: &Labels, outputs: &[f64]) {
 /// The answer about each of several images.
 fn several_ui(ui: &mut Ui, labels: &Labels, outputs: &[Vec<f64>], names: &[String]) {
     Grid::new("images").num_columns(3).spacing([12.0, 4.0]).show(ui, |ui| {
+        for heading in ["Image", "Class", "Probability"] {
+            ui.label(RichText::new(heading).small().color(theme::palette(ui.visuals()).weak));
+        }
+        ui.end_row();
         for (number, outputs) in outputs.iter().enumerate().take(LISTED) {
             let own = names.get(number).cloned().unwrap_or_else(|| format!("Number {}", number + 1));
             ui.label(shortened(&own, LETTERS)).on_hover_text(&own);

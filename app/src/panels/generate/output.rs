@@ -30,7 +30,7 @@ pub fn words(side: &Generation) -> String {
     let filled = side.text.costs.iter().map(|cost| cost.bytes).max().unwrap_or(0);
     let room = format::bytes(side.cache_bytes);
     words.push(if filled > 0 && filled < side.cache_bytes {
-        format!("{} kept in room for {room}", format::bytes(filled))
+        format!("{} kept, {room} set aside", format::bytes(filled))
     } else {
         format!("{room} kept")
     });

@@ -52,7 +52,7 @@ pub const SIMILARITY: Plot = Plot {
 /// In how small a space scores live, from the same analyses.
 pub const ENERGY: Plot = Plot {
     id: "energy",
-    title: "Energy in the largest 1 % of eigenvalues",
+    title: "Energy in the largest 1 % of n² eigenvalues",
     series: &[series_names::PROBE_ENERGY_IN_1_PERCENT],
     always: false,
     exact: true,

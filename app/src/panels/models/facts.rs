@@ -11,7 +11,6 @@ use crate::{format, theme};
 /// Draws what the files say.
 pub fn facts_ui(ui: &mut Ui, facts: &DirectoryFacts) {
     let palette = theme::palette(ui.visuals());
-    let bytes: u64 = facts.files.iter().map(|file| file.bytes).sum();
     let class = facts.class.clone().unwrap_or_else(|| "not said".to_owned());
     let rows = [
         ("Architecture", format!("{}, {class}", facts.architecture.replace('_', "-"))),
@@ -28,7 +27,7 @@ pub fn facts_ui(ui: &mut Ui, facts: &DirectoryFacts) {
         ),
         ("Reads", format!("up to {}", counted(facts.positions as u64, "token"))),
         ("Vocabulary", counted(facts.vocabulary as u64, "token")),
-        ("On disk", format!("{}, {}", format::bytes(bytes), counted(facts.files.len() as u64, "file"))),
+        ("On disk", on_disk(facts)),
         ("Folder", facts.path.display().to_string()),
     ];
     Grid::new("facts").num_columns(2).spacing([16.0, 4.0]).show(ui, |ui| {
@@ -52,6 +51,15 @@ pub fn facts_ui(ui: &mut Ui, facts: &DirectoryFacts) {
             }
         });
     });
+}
+
+/// What its files take, and how much of it only training needs.
+fn on_disk(facts: &DirectoryFacts) -> String {
+    let all = format!("{}, {}", format::bytes(facts.bytes()), counted(facts.files.len() as u64, "file"));
+    match facts.training_bytes() {
+        Some(bytes) => format!("{all}; {} of it only to go on with training", format::bytes(bytes)),
+        None => all,
+    }
 }
 
 /// Draws from what it was made, the first model on top.
@@ -97,7 +105,7 @@ fn words(step: &Lineage) -> String {
     }
     if let Some(measured) = &step.measured {
         if let (Some(loss), Some(before)) = (measured.loss, measured.loss_before) {
-            words.push(format!("loss {} after {}", format::number(loss), format::number(before)));
+            words.push(format!("loss {} after {} on examples", format::number(loss), format::number(before)));
         }
         words.push(format!("output off by {}", format::percent(measured.output_error)));
     }

@@ -191,7 +191,7 @@ impl ConversionForm {
         (self.examples, (self.tokens > 0).then_some(self.tokens))
     }
 
-    /// The folder to make of a model of this name; `saved_last`: the folder that files were saved in last.
+    /// The folder to make of a model of this name, one that is not there yet; `saved_last`: the folder that files were saved in last.
     pub fn to(&self, name: &str, saved_last: Option<&Path>) -> PathBuf {
         if !self.to.trim().is_empty() {
             return typed_path(&self.to, &current_folder());
@@ -199,7 +199,7 @@ impl ConversionForm {
         let words = name.split(|c: char| !c.is_alphanumeric() && !"_.".contains(c)).filter(|word| !word.is_empty());
         let name = words.collect::<Vec<&str>>().join("-");
         let stem = format!("{}-{}", name.trim_matches(['.', '-']), self.kind.word());
-        saved_last.map_or_else(current_folder, Path::to_owned).join(stem)
+        free_in(&saved_last.map_or_else(current_folder, Path::to_owned), &stem)
     }
 
     /// Draws the form. `preview`: what it would come to, or why it cannot be.
@@ -378,4 +378,10 @@ fn preview_words(preview: &Preview) -> String {
         format::count(after.tokens as u64),
         change(before.forward_flops, after.forward_flops),
     )
+}
+/// A name in a folder that nothing has yet: this one, or this one with the least number from 2 that is free.
+fn free_in(folder: &Path, stem: &str) -> PathBuf {
+    let numbered = (2..1000).map(|number| folder.join(format!("{stem}-{number}")));
+    let first = folder.join(stem);
+    std::iter::once(first.clone()).chain(numbered).find(|path| !path.exists()).unwrap_or(first)
 }

@@ -2,6 +2,7 @@
 
 use egui::{Grid, ProgressBar, RichText, Spinner, Ui};
 use headroom_engine::{
+    config::counted,
     convert::{ConvertedAttention, Price},
     worker::Event,
 };
@@ -19,13 +20,24 @@ pub enum Clicked {
     Open,
     /// The tables as a file.
     Export,
+    /// It is to be shown no longer.
+    Dismiss,
 }
 
 /// Draws a conversion, on its way or done.
 pub fn outcome_ui(ui: &mut Ui, run: &ConversionRun) -> Option<Clicked> {
     let palette = theme::palette(ui.visuals());
-    let title = format!("{}: {}", run.asked.name, run.asked.conversion.words());
-    ui.label(RichText::new(title).color(palette.strong));
+    let mut clicked = None;
+    ui.horizontal_wrapped(|ui| {
+        let title = format!("{}: {}", run.asked.name, run.asked.conversion.words());
+        ui.label(RichText::new(title).color(palette.strong));
+        if !run.phase.is_open() {
+            let dismiss = ui.small_button("Dismiss").on_hover_text("Shows it no longer; what was written stays");
+            if dismiss.clicked() {
+                clicked = Some(Clicked::Dismiss);
+            }
+        }
+    });
     match &run.phase {
         GenerationPhase::Waiting => {
             ui.horizontal(|ui| {
@@ -45,7 +57,7 @@ pub fn outcome_ui(ui: &mut Ui, run: &ConversionRun) -> Option<Clicked> {
         }
         GenerationPhase::Done { stopped: false } => {}
     }
-    run.outcome.as_ref().and_then(|outcome| done_ui(ui, outcome))
+    run.outcome.as_ref().and_then(|outcome| done_ui(ui, outcome)).or(clicked)
 }
 
 fn done_ui(ui: &mut Ui, outcome: &Event) -> Option<Clicked> {
@@ -79,7 +91,14 @@ fn done_ui(ui: &mut Ui, outcome: &Event) -> Option<Clicked> {
         ui.label(format!("On the text: {found}."));
     }
     if let Some((now, before)) = price.as_ref().and_then(|price| price.loss.zip(price.loss_before)) {
-        ui.label(format!("Loss {} nats per token, {} before.", format::number(now), format::number(before)));
+        // Of a few examples: not the loss of all held-out text.
+        let examples = price.as_ref().map_or(0, |price| price.examples);
+        ui.label(format!(
+            "Loss {} nats per token, {} before, on these {}.",
+            format::number(now),
+            format::number(before),
+            counted(examples as u64, "example")
+        ));
     }
     let mut clicked = None;
     ui.horizontal_wrapped(|ui| {

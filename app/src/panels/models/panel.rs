@@ -257,6 +257,7 @@ impl ModelsPanel {
         let Some(run) = cx.state.models.conversions.get(number) else { return };
         match what {
             Clicked::Open => memory.model = ModelChoice::of_folder(&run.asked.to),
+            Clicked::Dismiss => cx.state.models.dismiss(number),
             Clicked::Export => {
                 if let Some(data) = exported::outcome(run) {
                     self.export = Some(ExportDialog::new("models", Exportable::Data(Box::new(data)), cx));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use egui::{RichText, Ui};
 use serde::{Deserialize, Serialize};
 
-use crate::{common::folder_name, theme};
+use crate::{state::folder_name, theme};
 
 /// Folders that are remembered.
 const MOST: usize = 12;

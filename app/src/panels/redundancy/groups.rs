@@ -34,18 +34,19 @@ pub fn groups_ui(
     });
     let grouped: usize = derived.groups.iter().map(Vec::len).sum();
     let heads = similarity.layers * similarity.heads;
-    let spare = grouped - derived.groups.len();
+    let spare: usize = derived.groups.iter().map(|group| could_borrow(group)).sum();
     ui.label(match derived.groups.len() {
         0 => "No two heads are that similar.".to_owned(),
         // A group has two heads at least.
         groups => format!(
-            "{} {} {grouped} heads: another of its group could stand for {spare} of {heads} maps, at a similarity of {} and more.",
+            "{} {} {grouped} heads, every two of one at {} or more: {spare} of {heads} maps could come from a head of an earlier layer.",
             counted(groups, "group"),
             if groups == 1 { "of" } else { "hold" },
             format::fixed(*threshold, 2)
         ),
     });
-    let words = "Heads of one layer cannot borrow from each other; Adviser shows which heads could.";
+    let words = "A head that is similar to some heads of a group and not to all stays out of it. Heads of one layer cannot \
+                 borrow from each other; Adviser shows which heads should.";
     ui.label(RichText::new(words).small().color(palette.weak));
     let shown = HeadMap::new("groups", &derived.grid).selectable().selected(head.map(spot)).show(ui);
     if let Some(chosen) = shown.chosen {
@@ -66,4 +67,23 @@ pub fn groups_ui(
         ui.label(RichText::new(words).small().color(palette.weak));
     }
     wants_marks
+}
+
+/// How many heads of a group could borrow from one of an earlier layer: all but those of its first layer.
+fn could_borrow(group: &[HeadAt]) -> usize {
+    let first = group.iter().map(|at| at.layer).min();
+    group.iter().filter(|at| Some(at.layer) != first).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_of_the_first_layer_of_a_group_have_nobody_to_borrow_from() {
+        let group = |layers: &[usize]| layers.iter().map(|&layer| HeadAt::new(layer, 0)).collect::<Vec<_>>();
+        assert_eq!(could_borrow(&group(&[1, 1])), 0);
+        assert_eq!(could_borrow(&group(&[0, 1, 1, 0, 2])), 3);
+        assert_eq!(could_borrow(&[]), 0);
+    }
 }

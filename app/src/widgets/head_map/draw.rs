@@ -1,6 +1,8 @@
 //! The strokes and letters of a head map.
 
-use egui::{Align2, FontId, Painter, Rect, Response, Sense, Shape, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
+use egui::{
+    Align2, Color32, FontId, Painter, Pos2, Rect, Response, Sense, Shape, Stroke, StrokeKind, Ui, Vec2, pos2, vec2,
+};
 
 use super::{Arrow, HeadCell, group_letters};
 use crate::theme::{self, Palette};
@@ -9,6 +11,8 @@ use crate::theme::{self, Palette};
 const CORNER: f32 = 3.0;
 /// Width of a letter, to know what fits.
 const LETTER: f32 = 6.6;
+/// Width of the triangle before the name of a lender, with its gap.
+const MARK: f32 = 8.0;
 
 /// The letters that a cell holds: those of the config file.
 fn letters(cell: HeadCell) -> String {
@@ -43,25 +47,26 @@ pub(super) fn paint_cell(
     };
     painter.rect_filled(rect, CORNER, fill);
     let letters = letters(cell);
-    let fits = has_room && letters.len() as f32 * LETTER <= rect.width() - 2.0;
+    let is_borrowed = matches!(cell, HeadCell::Borrows { .. });
+    // What is borrowed has its triangle before the name of its lender: the name alone looks like a number.
+    let mark = if is_borrowed { MARK } else { 0.0 };
+    let fits = has_room && letters.len() as f32 * LETTER + mark <= rect.width() - 2.0;
     let font = FontId::proportional(12.0_f32.min(rect.height() - 2.0));
     match cell {
-        HeadCell::Computes | HeadCell::Borrows { .. } | HeadCell::Alike { .. } if fits => {
+        HeadCell::Computes | HeadCell::Alike { .. } if fits => {
             painter.text(centre, Align2::CENTER_CENTER, letters, font, theme::ink(fill));
+        }
+        HeadCell::Borrows { .. } if fits => {
+            let ink = theme::ink(fill);
+            let name = painter.text(centre + vec2(MARK / 2.0, 0.0), Align2::CENTER_CENTER, letters, font, ink);
+            triangle(painter, pos2(name.left() - MARK / 2.0, centre.y), 3.0, ink);
         }
         HeadCell::Computes | HeadCell::Alike { .. } => {}
         HeadCell::Alone => {
             painter.rect_stroke(rect, CORNER, Stroke::new(1.0, palette.line), StrokeKind::Inside);
         }
         HeadCell::Borrows { .. } => {
-            // A triangle that points to the layers before.
-            let size = (rect.height().min(rect.width()) * 0.28).max(2.5);
-            let corners = [vec2(0.0, -size), vec2(size, size * 0.8), vec2(-size, size * 0.8)];
-            painter.add(Shape::convex_polygon(
-                corners.map(|corner| centre + corner).into(),
-                theme::ink(fill),
-                Stroke::NONE,
-            ));
+            triangle(painter, centre, (rect.height().min(rect.width()) * 0.28).max(2.5), theme::ink(fill));
         }
         HeadCell::Skips => {
             painter.rect_stroke(rect, CORNER, Stroke::new(1.0, palette.line), StrokeKind::Inside);
@@ -74,6 +79,12 @@ pub(super) fn paint_cell(
             painter.text(centre, Align2::CENTER_CENTER, letters, font, palette.error);
         }
     }
+}
+
+/// A triangle that points to the layers before.
+fn triangle(painter: &Painter, centre: Pos2, size: f32, ink: Color32) {
+    let corners = [vec2(0.0, -size), vec2(size, size * 0.8), vec2(-size, size * 0.8)];
+    painter.add(Shape::convex_polygon(corners.map(|corner| centre + corner).into(), ink, Stroke::NONE));
 }
 
 /// An outline around a cell.

@@ -89,6 +89,7 @@ pub(super) fn commands(p: &Parts) -> Vec<Command> {
         Command::Push { .. } => Command::Push { target: p.target(), name: p.repo(), public: p.yes },
         Command::PreviewPush { .. } => Command::PreviewPush { target: p.target() },
         Command::CancelTransfer { .. } => Command::CancelTransfer { transfer: Ticket::new() },
+        Command::CancelPrediction { .. } => Command::CancelPrediction { prediction: Ticket::new() },
         Command::CancelConversion { .. } => Command::CancelConversion { conversion: Ticket::new() },
         Command::Export { .. } => Command::Export { run: run.clone(), which: Which::Last, to: base_dir.clone() },
         Command::ListRuns => Command::ListRuns,

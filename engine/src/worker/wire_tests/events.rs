@@ -249,6 +249,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             stopped: p.yes,
         },
         Event::Translating { .. } => Event::Translating { done: p.count, pairs: p.count },
+        Event::Predicting { .. } => Event::Predicting { done: 1, count: p.count },
         Event::Predicted { .. } => Event::Predicted {
             target: text.clone(),
             labels: Labels::Classes(vec![text.clone(), text.clone()]),
