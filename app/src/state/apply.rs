@@ -324,7 +324,7 @@ impl State {
                 self.uploads.apply(ticket, event, &mut self.messages);
             }
             event @ (Event::Predicting { .. } | Event::Predicted { .. } | Event::AnswersFound { .. }) => {
-                self.answers.apply(ticket, event)
+                self.answers.apply(ticket, event);
             }
             // The window does not score translations.
             Event::Translating { .. }
