@@ -1,6 +1,6 @@
 //! Every key of the window in one place: what is pressed, and the table that the help shows.
 
-use egui::{Context, Event, FocusDirection, Id, Key, LayerId, Modifiers, Response};
+use egui::{Context, Event, FocusDirection, Id, Key, LayerId, Modifiers, Popup, Response};
 
 /// What a key asks the window for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,9 +185,17 @@ pub fn pressed(ctx: &Context) -> Vec<Pressed> {
     })
 }
 
-/// Whether Esc was pressed and nobody took it.
+/// Whether Esc was pressed and nobody took it. Called once a frame, at its end: an Esc that leaves the text which is typed, or a
+/// list that hangs open, is of that alone.
 pub fn back(ctx: &Context) -> bool {
-    ctx.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape))
+    let id = Id::unique("Esc is of a field or a list");
+    let is_now = ctx.text_edit_focused() || Popup::is_any_open(ctx);
+    let was = ctx.data_mut(|data| {
+        let was = data.get_temp::<bool>(id).unwrap_or(false);
+        data.insert_temp(id, is_now);
+        was
+    });
+    ctx.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape)) && !was
 }
 
 #[cfg(test)]

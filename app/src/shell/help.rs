@@ -1,4 +1,7 @@
-use egui::{Align, Button, Context, Frame, Grid, Id, Layout, Margin, Modal, RichText, ScrollArea, TextStyle, Ui, vec2};
+use egui::{
+    Align, Button, Context, Frame, Grid, Id, Layout, Margin, Modal, Rect, RichText, ScrollArea, TextStyle, Ui,
+    UiBuilder, vec2,
+};
 
 use super::handbook::{Block, PAGES, Span, SpanStyle, plain};
 use crate::{keys::HELP, theme};
@@ -46,18 +49,27 @@ impl HelpDialog {
             ui.horizontal_top(|ui| {
                 ui.allocate_ui_with_layout(vec2(PAGE_LIST, height), Layout::top_down_justified(Align::Min), |ui| {
                     ui.set_width(PAGE_LIST);
-                    if ui.add(Button::selectable(self.page.is_none(), "Keys")).clicked() {
-                        chosen = Some(Self::default());
-                    }
-                    for (place, page) in PAGES.iter().enumerate() {
-                        if ui.add(Button::selectable(self.page == Some(place), page.title()).wrap()).clicked() {
-                            chosen = Some(Self::at(place, None));
+                    // In a low window there are more pages than it has room for.
+                    ScrollArea::vertical().id_salt("pages").max_height(height).show(ui, |ui| {
+                        if ui.add(Button::selectable(self.page.is_none(), "Keys")).clicked() {
+                            chosen = Some(Self::default());
                         }
-                    }
+                        for (place, page) in PAGES.iter().enumerate() {
+                            if ui.add(Button::selectable(self.page == Some(place), page.title()).wrap()).clicked() {
+                                chosen = Some(Self::at(place, None));
+                            }
+                        }
+                    });
                 });
                 ui.separator();
+                // A room of its own: a table that does not know its columns yet would make the whole dialog wider for some frames.
+                let room = Rect::from_min_size(ui.cursor().min, vec2(ui.available_width(), height));
+                let builder = UiBuilder::new().max_rect(room).layout(Layout::top_down(Align::Min));
+                let mut page = ui.new_child(builder);
+                page.shrink_clip_rect(room);
+                ui.advance_cursor_after_rect(room);
                 let scroll = ScrollArea::vertical().id_salt(self.page).max_height(height).auto_shrink(false);
-                scroll.show(ui, |ui| {
+                scroll.show(&mut page, |ui| {
                     ui.vertical(|ui| match self.page {
                         None => keys_ui(ui),
                         Some(_) => chosen = self.page_ui(ui).or(chosen.take()),

@@ -45,7 +45,12 @@ fn other_work(state: &State) -> Option<String> {
         let going = state.generate.proving.as_ref().filter(|proving| proving.phase == GenerationPhase::Going)?;
         Some(format!("Proving the caches of {}: {}.", going.name, format::percent(going.at.1)))
     };
-    analysis.or_else(conversion).or_else(text).or_else(proof)
+    let answers = || {
+        let asked = state.answers.asked.as_ref().filter(|asked| asked.outcome.is_none())?;
+        let (done, count) = asked.at.filter(|(_, count)| *count > 1)?;
+        Some(format!("{} answers: {}.", asked.question.name, format::percent(done as f64 / count as f64)))
+    };
+    analysis.or_else(conversion).or_else(answers).or_else(text).or_else(proof)
 }
 
 /// The bar that always says what computes now. `right` draws what stands at its right end.

@@ -61,6 +61,8 @@ pub struct Answering {
 pub struct AnswersState {
     /// The newest question.
     pub asked: Option<Answering>,
+    /// Whether the last one was ended before it was answered.
+    pub was_stopped: bool,
     outgoing: Vec<Request>,
 }
 
@@ -69,6 +71,7 @@ impl AnswersState {
     pub fn ask(&mut self, question: Question) {
         let Question { target, texts, images, .. } = question.clone();
         let rows = if images.is_some() { Vec::new() } else { vec![texts] };
+        self.was_stopped = false;
         let request = Request::from(Command::Predict { target, rows, images });
         self.asked =
             Some(Answering { question, ticket: request.ticket, at: None, is_cancelling: false, outcome: None });
@@ -97,6 +100,7 @@ impl AnswersState {
         // What the user ended has nothing to say.
         if self.asked.as_ref().is_some_and(|asked| asked.ticket == ticket && asked.is_cancelling) {
             self.asked = None;
+            self.was_stopped = true;
             return true;
         }
         let asked = self.asked.as_mut().filter(|asked| asked.ticket == ticket && asked.outcome.is_none());
@@ -187,6 +191,7 @@ mod tests {
         assert!(matches!(&sent[..], [Command::CancelPrediction { prediction }] if *prediction == ticket));
         let messages = state.messages.len();
         state.apply(Notice { ticket: Some(ticket), event: Event::Refused { why: "It was stopped.".to_owned() } });
+        assert!(state.answers.was_stopped);
         assert!(state.answers.asked.is_none() && state.messages.len() == messages, "it is what was wanted");
     }
 

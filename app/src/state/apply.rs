@@ -311,7 +311,7 @@ impl State {
             | Event::Converting { .. }
             | Event::ConversionPreviewed { .. }
             | Event::ModelDescribed { .. }
-            | Event::PlanRead { .. }) => self.models.apply(ticket, event),
+            | Event::PlanRead { .. }) => self.models.apply(ticket, event, &mut self.messages),
             event @ (Event::Fetched { .. }
             | Event::Fetching { .. }
             | Event::HubDescribed { .. }

@@ -10,6 +10,7 @@ use headroom_engine::{
 };
 
 use super::{GenerationPhase as Phase, request_cache::RequestCache};
+use crate::messages::Messages;
 
 /// Models and previews that are kept.
 const KEPT: usize = 64;
@@ -241,7 +242,7 @@ impl ModelsState {
     }
 
     /// Takes an event of a request in; others are none of its business.
-    pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event) {
+    pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event, messages: &mut Messages) {
         match event {
             Event::ModelDescribed { target, facts } => self.facts.answer(key(&target), *facts),
             Event::PlanRead { target, plan } => self.plans.answer(key(&target), *plan),
@@ -258,6 +259,7 @@ impl ModelsState {
             event @ Event::Converted { .. } => {
                 if let Some(run) = self.run(ticket) {
                     (run.outcome, run.phase) = (Some(Box::new(event)), Phase::Done { stopped: false });
+                    messages.push_info(format!("Converted {}: {}.", run.asked.name, run.asked.to.display()));
                     let made = key(&Target::Directory(run.asked.to.clone()));
                     self.facts.forget(&made);
                     self.plans.forget(&made);

@@ -113,6 +113,18 @@ fn a_pair_of_layers_names_its_heads_and_a_head_names_its_like() {
 }
 
 #[test]
+fn escape_leaves_a_field_before_its_form() {
+    let mut screen = full("Redundancy");
+    screen.click("Analyse a checkpoint");
+    screen.focus("Examples");
+    assert!(screen.has("Tokens"), "{:#?}", screen.words());
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(screen.has("Examples"), "the form stays: what is typed next would choose panels");
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(!screen.has("Examples"), "{:#?}", screen.words());
+}
+
+#[test]
 fn groups_follow_the_threshold() {
     let mut screen = full("Redundancy");
     let groups = |screen: &Screen| screen.words().into_iter().find(|word| word.contains("could come from"));

@@ -178,8 +178,10 @@ fn the_help_shows_every_page_of_the_handbook_and_the_palette_finds_its_sections(
             text.lines().find_map(|line| line.strip_prefix("# ")).unwrap().to_owned()
         })
         .collect();
+    let left = screen.rect("Configs").left();
     for title in &titles {
         screen.click(title);
+        assert_eq!(screen.rect("Configs").left(), left, "the dialog keeps its place on \"{title}\"");
         // Links to a page and rows of the list of pages have its title too, but only its heading is a plain label.
         let headings: Vec<&String> = titles.iter().filter(|other| screen.labels(other) > 0).collect();
         assert_eq!((headings, screen.labels(title)), (vec![title], 1), "the page and no other");
@@ -191,6 +193,19 @@ fn the_help_shows_every_page_of_the_handbook_and_the_palette_finds_its_sections(
     screen.settle();
     screen.press(Modifiers::NONE, Key::Enter);
     assert!(screen.has("Close the help") && screen.has("Exit codes"));
+}
+
+#[test]
+fn the_help_fits_into_a_low_window() {
+    let mut screen = Screen::recorder();
+    screen.resize(vec2(900.0, 600.0));
+    screen.press_text(Key::Questionmark, "?");
+    assert!(screen.rect("Close the help").top() > 0.0, "{:?}", screen.rect("Close the help"));
+    // The last pages are reached by scrolling.
+    screen.click("Models of a hub");
+    assert!(screen.labels("Models of a hub") > 0, "{:#?}", screen.words());
+    screen.click("Close the help");
+    assert!(!screen.has("Close the help"));
 }
 
 #[test]

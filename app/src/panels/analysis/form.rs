@@ -242,8 +242,8 @@ pub fn pending_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             if let Some((stage, fraction)) = at {
                 let bar = ProgressBar::new(*fraction as f32).desired_width(200.0).show_percentage();
                 ui.add(bar).accessible_name("Progress of the analysis");
-                // Of a directory its path says which it is.
-                ui.label(if of.run().is_some() { format!("{stage}: {name}") } else { stage.clone() });
+                // The stage names the model; what tells runs of one name apart is not in it.
+                ui.label(stage).on_hover_text(name);
             } else {
                 ui.add(Spinner::new().size(14.0));
                 ui.label(format!("The analysis of \"{name}\" is waiting in the queue"));

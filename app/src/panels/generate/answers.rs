@@ -1,9 +1,9 @@
 //! Answers of a model with a task: about a text, a pair of texts, a question to a paragraph, an image.
 
-use std::{fmt::Write as _, path::PathBuf};
+use std::{cmp::Reverse, collections::BTreeMap, fmt::Write as _, path::PathBuf};
 
 use egui::{
-    Button, Color32, Grid, ProgressBar, RichText, Spinner, TextEdit, TextFormat, TextStyle, Ui, text::LayoutJob,
+    Button, Color32, Grid, Key, ProgressBar, RichText, Spinner, TextEdit, TextFormat, TextStyle, Ui, text::LayoutJob,
 };
 use headroom_engine::{
     objective::Labels,
@@ -12,7 +12,8 @@ use headroom_engine::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    context::PanelContext,
+    context::{Action, PanelContext},
+    export::rows_to_csv,
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
     format::{self, shortened},
     state::{Answering, Answers, Question},
@@ -21,6 +22,8 @@ use crate::{
 
 /// Classes and images that are listed.
 const LISTED: usize = 200;
+/// Classes that are counted in one line.
+const COUNTED: usize = 20;
 /// Width of a bar of a probability.
 const BAR: f32 = 200.0;
 /// Letters of a class or a file's name.
@@ -105,7 +108,7 @@ impl AnswersForm {
         cx: &mut PanelContext<'_>,
     ) {
         let weak = theme::palette(ui.visuals()).weak;
-        self.fields_ui(ui, about, cx);
+        let is_wanted = self.fields_ui(ui, about, cx) || is_wanted;
         let shown = target.as_ref().ok().map(|(target, _)| target.clone());
         let question = target.and_then(|(target, name)| self.question(about, target, name));
         let is_waiting = cx.state.answers.is_waiting();
@@ -146,10 +149,15 @@ impl AnswersForm {
         ui.separator();
         // What another model answered says nothing of this one.
         match cx.state.answers.asked.as_ref().filter(|asked| Some(&asked.question.target) == shown.as_ref()) {
-            Some(Answering { question, outcome: Some(outcome), .. }) => outcome_ui(ui, question, outcome),
+            Some(Answering { question, outcome: Some(outcome), .. }) => {
+                if let Some(csv) = outcome_ui(ui, question, outcome) {
+                    cx.act(Action::Copy("The table of answers".to_owned(), csv));
+                }
+            }
             Some(_) => {}
             None => {
                 let words = match about {
+                    _ if cx.state.answers.was_stopped => "Stopped; nothing of it is kept.",
                     About::Image => "The answer appears here, of each image one.",
                     _ => "The answer appears here. `headroom predict RUN --input FILE` answers about a whole file.",
                 };
@@ -158,7 +166,9 @@ impl AnswersForm {
         }
     }
 
-    fn fields_ui(&mut self, ui: &mut Ui, about: About, cx: &mut PanelContext<'_>) {
+    /// Draws what is asked. Whether Enter ended a field of one line.
+    fn fields_ui(&mut self, ui: &mut Ui, about: About, cx: &mut PanelContext<'_>) -> bool {
+        let mut is_entered = false;
         let line = |ui: &mut Ui, text: &mut String, name: &str, rows: usize| {
             ui.label(name);
             let typed = TextEdit::multiline(text).desired_rows(rows).desired_width(f32::INFINITY);
@@ -183,7 +193,7 @@ impl AnswersForm {
                     let label = ui.label("Image");
                     let typed = TextEdit::singleline(&mut self.image).desired_width(360.0);
                     let typed = ui.add(typed.hint_text("An image, a folder of images, or an IDX or CIFAR file"));
-                    typed.labelled_by(label.id);
+                    is_entered = typed.labelled_by(label.id).lost_focus() && ui.input(|i| i.key_pressed(Key::Enter));
                     for (pick, word) in [(Pick::File, "File…"), (Pick::Folder, "Folder…")] {
                         if ui.button(word).clicked() {
                             cx.dialogs.pick(DIALOG, Ask::new(pick, "Images to classify"));
@@ -192,6 +202,7 @@ impl AnswersForm {
                 });
             }
         }
+        is_entered
     }
 
     fn question(&self, about: About, target: Target, name: String) -> Result<Question, String> {
@@ -218,7 +229,8 @@ impl AnswersForm {
     }
 }
 
-fn outcome_ui(ui: &mut Ui, question: &Question, outcome: &Result<Answers, String>) {
+/// Draws an answer, or why there is none. Gives what is to be copied.
+fn outcome_ui(ui: &mut Ui, question: &Question, outcome: &Result<Answers, String>) -> Option<String> {
     let palette = theme::palette(ui.visuals());
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(&question.name).color(palette.strong));
@@ -241,7 +253,7 @@ fn outcome_ui(ui: &mut Ui, question: &Question, outcome: &Result<Answers, String
             cut_ui(ui, *is_cut);
             match outputs.as_slice() {
                 [one] => one_ui(ui, labels, one),
-                several => several_ui(ui, labels, several, names),
+                several => return several_ui(ui, labels, several, names),
             }
         }
         Ok(Answers::Span { found, no_answer_from, is_cut }) => {
@@ -249,6 +261,7 @@ fn outcome_ui(ui: &mut Ui, question: &Question, outcome: &Result<Answers, String
             span_ui(ui, question, found, *no_answer_from);
         }
     }
+    None
 }
 
 fn cut_ui(ui: &mut Ui, is_cut: bool) {
@@ -289,15 +302,56 @@ fn one_ui(ui: &mut Ui, labels: &Labels, outputs: &[f64]) {
     more_ui(ui, ranked.len(), "class", "classes");
 }
 
-/// The answer about each of several images.
-fn several_ui(ui: &mut Ui, labels: &Labels, outputs: &[Vec<f64>], names: &[String]) {
+/// What an image is called: by its file, or by its number in the file of all.
+fn name_of(number: usize, names: &[String]) -> String {
+    names.get(number).cloned().unwrap_or_else(|| format!("Number {}", number + 1))
+}
+
+/// How many images each class was given, the largest class first.
+fn counts(labels: &Labels, outputs: &[Vec<f64>]) -> String {
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    for best in outputs.iter().filter_map(|outputs| ranked(outputs).first().copied()) {
+        *counts.entry(best).or_default() += 1;
+    }
+    let mut counts: Vec<(usize, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|(class, count)| (Reverse(*count), *class));
+    let words = |(class, count): (usize, usize)| {
+        format!("{} {}", shortened(labels.name(class).unwrap_or_default(), LETTERS), format::count(count as u64))
+    };
+    counts.into_iter().take(COUNTED).map(words).collect::<Vec<_>>().join(", ")
+}
+
+/// All answers with the probability of every class.
+fn csv(labels: &Labels, outputs: &[Vec<f64>], names: &[String]) -> String {
+    let classes = outputs.first().map_or(0, Vec::len);
+    let mut header = vec!["image".to_owned(), "class".to_owned()];
+    header.extend((0..classes).map(|class| labels.name(class).unwrap_or_default().to_owned()));
+    let rows = outputs.iter().enumerate().map(|(number, outputs)| {
+        let best = ranked(outputs).first().and_then(|best| labels.name(*best)).unwrap_or_default();
+        let mut row = vec![name_of(number, names), best.to_owned()];
+        row.extend(outputs.iter().map(f64::to_string));
+        row
+    });
+    rows_to_csv(&header, &rows.collect::<Vec<_>>())
+}
+
+/// The answer about each of several images. Gives the table, where it is to be copied.
+fn several_ui(ui: &mut Ui, labels: &Labels, outputs: &[Vec<f64>], names: &[String]) -> Option<String> {
+    let mut copied = None;
+    ui.horizontal_wrapped(|ui| {
+        ui.label(counts(labels, outputs));
+        let copy = ui.button("Copy table").on_hover_text("Every image with the probability of each class, as CSV");
+        if copy.accessible_name("Copy the table of answers").clicked() {
+            copied = Some(csv(labels, outputs, names));
+        }
+    });
     Grid::new("images").num_columns(3).spacing([12.0, 4.0]).show(ui, |ui| {
         for heading in ["Image", "Class", "Probability"] {
             ui.label(RichText::new(heading).small().color(theme::palette(ui.visuals()).weak));
         }
         ui.end_row();
         for (number, outputs) in outputs.iter().enumerate().take(LISTED) {
-            let own = names.get(number).cloned().unwrap_or_else(|| format!("Number {}", number + 1));
+            let own = name_of(number, names);
             ui.label(shortened(&own, LETTERS)).on_hover_text(&own);
             if let Some(best) = ranked(outputs).first() {
                 ui.label(RichText::new(labels.name(*best).unwrap_or_default()).strong());
@@ -307,6 +361,7 @@ fn several_ui(ui: &mut Ui, labels: &Labels, outputs: &[Vec<f64>], names: &[Strin
         }
     });
     more_ui(ui, outputs.len(), "image", "images");
+    copied
 }
 
 fn more_ui(ui: &mut Ui, all: usize, one: &str, many: &str) {
@@ -366,6 +421,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn answers_about_many_images_are_counted_and_copied() {
+        let labels = Labels::Classes(vec!["coat".to_owned(), "bag, small".to_owned()]);
+        let outputs = [vec![0.25, 0.75], vec![0.5, 0.5], vec![0.0, 1.0]];
+        assert_eq!(counts(&labels, &outputs), "bag, small 2, coat 1");
+        let names = ["a.png".to_owned()];
+        let told = csv(&labels, &outputs, &names);
+        let lines: Vec<&str> = told.lines().collect();
+        assert_eq!(lines[0], "image,class,coat,\"bag, small\"");
+        assert_eq!(lines[1], "a.png,\"bag, small\",0.25,0.75");
+        assert_eq!(lines[2], "Number 2,coat,0.5,0.5");
+    }
 
     #[test]
     fn what_a_run_answers_about_is_in_its_config() {

@@ -28,7 +28,7 @@ use crate::{
         live::{picker_ui, shown_run},
         model_choice::{ModelChoice, checkpoint_ui},
     },
-    state::{Generation, GenerationSpec},
+    state::{Generation, GenerationPhase, GenerationSpec},
     theme,
 };
 
@@ -136,17 +136,17 @@ impl Panel for GeneratePanel {
 
 impl GeneratePanel {
     fn full_ui(&mut self, ui: &mut Ui, run: Option<&RunSummary>, memory: &mut Memory, cx: &mut PanelContext<'_>) {
-        ui.horizontal_wrapped(|ui| {
-            // Beside the model of a folder a run would say nothing.
-            if let Some(run) = run.filter(|_| memory.settings[0].model.is_of_run()) {
+        // Beside the model of a folder a run would say nothing.
+        if let Some(run) = run.filter(|_| memory.settings[0].model.is_of_run()) {
+            ui.horizontal_wrapped(|ui| {
                 cx.state.want_record(&run.id);
                 if self.run.as_ref() != Some(&run.id) {
                     (self.run, self.which) = (Some(run.id.clone()), Which::Best);
                 }
                 picker_ui(ui, run, cx);
                 checkpoint_ui(ui, &mut self.which, run, cx);
-            }
-        });
+            });
+        }
         let is_of_run = memory.settings[0].model.is_of_run();
         if let Some(before) = self.of_run.take_if(|_| !is_of_run).filter(|about| *about != About::Nothing) {
             // A folder that is about to be named is of a model like the one that was shown, until somebody says otherwise.
@@ -186,7 +186,8 @@ impl GeneratePanel {
         }
         self.buttons_ui(ui, run, memory, cx);
         ui.separator();
-        self.outputs_ui(ui, cx);
+        let shown = memory.settings[0].model.target(run.map(|run| (run, self.which)), cx).ok();
+        self.outputs_ui(ui, shown.map(|(_, name)| name).as_deref(), cx);
         self.details_ui(ui, cx);
         self.proof_ui(ui, run, memory, cx);
     }
@@ -274,9 +275,13 @@ impl GeneratePanel {
         self.export = Some(ExportDialog::new("generate", Exportable::Data(Box::new(data)), cx));
     }
 
-    fn outputs_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) {
+    /// What was generated. `shown`: the model that is chosen now.
+    fn outputs_ui(&mut self, ui: &mut Ui, shown: Option<&str>, cx: &PanelContext<'_>) {
         let is_busy = cx.state.current.is_some();
         match &cx.state.generate.sides {
+            // Why another model could not says nothing of this one.
+            [Some(side), None]
+                if matches!(side.phase, GenerationPhase::Failed(_)) && Some(side.name.as_str()) != shown => {}
             [None, _] => {
                 let palette = theme::palette(ui.visuals());
                 let text = "The text appears here token by token, with its time and with what is kept between tokens.";

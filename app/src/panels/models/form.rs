@@ -319,6 +319,8 @@ impl ConversionForm {
             ),
             ("Write to", "models.to", suggested.as_str(), "The model directory to make; must not exist or be empty"),
         ];
+        // As wide as there is room for, with its label and its button: paths differ at their ends.
+        let width = (ui.available_width() - 200.0).clamp(200.0, 720.0);
         for (number, (label, key, hint, help)) in rows.into_iter().enumerate() {
             let field = if number == 0 { &mut self.text } else { &mut self.to };
             if let Some(Answer::Picked(path)) = cx.dialogs.take(key) {
@@ -326,7 +328,7 @@ impl ConversionForm {
             }
             ui.horizontal_wrapped(|ui| {
                 let name = ui.label(label);
-                let edit = TextEdit::singleline(field).desired_width(360.0).hint_text(hint);
+                let edit = TextEdit::singleline(field).desired_width(width).hint_text(hint);
                 ui.add(edit).labelled_by(name.id).on_hover_text(help);
                 let browse = ui.add_enabled(!cx.dialogs.is_busy(key), Button::new("Browse…"));
                 if browse.accessible_name(format!("Browse: {label}")).clicked() {

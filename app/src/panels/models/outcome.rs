@@ -4,7 +4,7 @@ use egui::{Grid, ProgressBar, RichText, Spinner, Ui};
 use headroom_engine::{
     config::counted,
     convert::{ConvertedAttention, Price},
-    worker::Event,
+    worker::{Event, Target},
 };
 
 use crate::{
@@ -50,6 +50,10 @@ pub fn outcome_ui(ui: &mut Ui, run: &ConversionRun) -> Option<Clicked> {
             ui.label(RichText::new(&run.at.0).color(palette.weak));
         }
         GenerationPhase::Failed(why) => {
+            let why = match &run.asked.target {
+                Target::Run { run: id, .. } => why.replace(id.as_str(), &run.asked.name),
+                Target::Directory(_) => why.clone(),
+            };
             ui.label(RichText::new(why).color(palette.error));
         }
         GenerationPhase::Done { stopped: true } => {
