@@ -296,7 +296,7 @@ impl<'a> Field<'a> {
 }
 
 /// Outlines a control whose value cannot be used, and says so to screen readers.
-pub(super) fn mark_invalid(ui: &Ui, response: &Response) {
+pub fn mark_invalid(ui: &Ui, response: &Response) {
     let error = theme::palette(ui.visuals()).error;
     ui.painter().rect_stroke(response.rect, 5.0, Stroke::new(1.5, error), StrokeKind::Outside);
     ui.ctx().accesskit_node_builder(response.id, |node| node.set_invalid(Invalid::True));

@@ -24,7 +24,7 @@ pub use chart::{
     legend_ui,
 };
 pub use chart_options::ChartOptions;
-pub use field::{Field, FieldResponse};
+pub use field::{Field, FieldResponse, mark_invalid};
 pub use head_map::{
     HeadCell, HeadEdit, HeadGrid, HeadLayout, HeadMap, HeadMapResponse, HeadMarks, HeadSpot, group_letters,
 };

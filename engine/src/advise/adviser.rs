@@ -229,8 +229,8 @@ const NO_MAPS: &str = "The analysis did not compare the heads' maps. Analyse it 
 const OTHER_MEASURE: &str = "The analysis did not compare the heads' maps by total variation, by which a conversion lets \
                              heads borrow. Analyse it again, with similarity by total variation.";
 
-const UNMEASURED: &str = "How well scores are reconstructed from some of them was not measured on examples from which \
-                          nothing was chosen. Analyse reconstruction first.";
+const UNMEASURED: &str = "How well scores are reconstructed from some of their pairs was not measured on examples other than those by \
+                          which the pairs were chosen. Analyse reconstruction first.";
 
 /// Whether so many layers and heads are those of the model.
 fn fits(plan: &ModelPlan, [layers, heads]: [usize; 2], who: &str) -> Result<(), String> {

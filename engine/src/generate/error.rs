@@ -10,7 +10,8 @@ use crate::{
 pub enum GenerateError {
     /// Continuing text with a model that sees both sides.
     #[error(
-        "Only a decoder can continue text, and this model is an encoder. Give it a text with masked words instead."
+        "Only a decoder can continue text, and this model is an encoder. Write its mask token, such as [MASK], in the text where a word \
+         is to be filled in."
     )]
     NoDecoder,
     /// Filling gaps with a model that sees one side.

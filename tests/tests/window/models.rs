@@ -117,6 +117,18 @@ fn a_model_is_described_and_a_conversion_counted_before_it_is_asked_for() {
 }
 
 #[test]
+fn a_path_that_leads_nowhere_is_marked() {
+    let mut screen = panel();
+    let _ = described(&mut screen);
+    for (path, is_bad) in [("/nowhere/text.txt", true), (env!("CARGO_MANIFEST_DIR"), false)] {
+        screen.fill("Text", path);
+        screen.unfocus();
+        let (told, marked) = screen.description("Text");
+        assert_eq!((told.contains("no such file"), marked), (is_bad, is_bad), "{path}: {told}");
+    }
+}
+
+#[test]
 fn a_model_is_trained_further_in_configure() {
     let mut screen = panel();
     let _ = described(&mut screen);

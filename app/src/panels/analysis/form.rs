@@ -206,6 +206,8 @@ impl<O: FormOptions> AnalysisForm<O> {
                 }
             }
             more(ui, cx);
+            // Below what was clicked, so that the next click finds it in its place.
+            failure_ui(ui, subject, cx);
         });
     }
 }

@@ -146,8 +146,8 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
         }
         self.form.ui(ui, subject, cx);
         pending_ui(ui, cx);
-        failure_ui(ui, subject, cx);
         if matches!(shown, Shown::Analysis { .. }) {
+            failure_ui(ui, subject, cx);
             hardly_learnt_ui(ui, subject, cx);
         }
         shown

@@ -11,6 +11,7 @@ use headroom_engine::{
 };
 
 use crate::{
+    common::mark_path,
     context::{Action, PanelContext, PanelId},
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
     panels::{
@@ -128,7 +129,8 @@ impl Subject {
         let field = TextEdit::singleline(&mut typed).desired_width(190.0).hint_text(hint);
         let help = "A file or folder of plain text, JSONL, CSV or TSV that models of directories read in all panels of \
                     analyses";
-        ui.add(field).labelled_by(label.id).on_hover_text(help);
+        let field = ui.add(field).labelled_by(label.id).on_hover_text(help);
+        mark_path(ui, field, &typed);
         let browse = ui.add_enabled(!cx.dialogs.is_busy(&key), Button::new("Browse…"));
         if browse.accessible_name("Browse for a text").clicked() {
             cx.dialogs.pick(&key, Ask::new(Pick::File, "A text"));

@@ -50,6 +50,8 @@ pub struct ConfigurePanel {
     /// The field that shall have the keyboard.
     focus: Option<String>,
     is_drawn: bool,
+    /// Whether the form is scrolled to its beginning next.
+    to_top: bool,
     /// Labels of fields by path, for the list of problems.
     labels: Labels,
     /// The version of the draft that the settings hold; `None` before what they held was taken over.
@@ -61,6 +63,7 @@ impl ConfigurePanel {
     pub fn load(&mut self, config: RunConfig, base_dir: PathBuf) {
         self.draft.load(config, base_dir);
         self.choosing = Some(false);
+        self.to_top = true;
     }
 
     /// The draft as it stands.
@@ -209,7 +212,12 @@ impl ConfigurePanel {
                 probe_ui(ui, form, &mut config.probe, of_texts);
             });
         };
-        ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+        let mut area = ScrollArea::vertical().auto_shrink(false);
+        if std::mem::take(&mut self.to_top) {
+            // What was chosen just now is seen from its name on.
+            area = area.vertical_scroll_offset(0.0);
+        }
+        area.show(ui, |ui| {
             // New ids when the whole draft was replaced: text that was being typed into fields goes.
             ui.push_id(("form", *edition), |ui| {
                 let width = ui.available_width();

@@ -12,6 +12,7 @@ use headroom_engine::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    common::mark_path,
     context::{Action, PanelContext},
     export::rows_to_csv,
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
@@ -193,7 +194,8 @@ impl AnswersForm {
                     let label = ui.label("Image");
                     let typed = TextEdit::singleline(&mut self.image).desired_width(360.0);
                     let typed = ui.add(typed.hint_text("An image, a folder of images, or an IDX or CIFAR file"));
-                    is_entered = typed.labelled_by(label.id).lost_focus() && ui.input(|i| i.key_pressed(Key::Enter));
+                    let typed = mark_path(ui, typed.labelled_by(label.id), &self.image);
+                    is_entered = typed.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter));
                     for (pick, word) in [(Pick::File, "File…"), (Pick::Folder, "Folder…")] {
                         if ui.button(word).clicked() {
                             cx.dialogs.pick(DIALOG, Ask::new(pick, "Images to classify"));

@@ -11,6 +11,7 @@ use headroom_engine::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    common::mark_path,
     context::PanelContext,
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
     format,
@@ -320,7 +321,7 @@ impl ConversionForm {
             ("Write to", "models.to", suggested.as_str(), "The model directory to make; must not exist or be empty"),
         ];
         // As wide as there is room for, with its label and its button: paths differ at their ends.
-        let width = (ui.available_width() - 200.0).clamp(200.0, 720.0);
+        let width = (ui.available_width() - 430.0).clamp(200.0, 720.0);
         for (number, (label, key, hint, help)) in rows.into_iter().enumerate() {
             let field = if number == 0 { &mut self.text } else { &mut self.to };
             if let Some(Answer::Picked(path)) = cx.dialogs.take(key) {
@@ -329,7 +330,10 @@ impl ConversionForm {
             ui.horizontal_wrapped(|ui| {
                 let name = ui.label(label);
                 let edit = TextEdit::singleline(field).desired_width(width).hint_text(hint);
-                ui.add(edit).labelled_by(name.id).on_hover_text(help);
+                let edit = ui.add(edit).labelled_by(name.id).on_hover_text(help);
+                if number == 0 {
+                    mark_path(ui, edit, field);
+                }
                 let browse = ui.add_enabled(!cx.dialogs.is_busy(key), Button::new("Browse…"));
                 if browse.accessible_name(format!("Browse: {label}")).clicked() {
                     let pick = if number == 0 { Pick::File } else { Pick::Folder };
