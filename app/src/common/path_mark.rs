@@ -26,15 +26,13 @@ pub fn mark_path(ui: &Ui, field: Response, text: &str) -> Response {
     }
     let (id, now) = (field.id.with("path"), ui.input(|input| input.time));
     let known = ui.data(|data| data.get_temp::<Found>(id));
-    let is_there = match known.filter(|found| found.text == text && now - found.at < HOLDS) {
-        Some(found) => found.is_there,
-        None => {
-            let is_there = leads_somewhere(text, &current_folder());
-            ui.data_mut(|data| data.insert_temp(id, Found { text: text.to_owned(), is_there, at: now }));
-            is_there
-        }
-    };
-    if is_there {
+    let known = known.filter(|found| found.text == text && now - found.at < HOLDS);
+    let found = known.unwrap_or_else(|| {
+        let found = Found { text: text.to_owned(), is_there: leads_somewhere(text, &current_folder()), at: now };
+        ui.data_mut(|data| data.insert_temp(id, found.clone()));
+        found
+    });
+    if found.is_there {
         return field;
     }
     mark_invalid(ui, &field);
