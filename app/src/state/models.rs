@@ -326,6 +326,9 @@ mod tests {
         };
         state.apply(Notice { ticket: Some(tickets[0]), event: done });
         assert!(state.models.conversions[0].outcome.is_some() && state.models.is_converting());
+        assert!(state.messages.newest_first().any(|message| message.what.starts_with("Converted model: ")));
+        state.models.dismiss(1);
+        assert_eq!(state.models.conversions.len(), 2, "one that goes on stays");
         state.models.stop();
         let sent: Vec<Command> = state.take_requests().into_iter().map(|request| request.command).collect();
         assert!(matches!(&sent[..], [Command::CancelConversion { conversion }] if *conversion == tickets[1]));
@@ -333,6 +336,8 @@ mod tests {
         state.apply(Notice { ticket: Some(tickets[1]), event: Event::Refused { why: "It was stopped.".to_owned() } });
         assert_eq!(state.models.conversions[1].phase, Phase::Done { stopped: true });
         assert_eq!(state.messages.len(), before);
+        state.models.dismiss(0);
+        assert_eq!(state.models.conversions.len(), 1);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use egui::{Button, ComboBox, RichText, TextEdit, Ui};
+use egui::{Button, ComboBox, Id, RichText, TextEdit, Ui};
 use headroom_engine::{
     checkpoint::DirectoryFacts,
     config::{Coverage, DataConfig, EigenCoverage, FileSource, PartialCoverage, Source},
@@ -203,6 +203,20 @@ impl ConversionForm {
         free_in(&saved_last.map_or_else(current_folder, Path::to_owned), &stem)
     }
 
+    /// The same in words, looked for anew every other second: a folder on a network is not asked in every frame.
+    fn suggested(&self, ui: &Ui, name: &str, saved_last: Option<&Path>) -> String {
+        let id = Id::unique(("a folder to make", name, self.kind.word(), saved_last));
+        let now = ui.input(|input| input.time);
+        if let Some((at, words)) = ui.data(|data| data.get_temp::<(f64, String)>(id))
+            && now - at < 2.0
+        {
+            return words;
+        }
+        let words = self.to(name, saved_last).display().to_string();
+        ui.data_mut(|data| data.insert_temp(id, (now, words.clone())));
+        words
+    }
+
     /// Draws the form. `preview`: what it would come to, or why it cannot be.
     pub fn ui(
         &mut self,
@@ -310,7 +324,7 @@ impl ConversionForm {
             (false, true) => "path of a text: it depends on one",
             (false, false) => "path of a text, to compare both on it",
         };
-        let suggested = self.to(name, cx.settings.last_folder.as_deref()).display().to_string();
+        let suggested = self.suggested(ui, name, cx.settings.last_folder.as_deref());
         let rows = [
             (
                 "Text",
@@ -390,4 +404,16 @@ fn free_in(folder: &Path, stem: &str) -> PathBuf {
     let numbered = (2..1000).map(|number| folder.join(format!("{stem}-{number}")));
     let first = folder.join(stem);
     std::iter::once(first.clone()).chain(numbered).find(|path| !path.exists()).unwrap_or(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_proposed_is_not_there_yet() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        assert_eq!(free_in(folder, "src"), folder.join("src-2"));
+        assert_eq!(free_in(folder, "model"), folder.join("model"));
+    }
 }
