@@ -129,7 +129,7 @@ pub fn plain(ctx: &Context, key: Key) -> bool {
 /// What was pressed since the last frame; takes those keys. Esc is not among them: it is asked for last, with
 /// [`back`], when everything that is open had its chance to take it.
 pub fn pressed(ctx: &Context) -> Vec<Pressed> {
-    let typing = typing(ctx);
+    let (typing, in_text) = (typing(ctx), ctx.text_edit_focused());
     ctx.input_mut(|input| {
         let mut found = Vec::new();
         // The longer ones first: a shortcut is also taken with an extra Shift.
@@ -138,8 +138,8 @@ pub fn pressed(ctx: &Context) -> Vec<Pressed> {
             (Modifiers::COMMAND, Key::Y, Pressed::Redo),
             (Modifiers::COMMAND, Key::Z, Pressed::Undo),
         ] {
-            // A text field undoes its own typing.
-            if !typing && input.consume_key(modifiers, key) {
+            // A text field undoes its own typing; a list that has the keyboard has nothing to undo.
+            if !in_text && input.consume_key(modifiers, key) {
                 found.push(pressed);
             }
         }

@@ -79,6 +79,21 @@ fn a_double_click_on_start_starts_one_run() {
 }
 
 #[test]
+fn undo_works_while_a_list_of_the_form_has_the_keyboard() {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    screen.click("Use preset grammar-encoder");
+    let steps = |screen: &mut Screen| screen.window().panels.configure.config().train.steps;
+    let before = steps(&mut screen);
+    screen.fill("Steps", "321");
+    screen.focus("Schedule");
+    assert_eq!(steps(&mut screen), Some(321));
+    screen.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(steps(&mut screen), before);
+}
+
+#[test]
 fn bad_values_are_marked_at_their_fields_and_start_says_why() {
     let folder = TempDir::new().unwrap();
     let mut screen = Screen::engine(&store(&folder));
