@@ -18,6 +18,8 @@ use headroom_engine::data::read_file;
 const WAITING: usize = 64;
 /// Who is faster than this to close a dialog has not seen one.
 const SEEN: Duration = Duration::from_millis(400);
+/// How long what was found of a path holds.
+const HOLDS: Duration = Duration::from_secs(2);
 /// The largest file that is read whole into the window.
 const LARGEST_READ: u64 = 16 << 20;
 
@@ -105,6 +107,13 @@ pub enum Answer {
         /// Its size.
         bytes: u64,
     },
+    /// What was looked for beside a path.
+    Looked {
+        /// The path.
+        of: PathBuf,
+        /// What was found.
+        found: Option<PathBuf>,
+    },
     /// It failed: what and why, as a sentence that ends with the path.
     Failed(String),
 }
@@ -115,6 +124,8 @@ pub struct FileDialogs {
     receiver: Receiver<(String, Answer)>,
     busy: Vec<String>,
     answers: BTreeMap<String, Answer>,
+    /// What was found last under a key, of which path, and when.
+    looks: BTreeMap<String, (Instant, PathBuf, Option<PathBuf>)>,
     /// A dialog was asked for and could not be shown.
     not_shown: bool,
     wake: Arc<dyn Fn() + Send + Sync>,
@@ -124,7 +135,15 @@ impl FileDialogs {
     /// No errand yet. `wake` is called from an errand's thread when its answer waits.
     pub fn new(wake: Arc<dyn Fn() + Send + Sync>) -> Self {
         let (sender, receiver) = bounded(WAITING);
-        Self { sender, receiver, busy: Vec::new(), answers: BTreeMap::new(), not_shown: false, wake }
+        Self {
+            sender,
+            receiver,
+            busy: Vec::new(),
+            answers: BTreeMap::new(),
+            looks: BTreeMap::new(),
+            not_shown: false,
+            wake,
+        }
     }
 
     /// Opens a file dialog; the answer is [`Answer::Picked`], [`Answer::Cancelled`] or [`Answer::NotShown`].
@@ -166,6 +185,21 @@ impl FileDialogs {
             Ok(bytes) => write(path, &bytes),
             Err(why) => Answer::Failed(why),
         });
+    }
+
+    /// What `find` finds of a path, once that is known; looked for again where what is known is old. The key is of this alone.
+    pub fn look(&mut self, key: &str, path: &Path, find: fn(&Path) -> Option<PathBuf>) -> Option<Option<PathBuf>> {
+        if let Some(Answer::Looked { of, found }) = self.answers.remove(key) {
+            self.looks.insert(key.to_owned(), (Instant::now(), of, found));
+        }
+        let known = self.looks.get(key).filter(|(_, of, _)| of == path);
+        let (is_old, found) =
+            (known.is_none_or(|(at, ..)| at.elapsed() > HOLDS), known.map(|(.., found)| found.clone()));
+        if is_old {
+            let of = path.to_owned();
+            self.errand(key, move || Answer::Looked { found: find(&of), of });
+        }
+        found
     }
 
     /// Whether the errand under this key is under way.
@@ -292,6 +326,29 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
         }
         panic!("no answer");
+    }
+
+    #[test]
+    fn what_is_looked_for_is_known_later_and_of_one_path() {
+        let find: fn(&Path) -> Option<PathBuf> = |path| path.exists().then(|| path.to_owned());
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let nowhere = here.join("nowhere");
+        let mut dialogs = FileDialogs::new(Arc::new(|| ()));
+        for (path, expected) in [(here, Some(here.to_owned())), (&nowhere, None)] {
+            // What is known of the path before says nothing of this one.
+            assert_eq!(dialogs.look("l", path, find), None);
+            let start = Instant::now();
+            let found = loop {
+                dialogs.drain();
+                if let Some(found) = dialogs.look("l", path, find) {
+                    break found;
+                }
+                assert!(start.elapsed() < Duration::from_secs(30), "no answer");
+                std::thread::sleep(Duration::from_millis(1));
+            };
+            assert_eq!(found, expected);
+            assert!(!dialogs.is_busy("l"), "what is known is not asked for again at once");
+        }
     }
 
     #[test]

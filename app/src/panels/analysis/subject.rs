@@ -130,7 +130,7 @@ impl Subject {
         let help = "A file or folder of plain text, JSONL, CSV or TSV that models of directories read in all panels of \
                     analyses";
         let field = ui.add(field).labelled_by(label.id).on_hover_text(help);
-        mark_path(ui, field, &typed);
+        mark_path(ui, field, &typed, &key, cx.dialogs);
         let browse = ui.add_enabled(!cx.dialogs.is_busy(&key), Button::new("Browse…"));
         if browse.accessible_name("Browse for a text").clicked() {
             cx.dialogs.pick(&key, Ask::new(Pick::File, "A text"));

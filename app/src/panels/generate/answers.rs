@@ -194,7 +194,7 @@ impl AnswersForm {
                     let label = ui.label("Image");
                     let typed = TextEdit::singleline(&mut self.image).desired_width(360.0);
                     let typed = ui.add(typed.hint_text("An image, a folder of images, or an IDX or CIFAR file"));
-                    let typed = mark_path(ui, typed.labelled_by(label.id), &self.image);
+                    let typed = mark_path(ui, typed.labelled_by(label.id), &self.image, DIALOG, cx.dialogs);
                     is_entered = typed.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter));
                     for (pick, word) in [(Pick::File, "File…"), (Pick::Folder, "Folder…")] {
                         if ui.button(word).clicked() {

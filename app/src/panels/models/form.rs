@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use egui::{Button, ComboBox, Id, RichText, TextEdit, Ui};
+use egui::{Button, ComboBox, RichText, TextEdit, Ui};
 use headroom_engine::{
     checkpoint::DirectoryFacts,
     config::{Coverage, DataConfig, EigenCoverage, FileSource, PartialCoverage, Source},
@@ -106,6 +106,9 @@ pub struct ConversionForm {
     tokens: usize,
     /// The folder to make; empty: by a name of its own, where files were saved last, else in the current folder.
     to: String,
+    /// The folder of that name that was proposed last, one that was not there.
+    #[serde(skip)]
+    proposed: Option<PathBuf>,
 }
 
 impl Default for ConversionForm {
@@ -122,6 +125,7 @@ impl Default for ConversionForm {
             examples: 32,
             tokens: 0,
             to: String::new(),
+            proposed: None,
         }
     }
 }
@@ -197,24 +201,15 @@ impl ConversionForm {
         if !self.to.trim().is_empty() {
             return typed_path(&self.to, &current_folder());
         }
+        self.proposed.clone().unwrap_or_else(|| self.plain(name, saved_last))
+    }
+
+    /// The same, whether it is there or not.
+    fn plain(&self, name: &str, saved_last: Option<&Path>) -> PathBuf {
         let words = name.split(|c: char| !c.is_alphanumeric() && !"_.".contains(c)).filter(|word| !word.is_empty());
         let name = words.collect::<Vec<&str>>().join("-");
         let stem = format!("{}-{}", name.trim_matches(['.', '-']), self.kind.word());
-        free_in(&saved_last.map_or_else(current_folder, Path::to_owned), &stem)
-    }
-
-    /// The same in words, looked for anew every other second: a folder on a network is not asked in every frame.
-    fn suggested(&self, ui: &Ui, name: &str, saved_last: Option<&Path>) -> String {
-        let id = Id::unique(("a folder to make", name, self.kind.word(), saved_last));
-        let now = ui.input(|input| input.time);
-        if let Some((at, words)) = ui.data(|data| data.get_temp::<(f64, String)>(id))
-            && now - at < 2.0
-        {
-            return words;
-        }
-        let words = self.to(name, saved_last).display().to_string();
-        ui.data_mut(|data| data.insert_temp(id, (now, words.clone())));
-        words
+        saved_last.map_or_else(current_folder, Path::to_owned).join(stem)
     }
 
     /// Draws the form. `preview`: what it would come to, or why it cannot be.
@@ -324,7 +319,9 @@ impl ConversionForm {
             (false, true) => "path of a text: it depends on one",
             (false, false) => "path of a text, to compare both on it",
         };
-        let suggested = self.suggested(ui, name, cx.settings.last_folder.as_deref());
+        let plain = self.plain(name, cx.settings.last_folder.as_deref());
+        self.proposed = cx.dialogs.look("models.proposed", &plain, free).flatten();
+        let suggested = self.proposed.as_ref().unwrap_or(&plain).display().to_string();
         let rows = [
             (
                 "Text",
@@ -346,7 +343,7 @@ impl ConversionForm {
                 let edit = TextEdit::singleline(field).desired_width(width).hint_text(hint);
                 let edit = ui.add(edit).labelled_by(name.id).on_hover_text(help);
                 if number == 0 {
-                    mark_path(ui, edit, field);
+                    mark_path(ui, edit, field, key, cx.dialogs);
                 }
                 let browse = ui.add_enabled(!cx.dialogs.is_busy(key), Button::new("Browse…"));
                 if browse.accessible_name(format!("Browse: {label}")).clicked() {
@@ -399,11 +396,11 @@ fn preview_words(preview: &Preview) -> String {
         change(before.forward_flops, after.forward_flops),
     )
 }
-/// A name in a folder that nothing has yet: this one, or this one with the least number from 2 that is free.
-fn free_in(folder: &Path, stem: &str) -> PathBuf {
-    let numbered = (2..1000).map(|number| folder.join(format!("{stem}-{number}")));
-    let first = folder.join(stem);
-    std::iter::once(first.clone()).chain(numbered).find(|path| !path.exists()).unwrap_or(first)
+/// A path that nothing is at yet: this one, or this one with the least number from 2 that is free behind it.
+fn free(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_string_lossy();
+    let numbered = (2..1000).map(|number| path.with_file_name(format!("{name}-{number}")));
+    std::iter::once(path.to_owned()).chain(numbered).find(|path| !path.exists())
 }
 
 #[cfg(test)]
@@ -413,7 +410,7 @@ mod tests {
     #[test]
     fn what_is_proposed_is_not_there_yet() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-        assert_eq!(free_in(folder, "src"), folder.join("src-2"));
-        assert_eq!(free_in(folder, "model"), folder.join("model"));
+        assert_eq!(free(&folder.join("src")), Some(folder.join("src-2")));
+        assert_eq!(free(&folder.join("model")), Some(folder.join("model")));
     }
 }
