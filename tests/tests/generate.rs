@@ -107,6 +107,36 @@ fn every_line_is_a_source_and_the_seed_decides() {
     assert_eq!(tokens(&read.expect_code(0).json()), tokens(&together[0])[..3]);
 }
 
+#[test]
+fn an_encoder_fills_in_hidden_words() {
+    let program = program();
+    let run = program.train(TINY_ENCODER, &["--steps", "2"]);
+    let text = "the [MASK] sees [MASK] dogs";
+    let answer = program.run(&["generate", &run, "--prompt", text, "--json"]).expect_code(0).json();
+    assert_eq!(answer["ending"], "filled");
+    let words = answer["filled"]["words"].as_array().unwrap();
+    assert_eq!(words.len(), 2);
+    let told: String = words
+        .iter()
+        .flat_map(|word| [word["before"].as_str().unwrap(), word["word"].as_str().unwrap()])
+        .chain([answer["filled"]["rest"].as_str().unwrap()])
+        .collect();
+    assert_eq!(answer["text"], told.as_str());
+    assert!(told.starts_with("the ") && told.ends_with(" dogs") && !told.contains("[MASK]"), "{told}");
+    for word in words {
+        let guesses = word["guesses"].as_array().unwrap();
+        let shares: Vec<f64> = guesses.iter().map(|guess| guess["probability"].as_f64().unwrap()).collect();
+        assert_eq!(shares.len(), 5);
+        assert!(shares.is_sorted_by(|a, b| a >= b) && shares[4] > 0.0 && shares.iter().sum::<f64>() < 1.0, "{word}");
+        assert!(word.get("truth").is_none(), "nobody knows what stands there");
+        let token = word["position"].as_u64().unwrap() as usize;
+        assert_eq!(answer["pieces"][token], guesses[0]["word"]);
+    }
+    let told = program.run(&["generate", &run, "--prompt", text]).expect_code(0);
+    assert_eq!(told.stdout.lines().next(), answer["text"].as_str());
+    assert!(told.stderr.contains("2 hidden words filled in"), "{}", told.stderr);
+}
+
 /// A plain directory of an encoder-decoder, without a tokenizer: the first greedy case of its golden.
 #[test]
 fn an_encoder_decoder_from_elsewhere_writes_what_transformers_writes() {
@@ -186,7 +216,8 @@ fn bad_input_is_refused_with_what_to_do() {
     refused(&[&run, "--prompt", "a", "--top-k", "3"], &["temperature"]);
     refused(&[&run, "--prompt", "a", "--cache", "all"], &["none, key_value, hidden"]);
     refused(&[&run, "--prompt", "a", "--precision", "f8"], &["f32, f64, f16, bf16"]);
-    refused(&[&encoder, "--prompt", "a"], &["Only a decoder", "encoder"]);
+    refused(&[&encoder, "--prompt", "a"], &["encoder", "Write [MASK] in the text"]);
+    refused(&[&encoder, "--prove"], &["Only a decoder", "encoder"]);
     refused(&["nowhere", "--prompt", "a"], &["nowhere"]);
     fs::create_dir(program.path("empty")).unwrap();
     refused(&["empty", "--prompt", "a"], &["config.json"]);

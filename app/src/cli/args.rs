@@ -73,7 +73,7 @@ pub enum Task {
     Export(ExportArgs),
     /// Bring a model or a data set of a hub here, into the cache that other tools share; print where it lies.
     Fetch(FetchArgs),
-    /// Generate text with a run or a model directory: go on with prompts, or write what follows from sources.
+    /// Generate text with a run or a model directory: go on with prompts, write what follows from sources, or fill in hidden words.
     Generate(GenerateArgs),
     /// Write the attention maps of heads on one text: SVG, PNG and CSV.
     Maps(MapsArgs),
@@ -413,7 +413,7 @@ pub struct GenerateArgs {
     /// A run, or a model directory.
     #[arg(value_name = "RUN|DIR")]
     pub target: String,
-    /// The text that a decoder goes on with, or that the encoder before it reads.
+    /// The text that a decoder goes on with, or that the encoder before it reads; of an encoder alone one with its mask token.
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["input", "ids"])]
     pub prompt: Option<String>,
     /// A file with a text in each line; `-`: standard input.

@@ -1,11 +1,10 @@
 //! `headroom eval`: the loss of a run or a model directory on text.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use headroom_engine::{
     config::{
-        Column, Coverage, DataConfig, FileSource, PairsSource, RunConfig, Source, SquadSource, TableSource, counted,
-        from_toml,
+        Column, Coverage, DataConfig, OtherText, RunConfig, Source, SquadSource, TableSource, counted, from_toml,
     },
     data::is_squad_name,
     store::RunRecord,
@@ -163,62 +162,9 @@ pub(super) fn named_text(
     if !path.exists() {
         return Err(CliError::at("--data", format!("data: there is no file or folder {}.", path.display())));
     }
-    let before = trained_on.unwrap_or_default();
-    let (own_field, own_column) = match &before.source {
-        Source::File(file) => (file.field.clone(), file.column.clone()),
-        Source::Grammar(_)
-        | Source::Random(_)
-        | Source::Pairs(_)
-        | Source::NumberWords(_)
-        | Source::Table(_)
-        | Source::Squad(_)
-        | Source::Images(_)
-        | Source::Pathfinder(_)
-        | Source::ListOps(_) => (None, None),
-    };
-    if let Some(source) = named_pairs(path, translations, &before.source) {
-        return Ok(DataConfig { source, ..before });
-    }
-    let source = Source::File(FileSource {
-        path: PathBuf::from(path),
-        validation_path: None,
-        field: field.cloned().or(own_field),
-        column: column.cloned().or(own_column),
-    });
-    Ok(DataConfig { source, ..before })
-}
-
-/// Pairs of texts, where translations are named, or the run learnt from pairs: then a table of both.
-fn named_pairs(path: &Path, translations: Option<&Path>, before: &Source) -> Option<Source> {
-    let text = match before {
-        Source::Pairs(pairs) => pairs.text.clone(),
-        Source::File(_)
-        | Source::Grammar(_)
-        | Source::Random(_)
-        | Source::Table(_)
-        | Source::Squad(_)
-        | Source::Images(_)
-        | Source::Pathfinder(_)
-        | Source::ListOps(_)
-            if translations.is_none() =>
-        {
-            return None;
-        }
-        Source::File(_)
-        | Source::Grammar(_)
-        | Source::Random(_)
-        | Source::NumberWords(_)
-        | Source::Table(_)
-        | Source::Squad(_)
-        | Source::Images(_)
-        | Source::Pathfinder(_)
-        | Source::ListOps(_) => None,
-    };
-    let path = Some(PathBuf::from(path));
-    Some(Source::Pairs(match translations {
-        Some(target) => PairsSource { source: path, target: Some(PathBuf::from(target)), ..PairsSource::default() },
-        None => PairsSource { path, text, ..PairsSource::default() },
-    }))
+    let other =
+        OtherText { field: field.cloned(), column: column.cloned(), translations: translations.map(Path::to_owned) };
+    Ok(trained_on.unwrap_or_default().reading(path, other))
 }
 
 fn tell(event: &Event) -> CliResult {

@@ -9,7 +9,7 @@ use headroom_engine::{
     config::{Cache, Precision, counted},
     generate::{CacheProof, Ending, Search},
     text::escaped_line,
-    worker::{Command, Event, GenerateSource, PrecisionProof, Target, WrittenText},
+    worker::{Command, Event, Filling, GenerateSource, PrecisionProof, Target, WordGuess, WrittenText},
 };
 use serde_json::json;
 
@@ -256,6 +256,14 @@ fn tell(answer: &Answer, shown: &str, count: usize) -> CliResult {
         // What was streamed stands there already.
         let rest = if shown.is_empty() { Some(text.text.as_str()) } else { text.text.strip_prefix(shown) };
         print::line(rest.unwrap_or(&text.text))?;
+        if let Some(filling) = &text.filled {
+            print::block(&guesses(filling).text())?;
+        }
+    }
+    let filled: Option<usize> = answer.texts.iter().map(|text| Some(text.filled.as_ref()?.words.len())).sum();
+    if let Some(filled) = filled.filter(|_| !answer.texts.is_empty()) {
+        print::aside(format!("{} filled in in {} s", counted(filled, "hidden word"), plain::number(answer.seconds)));
+        return Ok(());
     }
     let tokens: usize = answer.texts.iter().map(|text| text.tokens.len()).sum();
     print::aside(format!(
@@ -272,6 +280,18 @@ fn tell(answer: &Answer, shown: &str, count: usize) -> CliResult {
         print::aside("A text ended because the model has no more positions.");
     }
     Ok(())
+}
+
+/// What may stand in the place of each hidden word.
+fn guesses(filling: &Filling) -> Table {
+    let mut table = Table::new(vec!["word", "most probable"]);
+    for (number, word) in (1..).zip(&filling.words) {
+        let told =
+            |guess: &WordGuess| format!("{} {}", escaped_line(guess.word.trim()), plain::percent(guess.probability));
+        let all: Vec<String> = word.guesses.iter().map(told).collect();
+        table.row([number.to_string(), all.join(", ")]);
+    }
+    table
 }
 
 fn tell_json(answer: &Answer, args: &GenerateArgs) -> CliResult {
@@ -292,6 +312,9 @@ fn tell_json(answer: &Answer, args: &GenerateArgs) -> CliResult {
             "pieces": text.pieces,
             "costs": text.costs,
         });
+        if let (Some(filling), Some(object)) = (&text.filled, object.as_object_mut()) {
+            object.insert("filled".to_owned(), json!(filling));
+        }
         if let (true, Some(object)) = (args.details, object.as_object_mut()) {
             object.insert("source_pieces".to_owned(), json!(text.source));
             object.insert("tree".to_owned(), json!(text.tree));

@@ -22,6 +22,11 @@ pub fn mark_path(ui: &Ui, field: Response, text: &str, key: &str, dialogs: &mut 
     field.on_hover_text(NOWHERE)
 }
 
+/// Whether a path leads somewhere, as soon as that is known. `key`: of this path alone.
+pub fn is_there(path: &Path, key: &str, dialogs: &mut FileDialogs) -> bool {
+    dialogs.look(&format!("{key}.there"), path, there).is_some_and(|found| found.is_some())
+}
+
 const NOWHERE: &str = "There is no such file or folder";
 
 fn there(path: &Path) -> Option<PathBuf> {

@@ -63,9 +63,10 @@ pub fn name_combo(combo: Response, list: &str, (chosen, whole): (&str, &str)) {
 /// The list of the run that a panel shows; the one that was chosen in it.
 pub fn run_list_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) -> Option<RunId> {
     let mut chosen = None;
-    let combo = run_combo("live run", PICKER).selected_text(chosen_name(ui, &run.name, PICKER, cx)).truncate();
+    let name = cx.state.run_name(&run.id);
+    let combo = run_combo("live run", PICKER).selected_text(chosen_name(ui, &name, PICKER, cx)).truncate();
     let combo = combo.show_ui(ui, |ui| chosen = run_choices_ui(ui, Some(&run.id), |_| true, cx));
-    name_combo(combo.response, "Run", (&run.name, &run.name));
+    name_combo(combo.response, "Run", (&name, &name));
     chosen
 }
 
@@ -90,8 +91,10 @@ pub fn run_choices_ui(
     let is_entered = search_ui(ui, &mut search, was_closed, cx);
     let palette = theme::palette(ui.visuals());
     let found = search.order.indices().iter().filter_map(|&index| cx.state.runs.get(index)).filter(|run| fits(run));
+    // What charts show stands before the rest, and a run whose whole name was typed before all.
+    let is_named = |run: &RunSummary| run.name.eq_ignore_ascii_case(search.text.trim());
     let (shown, others): (Vec<&RunSummary>, Vec<&RunSummary>) =
-        found.partition(|run| cx.state.selection.is_visible(&run.id));
+        found.partition(|run| cx.state.selection.is_visible(&run.id) || is_named(run));
     let all = shown.len() + others.len();
     let font = TextStyle::Button.resolve(ui.style());
     let pinned = search.pinned.clone();

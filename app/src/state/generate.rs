@@ -113,6 +113,7 @@ fn nothing() -> WrittenText {
         tree: Vec::new(),
         tree_pieces: Vec::new(),
         attention: None,
+        filled: None,
     }
 }
 

@@ -51,6 +51,8 @@ pub enum Ending {
     Positions,
     /// Whoever listened said stop.
     Stopped,
+    /// An encoder filled in every hidden word of it.
+    Filled,
 }
 
 /// What follows a prompt.

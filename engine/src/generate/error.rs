@@ -10,8 +10,7 @@ use crate::{
 pub enum GenerateError {
     /// Continuing text with a model that sees both sides.
     #[error(
-        "Only a decoder can continue text, and this model is an encoder. Write its mask token, such as [MASK], in the text where a word \
-         is to be filled in."
+        "Only a decoder can continue text, and this model is an encoder, which fills in hidden words. Choose a decoder."
     )]
     NoDecoder,
     /// Filling gaps with a model that sees one side.

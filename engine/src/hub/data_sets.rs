@@ -31,6 +31,11 @@ pub fn anchored_data(mut data: DataConfig, base_dir: &Path) -> DataConfig {
     data.anchored(base_dir)
 }
 
+/// Whether `owner/name/path` names a file or folder of a data set that was fetched.
+pub fn is_fetched(path: &Path) -> bool {
+    HubSettings::from_environment().is_ok_and(|settings| in_cache(&settings, path).is_some())
+}
+
 /// Where `owner/name/path` lies, if it was fetched.
 fn in_cache(settings: &HubSettings, path: &Path) -> Option<PathBuf> {
     let parts = path.components().map(|part| match part {

@@ -29,7 +29,7 @@ mod push;
 mod settings;
 
 pub use cache::{CachedModel, CachedRepo, HubFacts, InterruptedFetch, cached, describe_hub, name_of_snapshot};
-pub use data_sets::{anchored, anchored_data};
+pub use data_sets::{anchored, anchored_data, is_fetched};
 pub use error::HubError;
 pub use fetch::{FetchProgress, FetchRequest, Fetched, FetchedFile, fetch};
 pub use info::{Gating, RemoteArchitecture, RemoteFile, RepoFacts, inspect};

@@ -35,7 +35,7 @@ const LEAST_SECONDS: f64 = 0.033;
 /// Makes another model of one, and writes it.
 pub(super) fn convert_job(context: &JobContext, job: &ConvertJob, control: &JobControl) {
     let named = Subject::name(&job.target);
-    let failed = format!("{named} could not be converted.");
+    let failed = format!("{} could not be converted.", Subject::called(&context.store, &job.target));
     context.answer_on_threads(("convert", job.threads), &failed, || run(context, job, control, &named));
 }
 

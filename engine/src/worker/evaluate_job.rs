@@ -13,7 +13,7 @@ use crate::{
 /// Measures the loss of a run's checkpoint or of a model directory.
 pub(super) fn evaluate_job(context: &JobContext, job: EvaluateJob, control: &JobControl) {
     let named = Subject::name(&job.target);
-    let failed = format!("{named} could not be evaluated.");
+    let failed = format!("{} could not be evaluated.", Subject::called(&context.store, &job.target));
     context.answer_on_threads(("evaluate", None), &failed, || measure(context, &job, control, &named));
 }
 

@@ -3,8 +3,14 @@ use std::{ops::ControlFlow, time::Instant};
 use candle_core::Device;
 
 use super::{
-    Event, TokenCost, WrittenText, job::GenerateJob, job_context::JobContext, job_control::JobControl,
-    job_error::JobError, subject::Subject, text_model::TextModel,
+    Event, TokenCost, WrittenText,
+    fill_job::{fill_all, fills_in},
+    job::GenerateJob,
+    job_context::JobContext,
+    job_control::JobControl,
+    job_error::JobError,
+    subject::Subject,
+    text_model::TextModel,
 };
 use crate::{
     generate::{Generated, GeneratedText, Search, attention_on_source, generate},
@@ -14,10 +20,10 @@ use crate::{
 /// Time between two events, of all texts together.
 const LEAST_SECONDS: f64 = 0.033;
 
-/// Generates texts.
+/// Generates texts, or fills in their hidden words where the model is an encoder.
 pub(super) fn generate_job(context: &JobContext, job: &GenerateJob, control: &JobControl) {
     let named = Subject::name(&job.target);
-    let failed = format!("{named} could not generate a text.");
+    let failed = format!("{} could not generate a text.", Subject::called(&context.store, &job.target));
     context.answer_on_threads(("generate", job.threads), &failed, || run(context, job, control, &named));
 }
 
@@ -25,6 +31,13 @@ fn run(context: &JobContext, job: &GenerateJob, control: &JobControl, named: &st
     let text_model = TextModel::open(&context.store, &job.target)?;
     let sources = text_model.read_all(&context.store, &job.target, &job.sources)?;
     let model = text_model.model(job.precision)?;
+    if fills_in(&text_model.plan) {
+        let started = Instant::now();
+        let (texts, stopped) = fill_all(&text_model, &model, (&sources, &job.sources), control)?;
+        let seconds = started.elapsed().as_secs_f64();
+        let target = named.to_owned();
+        return Ok(Event::Generated { target, texts, seconds, reading_seconds: seconds, cache_bytes: 0, stopped });
+    }
     let search = Search { keep_tree: job.details, ..job.search.clone() };
     let mut texts = Vec::new();
     let (mut seconds, mut reading_seconds, mut cache_bytes) = (0.0, 0.0, 0);
@@ -111,5 +124,6 @@ fn written(text_model: &TextModel, text: GeneratedText, source: &[u32], mut tell
         tree_pieces: tree.iter().map(|node| text_model.piece(node.token)).collect(),
         tree,
         attention: None,
+        filled: None,
     }
 }

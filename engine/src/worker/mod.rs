@@ -19,6 +19,7 @@ mod engine_thread;
 mod evaluate_job;
 mod event;
 mod export;
+mod fill_job;
 mod forward;
 mod generate_job;
 mod gpu;
@@ -56,7 +57,10 @@ pub use command::{Approximation, Command, GenerateSource, MapText, Rebuild, RunE
 pub use control::{ControlClient, ControlError, remove_stale_sockets};
 pub use device::{DeviceInfo, cores, devices, free_bytes};
 pub use engine::{Engine, EngineError, EngineOptions};
-pub use event::{AnswerSpan, Event, FoundAnswer, NoisyEvaluation, PrecisionProof, TokenCost, WrittenText};
+pub use event::{
+    AnswerSpan, Event, FilledWord, Filling, FoundAnswer, NoisyEvaluation, PrecisionProof, TokenCost, WordGuess,
+    WrittenText,
+};
 pub use forward::{ForwardSpec, ForwardTimes, forward_times};
 pub use gpu::GpuReading;
 pub use job::JobLabel;

@@ -29,7 +29,7 @@ const LEAST_SECONDS: f64 = 0.033;
 /// Answers about texts.
 pub(super) fn predict_job(context: &JobContext, job: &PredictJob, control: &JobControl) {
     let named = subject::Subject::name(&job.target);
-    let failed = format!("{named} could not answer.");
+    let failed = format!("{} could not answer.", subject::Subject::called(&context.store, &job.target));
     context.answer_on_threads(("predict", None), &failed, || predict(context, job, control, &named));
 }
 

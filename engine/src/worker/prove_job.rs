@@ -14,7 +14,7 @@ const LEAST_SECONDS: f64 = 0.033;
 /// Generates texts with every cache and compares them.
 pub(super) fn prove_job(context: &JobContext, job: &ProveJob, control: &JobControl) {
     let named = Subject::name(&job.target);
-    let failed = format!("The caches of {named} could not be compared.");
+    let failed = format!("The caches of {} could not be compared.", Subject::called(&context.store, &job.target));
     context.answer_on_threads(("prove", job.threads), &failed, || run(context, job, control, &named));
 }
 

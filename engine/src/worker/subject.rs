@@ -9,6 +9,7 @@ use crate::{
     checkpoint,
     config::{DataConfig, DeviceChoice, ImagesSource, PairsSource, RunConfig, Source, Translation, counted, from_toml},
     data::{Corpus, DataError, HeldOut, Silent, TextTokenizer},
+    hub::name_of_snapshot,
     model::{Model, ParameterSet},
     objective::{Labels, Objective},
     store::{RunId, Store},
@@ -158,13 +159,18 @@ impl Subject {
         }
     }
 
-    /// What a user calls it: the name of a run in place of its id, where the store knows it.
+    /// What a user calls it: the name of a run in place of its id, where the store knows it; of a directory the last part of
+    /// its path, or the name that its hub gave it. What is wrong with a directory says where it is.
     pub(super) fn called(store: &Store, target: &Target) -> String {
         match target {
             Target::Run { run, which } => store
                 .record(run)
                 .map_or_else(|_| Self::name(target), |record| format!("\"{}\" ({which})", record.summary.name)),
-            Target::Directory(_) => Self::name(target),
+            Target::Directory(path) => {
+                let last = || path.file_name().map(|name| name.to_string_lossy().into_owned());
+                let short = name_of_snapshot(path).map(|name| name.to_string()).or_else(last);
+                short.map_or_else(|| Self::name(target), |name| format!("\"{name}\""))
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use candle_core::{DType, Device};
 
 use super::{
     GenerateSource, Target,
+    fill_job::fills_in,
     job_error::JobError,
     subject::{self, Subject},
     viewer::word,
@@ -200,8 +201,17 @@ impl TextModel {
             } else {
                 tokens = framed;
             }
+        } else if fills_in(&self.plan) {
+            tokens = tokenizer.encode_framed(text).map_err(|error| JobError::refusal(error.to_string()))?;
         }
         Ok(tokens)
+    }
+
+    /// The token that hides a word, and how it is written.
+    pub(super) fn mask(&self) -> Option<(u32, String)> {
+        let tokenizer = self.tokenizer.as_ref()?;
+        let mask = tokenizer.specials().mask?;
+        Some((mask, tokenizer.token(mask)?))
     }
 
     /// Tokens as text.

@@ -22,7 +22,7 @@ use crate::{
 /// Translates pairs of texts and scores the translations.
 pub(super) fn translate_job(context: &JobContext, job: &TranslateJob, control: &JobControl) {
     let named = Subject::name(&job.target);
-    let failed = format!("{named} could not be evaluated.");
+    let failed = format!("{} could not be evaluated.", Subject::called(&context.store, &job.target));
     context.answer_on_threads(("translate", job.threads), &failed, || run(context, job, control, &named));
 }
 

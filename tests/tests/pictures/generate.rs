@@ -50,6 +50,7 @@ fn text(text: &str, ids: &[u32], step_secs: f64, of_token: u64) -> WrittenText {
         tree: Vec::new(),
         tree_pieces: Vec::new(),
         attention: None,
+        filled: None,
     }
 }
 

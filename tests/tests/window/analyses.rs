@@ -406,6 +406,14 @@ fn a_run_that_trains_is_analysed_and_its_panels_fill() {
         screen.has("Which analysis") && screen.state().analysis.pending.is_empty()
     });
     screen.wait_for("Chart: Energy in each query's rows");
+    // The same of another text than the run's own.
+    let other = folder.path().join("other.txt");
+    std::fs::write(&other, "the old men see a river that they fear. ".repeat(200)).unwrap();
+    screen.click("Analyse a checkpoint");
+    screen.fill("Text file", &other.display().to_string());
+    screen.click("Start the analysis");
+    screen.wait("the analysis of another text", |screen| screen.says("other.txt"));
+    assert!(screen.state().analysis.pending.is_empty());
     screen.close();
 }
 

@@ -46,6 +46,7 @@ fn text(tokens: &[u32], pieces: &[&str]) -> WrittenText {
         tree: Vec::new(),
         tree_pieces: Vec::new(),
         attention: None,
+        filled: None,
     }
 }
 
@@ -66,7 +67,7 @@ fn answer(screen: &mut Screen, request: &Request, text: WrittenText) {
 fn what_is_missing_is_said_and_the_whole_setting_is_asked_for() {
     let mut screen = panel();
     assert!(!screen.is_enabled("Generate text"));
-    assert!(screen.says("Write a text to go on with"));
+    assert!(screen.says("Write a text, or take"));
     screen.fill("Text", "the river");
     screen.choose("Keep between tokens", "Hidden states (EL)");
     screen.fill("Beams", "4");
@@ -190,6 +191,34 @@ fn the_comparison_of_the_caches_is_a_table() {
     let csv = screen.click_to_copy("Copy the comparison").unwrap();
     assert_eq!(csv.lines().count(), 7);
     assert!(csv.contains("bf16,hidden,8,99,6,7,0.0000025,2048,0.25,"), "{csv}");
+}
+
+/// A real engine: an encoder has hidden words to fill in, and nothing that is searched for.
+#[test]
+fn an_encoder_fills_in_hidden_words_in_the_window() {
+    let folder = TempDir::new().unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    let encoder = folder.path().join("encoder.toml");
+    std::fs::write(&encoder, headroom_tests::TINY_ENCODER).unwrap();
+    train(&mut screen, &encoder);
+    screen.click("Generate");
+    screen.settle();
+    assert!(!screen.has("Beams") && !screen.has("Most tokens") && !screen.has("Lossless?"), "{:#?}", screen.words());
+    screen.fill("Text", "the [MASK] sees");
+    screen.click("Fill in");
+    let done = |screen: &mut Screen| {
+        let side = screen.state().generate.sides[0].clone();
+        side.is_some_and(|side| !side.phase.is_open())
+    };
+    screen.wait("the filled text", done);
+    screen.settle();
+    assert!(screen.says("1 hidden word filled in, in ") && screen.says("Most probable"), "{:#?}", screen.words());
+    // Of a held-out example it is known what stood there.
+    screen.choose("What the model reads", "Held-out example");
+    screen.click("Fill in");
+    screen.wait("the filled example", |screen| done(screen) && screen.says("Truth"));
+    let filling = screen.state().generate.sides[0].clone().and_then(|side| side.text.filled).unwrap();
+    assert!(filling.words.len() > 1 && filling.words.iter().all(|word| word.truth.is_some()), "{filling:?}");
 }
 
 /// A real engine: text streams, stops, and the caches are proved to lose nothing.

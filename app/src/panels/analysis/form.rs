@@ -61,6 +61,8 @@ pub struct AnalysisForm<O> {
     of: Option<SubjectId>,
     /// The step of the checkpoint; none: the best.
     step: Option<u64>,
+    /// The path of another text than the run's own, as typed.
+    text: String,
     examples: usize,
     /// Tokens of an example; 0: as the model was trained.
     tokens: usize,
@@ -70,7 +72,8 @@ pub struct AnalysisForm<O> {
 
 impl<O: Default> Default for AnalysisForm<O> {
     fn default() -> Self {
-        Self { is_open: false, of: None, step: None, examples: 256, tokens: 0, options: O::default() }
+        let text = String::new();
+        Self { is_open: false, of: None, step: None, text, examples: 256, tokens: 0, options: O::default() }
     }
 }
 
@@ -102,6 +105,7 @@ impl<O: FormOptions> AnalysisForm<O> {
             subject.text_ui(ui, O::WORDS.what, cx);
             if let Some(run) = subject.id.run() {
                 self.checkpoint_ui(ui, run, cx);
+                subject.other_text_ui(ui, &mut self.text, O::WORDS.what, cx);
             }
             self.sample_ui(ui, subject);
             self.options.ui(ui, subject, cx);
@@ -125,6 +129,7 @@ impl<O: FormOptions> AnalysisForm<O> {
             Ok(None) | Err(_) => return,
         };
         (self.step, self.of) = (None, Some(subject.id.clone()));
+        self.text.clear();
         self.tokens = positions.map_or(0, |positions| TOKENS.min(positions));
     }
 
@@ -173,12 +178,13 @@ impl<O: FormOptions> AnalysisForm<O> {
 
     /// Asks for what the form says.
     pub fn start(&mut self, subject: &Subject, cx: &mut PanelContext<'_>) {
-        self.is_open = false;
+        let was_open = std::mem::take(&mut self.is_open);
         let tokens = (self.tokens > 0).then_some(self.tokens);
         let sample = AnalysisSpec { examples: self.examples, tokens, ..AnalysisSpec::default() };
         let (spec, subspaces) = self.options.spec(sample);
         let which = self.step.map_or(Which::Best, Which::Step);
-        let data = subject.data(cx);
+        // What stands in the form counts; of a form that is closed nobody sees what it holds.
+        let data = if subject.run.is_some() && was_open { subject.reading(&self.text, cx) } else { subject.data(cx) };
         cx.state.analysis.analyse(&subject.id, which, data, spec, subspaces, current_folder());
     }
 

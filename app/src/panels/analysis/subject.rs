@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use egui::{Button, Color32, TextEdit, Ui};
 use headroom_engine::{
     checkpoint::DirectoryFacts,
-    config::{DataConfig, FileSource, Source},
+    config::{DataConfig, OtherText, from_toml},
     store::RunSummary,
     worker::Which,
 };
@@ -48,7 +48,7 @@ impl Subject {
             return Some(Self { id, name, run: None });
         }
         let run = shown_run(cx)?;
-        Some(Self { id: SubjectId::Run(run.id.clone()), name: run.name.clone(), run: Some(run) })
+        Some(Self { id: SubjectId::Run(run.id.clone()), name: cx.state.run_name(&run.id), run: Some(run) })
     }
 
     /// The colour of its bars.
@@ -96,15 +96,20 @@ impl Subject {
         self.run.is_none() && self.facts(state).is_ok_and(|facts| facts.is_none_or(|facts| facts.config.is_none()))
     }
 
-    /// The text that it reads; none: its own.
+    /// The text that a model directory reads; none: its own.
     pub fn data(&self, cx: &PanelContext<'_>) -> Option<Box<DataConfig>> {
-        let typed = typed_text(cx);
-        if self.run.is_some() || typed.trim().is_empty() {
+        if self.run.is_some() { None } else { self.reading(&typed_text(cx), cx) }
+    }
+
+    /// Text of a typed path, read as the model's own is; none where nothing is typed: its own.
+    pub fn reading(&self, typed: &str, cx: &PanelContext<'_>) -> Option<Box<DataConfig>> {
+        if typed.trim().is_empty() {
             return None;
         }
-        let path = typed_path(&typed, &current_folder());
-        let source = Source::File(FileSource { path, validation_path: None, field: None, column: None });
-        Some(Box::new(DataConfig { source, ..DataConfig::default() }))
+        let record = self.id.run().and_then(|run| cx.state.records.get(run));
+        let own = record.and_then(|record| from_toml(&record.config_toml).ok()).map(|config| config.data);
+        let path = typed_path(typed, &current_folder());
+        Some(Box::new(own.unwrap_or_default().reading(&path, OtherText::default())))
     }
 
     /// Why it cannot read a text yet.
@@ -120,24 +125,23 @@ impl Subject {
         }
         let mut typed = typed_text(cx);
         let before = typed.clone();
-        let key = format!("{panel}.text");
-        if let Some(Answer::Picked(path)) = cx.dialogs.take(&key) {
-            typed = path.display().to_string();
-        }
         let hint = if self.needs_text(cx.state) { "path of a text file" } else { "its own text, or a path" };
-        let label = ui.label("Text file");
-        let field = TextEdit::singleline(&mut typed).desired_width(190.0).hint_text(hint);
         let help = "A file or folder of plain text, JSONL, CSV or TSV that models of directories read in all panels of \
                     analyses";
-        let field = ui.add(field).labelled_by(label.id).on_hover_text(help);
-        mark_path(ui, field, &typed, &key, cx.dialogs);
-        let browse = ui.add_enabled(!cx.dialogs.is_busy(&key), Button::new("Browse…"));
-        if browse.accessible_name("Browse for a text").clicked() {
-            cx.dialogs.pick(&key, Ask::new(Pick::File, "A text"));
-        }
+        text_field_ui(ui, &mut typed, (hint, help), panel, cx);
         if typed != before {
             cx.settings.set_panel(TEXT, &typed);
         }
+    }
+
+    /// Chooses another text for this analysis of a run than the one that it was trained on; none of images.
+    pub fn other_text_ui(&self, ui: &mut Ui, typed: &mut String, panel: &str, cx: &mut PanelContext<'_>) {
+        if self.run.is_none() || self.reads_images(cx.state) {
+            return;
+        }
+        let help = "Another text than the run's own held-out one, for this analysis: a file or folder of plain text, JSONL, \
+                    CSV or TSV";
+        text_field_ui(ui, typed, ("its held-out text, or a path", help), panel, cx);
     }
 
     /// Chooses another run or model directory.
@@ -185,5 +189,21 @@ impl Subject {
         } else if directory.is_some() {
             cx.state.selection.set_directory(directory);
         }
+    }
+}
+
+/// A path of a text, typed or browsed for, with what stands in it while it is empty, and what it is.
+fn text_field_ui(ui: &mut Ui, typed: &mut String, (hint, help): (&str, &str), panel: &str, cx: &mut PanelContext<'_>) {
+    let key = format!("{panel}.text");
+    if let Some(Answer::Picked(path)) = cx.dialogs.take(&key) {
+        *typed = path.display().to_string();
+    }
+    let label = ui.label("Text file");
+    let field = TextEdit::singleline(typed).desired_width(190.0).hint_text(hint);
+    let field = ui.add(field).labelled_by(label.id).on_hover_text(help);
+    mark_path(ui, field, typed, &key, cx.dialogs);
+    let browse = ui.add_enabled(!cx.dialogs.is_busy(&key), Button::new("Browse…"));
+    if browse.accessible_name("Browse for a text").clicked() {
+        cx.dialogs.pick(&key, Ask::new(Pick::File, "A text"));
     }
 }

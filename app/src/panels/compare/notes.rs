@@ -15,14 +15,21 @@ use crate::{
     theme,
 };
 
-/// What is loaded, what is left out, how groups were aligned.
-pub(super) fn notes_ui(ui: &mut Ui, view: &View, (made, difference): (&[Made], Option<&Made>), missing_configs: usize) {
+/// What is loaded, what is left out, how groups were aligned. `is_untold`: no run has a point that the baseline has too, so that
+/// there is no difference to be drawn.
+pub(super) fn notes_ui(
+    ui: &mut Ui,
+    view: &View,
+    (made, difference, is_untold): (&[Made], Option<&Made>, bool),
+    missing_configs: usize,
+) {
     let palette = theme::palette(ui.visuals());
     let loading: usize = made.iter().map(|made| made.loading).sum();
     let first = made.first();
     let banded = difference.is_some_and(|made| made.lines.iter().any(Line::has_band));
     let silent = |made: &Made| made.alignment.is_none() && made.without_x + made.without_metric == 0;
-    if loading == 0 && (view.group.is_none() || missing_configs == 0) && !banded && first.is_none_or(silent) {
+    let is_grouped = view.group.is_none() || missing_configs == 0;
+    if loading == 0 && is_grouped && !banded && !is_untold && first.is_none_or(silent) {
         return;
     }
     ui.horizontal_wrapped(|ui| {
@@ -44,6 +51,11 @@ pub(super) fn notes_ui(ui: &mut Ui, view: &View, (made, difference): (&[Made], O
         }
         if banded {
             let text = "The difference has 95 % intervals, by which verdicts are given.";
+            ui.label(RichText::new(text).color(palette.weak));
+        }
+        if is_untold {
+            let text =
+                "No run that learns what the baseline learns was measured where it was: no difference can be drawn.";
             ui.label(RichText::new(text).color(palette.weak));
         }
         if let Some(without) = first.map(|made| made.without_x).filter(|&n| n > 0) {

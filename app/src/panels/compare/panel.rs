@@ -210,11 +210,15 @@ impl ComparePanel {
         let differences = &mut self.differences;
         let difference =
             if is_shown { differences.make(&bundles, &view.metric, view, baseline.as_ref(), cx.state) } else { None };
+        // The line of zeros alone says nothing, and would take the room of the table.
+        let tells = |made: &Made| made.loading > 0 || made.lines.iter().filter_map(Line::span).count() > 1;
+        let is_untold = bundles.len() > 1 && difference.as_ref().is_some_and(|made| !tells(made));
+        let difference = difference.filter(tells);
         if made.iter().chain(&difference).any(|made| made.stale) {
             ui.ctx().request_repaint_after(RENEW_EVERY);
         }
         if view.shape == Shape::Curves {
-            notes_ui(ui, view, (&made, difference.as_ref()), missing);
+            notes_ui(ui, view, (&made, difference.as_ref(), is_untold), missing);
         }
         other_text_ui(ui, runs, cx);
         let charts = if view.shape == Shape::Workspace { view.charts.shown(&series) } else { metrics.clone() };

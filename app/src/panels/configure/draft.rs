@@ -28,6 +28,8 @@ pub struct Draft {
     pub estimate: Option<Estimate>,
     /// Whether the costs are those of before.
     pub is_estimate_old: bool,
+    /// What it cost before the edit that goes on: a number that is half typed costs something too, which nobody asked for.
+    before_edit: Option<Estimate>,
     /// Its heads, also while it is not.
     pub heads: Heads,
     history: History,
@@ -57,6 +59,7 @@ impl Default for Draft {
             unreadable: Unreadable::default(),
             estimate: None,
             is_estimate_old: false,
+            before_edit: None,
             heads: Heads::default(),
             history: History::default(),
             judged: Vec::new(),
@@ -96,13 +99,14 @@ impl Draft {
         if before != self.config {
             self.history.replace(before, Instant::now());
         }
+        self.before_edit = None;
         self.judge();
     }
 
     /// After an edit: remembers the config of before, judges the new one.
     pub fn edited(&mut self, before: RunConfig, field: &'static str) {
-        if before != self.config {
-            self.history.record(before, field, Instant::now());
+        if before != self.config && self.history.record(before, field, Instant::now()) {
+            self.before_edit.clone_from(&self.estimate);
         }
         self.judge();
     }
@@ -112,6 +116,7 @@ impl Draft {
         if before != self.config {
             self.history.replace(before, Instant::now());
         }
+        self.before_edit = None;
         self.judge();
     }
 
@@ -133,6 +138,7 @@ impl Draft {
 
     fn step_to(&mut self, config: RunConfig) -> bool {
         self.config = config;
+        self.before_edit = None;
         self.unreadable.forget("");
         self.edition += 1;
         self.judge();
@@ -204,6 +210,8 @@ impl Draft {
         self.is_estimate_old = counted.is_none();
         if counted.is_some() {
             self.estimate = counted;
+        } else if self.before_edit.is_some() {
+            self.estimate.clone_from(&self.before_edit);
         }
         // A model without layers or heads, as while another number is typed, leaves the map where it is.
         let heads = Heads::of(&self.config);
@@ -316,6 +324,31 @@ mod tests {
         draft.edited(before, "train.learning_rate");
         assert!(!draft.is_sound() && !draft.is_estimate_old, "the learning rate costs nothing");
         assert_ne!(draft.estimate, known);
+    }
+
+    #[test]
+    fn the_numbers_of_before_are_not_those_of_a_number_that_is_half_typed() {
+        let mut draft = Draft::default();
+        let known = draft.estimate.clone();
+        // A width that heads divide, on the way to one that they do not.
+        for width in [4, 130] {
+            let before = draft.config.clone();
+            draft.config.model.width = width;
+            draft.edited(before, "model.width");
+        }
+        assert!(draft.is_estimate_old);
+        assert_eq!(draft.estimate, known);
+        // What the user leaves valid counts, also for a mistake in another field.
+        let before = draft.config.clone();
+        draft.config.model.width = 64;
+        draft.edited(before, "model.width");
+        let narrow = draft.estimate.clone();
+        assert!(!draft.is_estimate_old && narrow != known);
+        let before = draft.config.clone();
+        draft.config.model.heads = 5;
+        draft.edited(before, "model.heads");
+        assert!(draft.is_estimate_old);
+        assert_eq!(draft.estimate, narrow);
     }
 
     #[test]

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use egui::{Button, Label, RichText, TextEdit, Ui};
-use headroom_engine::config::{FileSource, FileTokenizer, RunConfig, Source, Tokenizer, from_toml, to_toml};
+use headroom_engine::{
+    config::{RunConfig, from_toml, to_toml},
+    hub::is_fetched,
+};
 
 use super::draft::Draft;
 use crate::{
@@ -140,31 +143,12 @@ fn rebased(config: &RunConfig, from: &Path, to: &Path) -> RunConfig {
     if from == to {
         return config;
     }
-    let fix = |path: &mut PathBuf| {
-        if path.is_relative() && !path.as_os_str().is_empty() {
-            *path = from.join(&*path);
+    for path in config.data.paths_mut() {
+        let there = from.join(&*path);
+        // What a hub calls a file means the same from everywhere.
+        if path.is_relative() && !path.as_os_str().is_empty() && (there.exists() || !is_fetched(path)) {
+            *path = there;
         }
-    };
-    if let Source::File(FileSource { path, validation_path, .. }) = &mut config.data.source {
-        fix(path);
-        validation_path.as_mut().map(fix);
-    }
-    if let Source::Pairs(pairs) = &mut config.data.source {
-        pairs.paths_mut().into_iter().flatten().for_each(fix);
-    }
-    if let Source::Table(table) = &mut config.data.source {
-        fix(&mut table.path);
-        table.validation_path.as_mut().map(fix);
-    }
-    if let Source::Squad(squad) = &mut config.data.source {
-        fix(&mut squad.path);
-        squad.validation_path.as_mut().map(fix);
-    }
-    if let Source::Images(images) = &mut config.data.source {
-        images.paths_mut().for_each(|(_, path)| fix(path));
-    }
-    if let Tokenizer::File(FileTokenizer { path }) = &mut config.data.tokenizer {
-        fix(path);
     }
     if let Some(initial) = &mut config.model.initial {
         let there = from.join(&*initial);
@@ -177,6 +161,8 @@ fn rebased(config: &RunConfig, from: &Path, to: &Path) -> RunConfig {
 
 #[cfg(test)]
 mod tests {
+    use headroom_engine::config::{FileSource, Source};
+
     use super::*;
 
     #[test]

@@ -16,18 +16,20 @@ pub struct History {
 }
 
 impl History {
-    /// Remembers what the draft was before a change. Changes of one field in quick succession (typing) are one step.
-    pub fn record(&mut self, before: RunConfig, field: &'static str, now: Instant) {
+    /// Remembers what the draft was before a change. Changes of one field in quick succession (typing) are one step. Whether this
+    /// change begins one.
+    pub fn record(&mut self, before: RunConfig, field: &'static str, now: Instant) -> bool {
         let goes_on = self.last.is_some_and(|(last, at)| last == field && now.duration_since(at) < SAME_EDIT);
         self.last = Some((field, now));
         self.future.clear();
         if goes_on && !self.past.is_empty() {
-            return;
+            return false;
         }
         if self.past.len() == KEPT {
             self.past.remove(0);
         }
         self.past.push(before);
+        true
     }
 
     /// Remembers what the draft was before it was replaced as a whole: a step of its own.

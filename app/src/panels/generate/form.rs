@@ -1,16 +1,18 @@
 use std::ops::RangeInclusive;
 
-use egui::{ComboBox, Grid, TextEdit, Ui};
+use egui::{ComboBox, Grid, RichText, TextEdit, Ui};
 use headroom_engine::{
-    config::{Cache, Precision},
+    config::{Cache, Precision, counted},
     generate::Search,
     worker::GenerateSource,
 };
 use serde::{Deserialize, Serialize};
 
+use super::panel::Known;
 use crate::{
     context::{PanelContext, PanelId},
     panels::model_choice::ModelChoice,
+    theme,
     widgets::number_ui,
 };
 
@@ -43,14 +45,14 @@ impl Source {
         if self.is_example {
             Ok(GenerateSource::HeldOut { number: self.example, tokens: self.tokens })
         } else if self.written.trim().is_empty() {
-            Err("Write a text to go on with, or take one of the held-out ones.".to_owned())
+            Err("Write a text, or take one of the held-out ones.".to_owned())
         } else {
             Ok(GenerateSource::Text(self.written.clone()))
         }
     }
 
-    /// Draws the choice.
-    pub fn ui(&mut self, ui: &mut Ui) {
+    /// Draws the choice; `fills_in`: for a model that fills in hidden words.
+    pub fn ui(&mut self, ui: &mut Ui, fills_in: bool) {
         ui.horizontal_wrapped(|ui| {
             ui.label("Source");
             let text = if self.is_example { "Held-out example" } else { "Text" };
@@ -66,11 +68,19 @@ impl Source {
                 self.example = number - 1;
                 let label = ui.label("first tokens");
                 let tokens = number_ui(ui, &mut self.tokens, 1..=1_000_000, |drag| drag);
-                tokens.labelled_by(label.id).on_hover_text("How many tokens of the example a decoder goes on with; a model that translates reads the whole source");
+                tokens.labelled_by(label.id).on_hover_text(if fills_in {
+                    "How many tokens of the example the encoder reads; every seventh of them is hidden from it"
+                } else {
+                    "How many tokens of the example a decoder goes on with; a model that translates reads the whole source"
+                });
             }
         });
         if !self.is_example {
-            let hint = "The text that a decoder goes on with, or that the encoder before it reads";
+            let hint = if fills_in {
+                "A text with [MASK], or the mask token of the model, in place of each word that is to be filled in"
+            } else {
+                "The text that a decoder goes on with, or that the encoder before it reads"
+            };
             let typed = TextEdit::multiline(&mut self.written).desired_rows(3).desired_width(f32::INFINITY);
             ui.add(typed.hint_text(hint)).accessible_name("Text");
         }
@@ -124,12 +134,17 @@ impl Setting {
         words.join(", ")
     }
 
-    /// Draws it; `second` where it stands beside the first one.
-    pub fn ui(&mut self, ui: &mut Ui, second: bool, cx: &mut PanelContext<'_>) {
+    /// Draws it; `second` where it stands beside the first one. With an encoder nothing is searched for.
+    pub fn ui(&mut self, ui: &mut Ui, second: bool, known: Known, cx: &mut PanelContext<'_>) {
         ui.horizontal_wrapped(|ui| {
             ui.label(if second { "Second setting" } else { "Model" });
             self.model.ui(ui, PanelId::GENERATE, second, cx);
         });
+        if known.fills_in {
+            return;
+        }
+        // Of the model of the first setting; a second one may be another.
+        let positions = known.positions.filter(|_| !second || self.model.is_of_run());
         let suffix = if second { ", second setting" } else { "" };
         Grid::new(("setting", second)).num_columns(4).spacing([12.0, 4.0]).show(ui, |ui| {
             ui.label("Keep between tokens").on_hover_text("It changes time and memory, and no token");
@@ -201,6 +216,13 @@ impl Setting {
                 .accessible_name(format!("Stop early{suffix}"));
             ui.end_row();
         });
+        if let Some(positions) = positions.filter(|positions| self.search.max_new_tokens > *positions) {
+            let words = format!(
+                "The model has {}: a text ends there, with what it was given, however many tokens are asked for.",
+                counted(positions as u64, "position")
+            );
+            ui.label(RichText::new(words).small().color(theme::palette(ui.visuals()).weak));
+        }
     }
 }
 

@@ -1,8 +1,12 @@
 use egui::{
-    Color32, Rect, RichText, ScrollArea, Sense, Stroke, TextFormat, TextStyle, Ui, WidgetInfo, pos2, text::LayoutJob,
-    vec2,
+    Color32, Grid, Rect, RichText, ScrollArea, Sense, Stroke, TextFormat, TextStyle, Ui, WidgetInfo, pos2,
+    text::LayoutJob, vec2,
 };
-use headroom_engine::{config::counted, generate::Ending, worker::TokenCost};
+use headroom_engine::{
+    config::counted,
+    generate::Ending,
+    worker::{FilledWord, Filling, TokenCost},
+};
 
 use super::form::Setting;
 use crate::{
@@ -10,6 +14,7 @@ use crate::{
     panels::live::drawable,
     state::{Generation, GenerationPhase, step_costs},
     theme,
+    widgets::sideways_ui,
 };
 
 /// Height of a row of bars.
@@ -17,6 +22,13 @@ const BARS: f32 = 46.0;
 
 /// What a text came to, in a line.
 pub fn words(side: &Generation) -> String {
+    if let Some(filling) = &side.text.filled {
+        let words = counted(filling.words.len() as u64, "hidden word");
+        let known: Vec<bool> = filling.words.iter().filter_map(is_right).collect();
+        let right = known.iter().filter(|right| **right).count();
+        let right = if known.is_empty() { String::new() } else { format!(", {right} of them rightly") };
+        return format!("{words} filled in{right}, in {}", format::duration(side.seconds));
+    }
     let tokens = side.text.tokens.len();
     let mut words = vec![format!("{} in {}", counted(tokens as u64, "token"), format::duration(side.seconds))];
     if let (GenerationPhase::Done { .. }, true) = (&side.phase, tokens > 1) {
@@ -45,14 +57,56 @@ fn ending_words(side: &Generation) -> Option<&'static str> {
         Ending::EndToken => Some("It ended with the end token."),
         Ending::Length => Some("As many tokens as were asked for."),
         Ending::Positions => Some("It ended because the model has no more positions."),
-        Ending::Stopped => None,
+        Ending::Stopped | Ending::Filled => None,
     }
+}
+
+/// Whether the most probable word is the one that stood there, where that is known.
+fn is_right(word: &FilledWord) -> Option<bool> {
+    let truth = word.truth.as_deref()?;
+    Some(word.guesses.first().is_some_and(|best| best.word == truth))
+}
+
+/// Draws what may stand in the place of each hidden word, the most probable first.
+fn guesses_ui(ui: &mut Ui, filling: &Filling, second: bool) {
+    let palette = theme::palette(ui.visuals());
+    let has_truth = filling.words.iter().any(|word| word.truth.is_some());
+    let most = filling.words.iter().map(|word| word.guesses.len()).max().unwrap_or(0);
+    let small = |text: String, colour: Color32| RichText::new(text).small().color(colour);
+    sideways_ui(ui, if second { "guesses of the second" } else { "guesses" }, |ui| {
+        Grid::new(("guesses", second)).striped(true).spacing([14.0, 3.0]).show(ui, |ui| {
+            ui.label(small("Word".to_owned(), palette.weak)).on_hover_text("Which of the hidden words");
+            if has_truth {
+                ui.label(small("Truth".to_owned(), palette.weak)).on_hover_text("What stood there");
+            }
+            for place in 1..=most {
+                ui.label(small(if place == 1 { "Most probable".to_owned() } else { place.to_string() }, palette.weak));
+            }
+            ui.end_row();
+            for (number, word) in (1_u64..).zip(&filling.words) {
+                ui.label(format::count(number));
+                if has_truth {
+                    let truth = word.truth.as_deref().unwrap_or_default().trim();
+                    let colour = if is_right(word) == Some(true) { palette.better } else { palette.worse };
+                    ui.label(RichText::new(drawable(ui, truth).0).color(colour));
+                }
+                for guess in &word.guesses {
+                    let share = format::percent(guess.probability);
+                    ui.label(format!("{} {share}", drawable(ui, guess.word.trim()).0));
+                }
+                ui.end_row();
+            }
+        });
+    });
 }
 
 /// Draws a text with its times and bytes. `differs`: which of its tokens the other side does not have.
 pub fn output_ui(ui: &mut Ui, side: &Generation, differs: Option<&[bool]>, second: bool, is_busy: bool) {
     let palette = theme::palette(ui.visuals());
-    let heading = format!("{}: {}", side.name, Setting::words(&side.search, side.precision));
+    let heading = match &side.text.filled {
+        Some(_) => side.name.clone(),
+        None => format!("{}: {}", side.name, Setting::words(&side.search, side.precision)),
+    };
     ui.label(RichText::new(heading).color(palette.strong));
     match &side.phase {
         GenerationPhase::Waiting => {
@@ -80,6 +134,9 @@ pub fn output_ui(ui: &mut Ui, side: &Generation, differs: Option<&[bool]>, secon
             ui.label(text_job(ui, side, differs));
         });
     });
+    if let Some(filling) = &side.text.filled {
+        guesses_ui(ui, filling, second);
+    }
     if let Some(ending) = ending_words(side) {
         ui.label(RichText::new(ending).small().color(palette.weak));
     }
@@ -99,12 +156,21 @@ pub fn output_ui(ui: &mut Ui, side: &Generation, differs: Option<&[bool]>, secon
     bars_ui(ui, &format!("Time of each token{suffix}"), &side.text.costs, pieces, |(seconds, _)| seconds);
 }
 
-/// The source dimmed, then the tokens; those that the other side does not have underlined.
+/// Of an encoder its words among what was given. Else the source dimmed, then the tokens; those that the other side does not have underlined.
 fn text_job(ui: &Ui, side: &Generation, differs: Option<&[bool]>) -> LayoutJob {
     let palette = theme::palette(ui.visuals());
     let font = TextStyle::Body.resolve(ui.style());
     let plain = |colour: Color32| TextFormat::simple(font.clone(), colour);
     let mut job = LayoutJob::default();
+    if let Some(filling) = &side.text.filled {
+        for word in &filling.words {
+            let colour = if is_right(word) == Some(false) { palette.worse } else { palette.accent };
+            job.append(&drawable(ui, &word.before).0, 0.0, plain(palette.text));
+            job.append(&drawable(ui, &word.word).0, 0.0, plain(colour));
+        }
+        job.append(&drawable(ui, &filling.rest).0, 0.0, plain(palette.text));
+        return job;
+    }
     if !side.text.source.is_empty() {
         job.append(&drawable(ui, &side.text.source.concat()).0, 0.0, plain(palette.weak));
         job.append(" » ", 0.0, plain(palette.weak));

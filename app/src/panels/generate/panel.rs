@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use egui::{Button, CollapsingHeader, RichText, ScrollArea, Ui};
 use headroom_engine::{
+    config::Architecture,
     generate::Search,
     store::{RunId, RunSummary},
     worker::{GenerateSource, Target, Which},
@@ -21,7 +22,7 @@ use super::{
     proof::{Clicked, ProofForm},
 };
 use crate::{
-    common::{ExportDialog, Exportable, no_runs_ui, working_ui},
+    common::{ExportDialog, Exportable, is_there, no_runs_ui, working_ui},
     context::{Action, Panel, PanelContext, PanelId},
     export::MapFigure,
     panels::{
@@ -174,22 +175,26 @@ impl GeneratePanel {
             memory.answers.ui(ui, about, target, is_wanted, cx);
             return;
         }
-        memory.source.ui(ui);
+        let known = Known::of(&memory.settings[0].model, run, cx);
+        let fills_in = known.fills_in;
+        memory.source.ui(ui, fills_in);
         let [first, second] = &mut memory.settings;
         if memory.has_two {
             columns_ui(ui, |ui, side| match side {
-                0 => first.ui(ui, false, cx),
-                _ => second.ui(ui, true, cx),
+                0 => first.ui(ui, false, known, cx),
+                _ => second.ui(ui, true, known, cx),
             });
         } else {
-            first.ui(ui, false, cx);
+            first.ui(ui, false, known, cx);
         }
-        self.buttons_ui(ui, run, memory, cx);
+        self.buttons_ui(ui, (run, fills_in), memory, cx);
         ui.separator();
         let shown = memory.settings[0].model.target(run.map(|run| (run, self.which)), cx).ok();
-        self.outputs_ui(ui, shown.map(|(_, name)| name).as_deref(), cx);
+        self.outputs_ui(ui, (shown.map(|(_, name)| name).as_deref(), fills_in), cx);
         self.details_ui(ui, cx);
-        self.proof_ui(ui, run, memory, cx);
+        if !fills_in {
+            self.proof_ui(ui, run, memory, cx);
+        }
     }
 
     /// What the chosen model answers about, where it is one with a task.
@@ -228,12 +233,21 @@ impl GeneratePanel {
         Ok([Some(of(first, &first.model)?), second.map_err(|why| format!("Second setting: {why}"))?])
     }
 
-    fn buttons_ui(&mut self, ui: &mut Ui, run: Option<&RunSummary>, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+    fn buttons_ui(
+        &mut self,
+        ui: &mut Ui,
+        (run, fills_in): (Option<&RunSummary>, bool),
+        memory: &mut Memory,
+        cx: &mut PanelContext<'_>,
+    ) {
         let palette = theme::palette(ui.visuals());
         let specs = self.specs(run, memory, cx);
         ui.horizontal_wrapped(|ui| {
             let is_generating = cx.state.generate.is_generating();
-            let button = ui.add_enabled(specs.is_ok() && !is_generating, Button::new("Generate text"));
+            let button = ui.add_enabled(
+                specs.is_ok() && !is_generating,
+                Button::new(if fills_in { "Fill in" } else { "Generate text" }),
+            );
             let button = button.on_hover_text("Runs when its turn in the queue comes (Ctrl+Enter)");
             let is_wanted = std::mem::take(&mut self.is_wanted) && !is_generating;
             if (button.clicked() || is_wanted)
@@ -250,8 +264,10 @@ impl GeneratePanel {
             }
             ui.checkbox(&mut memory.has_two, "Two settings side by side")
                 .on_hover_text("The same source with two settings or two models; tokens that differ are underlined");
-            ui.checkbox(&mut memory.details, "Beams and attention")
-                .on_hover_text("Also show which prefixes beams followed, and what each token attended to");
+            if !fills_in {
+                ui.checkbox(&mut memory.details, "Beams and attention")
+                    .on_hover_text("Also show which prefixes beams followed, and what each token attended to");
+            }
             let has_text = cx.state.generate.sides.iter().flatten().any(|side| !side.text.tokens.is_empty());
             if ui.add_enabled(has_text, Button::new("Copy")).on_hover_text("The generated text").clicked() {
                 let texts = cx.state.generate.sides.iter().flatten().map(|side| side.text.text.as_str());
@@ -276,7 +292,7 @@ impl GeneratePanel {
     }
 
     /// What was generated. `shown`: the model that is chosen now.
-    fn outputs_ui(&mut self, ui: &mut Ui, shown: Option<&str>, cx: &PanelContext<'_>) {
+    fn outputs_ui(&mut self, ui: &mut Ui, (shown, fills_in): (Option<&str>, bool), cx: &PanelContext<'_>) {
         let is_busy = cx.state.current.is_some();
         match &cx.state.generate.sides {
             // Why another model could not says nothing of this one.
@@ -284,7 +300,11 @@ impl GeneratePanel {
                 if matches!(side.phase, GenerationPhase::Failed(_)) && Some(side.name.as_str()) != shown => {}
             [None, _] => {
                 let palette = theme::palette(ui.visuals());
-                let text = "The text appears here token by token, with its time and with what is kept between tokens.";
+                let text = if fills_in {
+                    "The text appears here with its hidden words filled in, and below it what else may stand there."
+                } else {
+                    "The text appears here token by token, with its time and with what is kept between tokens."
+                };
                 ui.label(RichText::new(text).color(palette.weak));
             }
             [Some(side), None] => {
@@ -389,6 +409,42 @@ impl GeneratePanel {
             }
         }
         Ok((target, sources, setting.search.clone()))
+    }
+}
+
+/// What is known of a model before it is asked for anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Whether it is an encoder, which fills in hidden words.
+    pub fills_in: bool,
+    /// Tokens that it reads and writes at most.
+    pub positions: Option<usize>,
+}
+
+impl Known {
+    /// Of the chosen model. A folder is looked into as soon as one that holds a model is named.
+    fn of(model: &ModelChoice, run: Option<&RunSummary>, cx: &mut PanelContext<'_>) -> Self {
+        match (model.target(run.map(|run| (run, Which::Best)), cx), run) {
+            (Ok((target @ Target::Directory(_), _)), _) => {
+                let Target::Directory(folder) = &target else { return Self::default() };
+                let is_model = is_there(&folder.join("config.json"), "generate.model", cx.dialogs);
+                let facts = if is_model { cx.state.models.facts(&target) } else { Ok(None) };
+                facts.ok().flatten().map_or_else(Self::default, |facts| Self {
+                    fills_in: facts.architecture == Architecture::Encoder.name(),
+                    positions: Some(facts.positions),
+                })
+            }
+            (_, Some(run)) if model.is_of_run() => {
+                let Some(record) = cx.state.records.get(&run.id) else { return Self::default() };
+                let kind = record.config.pointer("/model/kind");
+                let length = |path: &str| usize::try_from(record.config.pointer(path)?.as_u64()?).ok();
+                Self {
+                    fills_in: kind.is_some_and(|kind| kind == Architecture::Encoder.name()),
+                    positions: length("/model/positions").or_else(|| length("/data/sequence_length")),
+                }
+            }
+            _ => Self::default(),
+        }
     }
 }
 

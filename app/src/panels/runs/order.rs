@@ -60,6 +60,12 @@ impl Order {
             (wish.show_archived || !run.archived) && self.filter.matches(&RunFields::of(run, configs))
         };
         self.indices = (0..runs.len()).filter(|&index| runs.get(index).is_some_and(&shown)).collect();
+        if wish.sorting.is_none() {
+            // Who types a whole name means that run.
+            let typed = wish.filter.trim();
+            let is_named = |index: &usize| runs.get(*index).is_some_and(|run| run.name.eq_ignore_ascii_case(typed));
+            self.indices.sort_by_key(|index| !is_named(index));
+        }
         if let Some((column, descending)) = &wish.sorting {
             self.indices.sort_by(|&a, &b| match (runs.get(a), runs.get(b)) {
                 (Some(a), Some(b)) => {
@@ -156,6 +162,20 @@ mod tests {
         order.update(&runs, fingerprint(&runs), &FlatConfigs::default(), &Wish { show_archived: true, ..wish("") });
         assert_eq!(order.numbers().len(), 5);
         assert_eq!(order.place(4), Some(4));
+    }
+
+    #[test]
+    fn the_run_whose_whole_name_was_typed_stands_first() {
+        let (mut runs, mut order) = (runs(), Order::default());
+        runs[0].name = "run 4: symmetric".to_owned();
+        order.update(&runs, fingerprint(&runs), &FlatConfigs::default(), &wish("\"run 4\""));
+        assert_eq!(order.numbers(), [0, 4], "a quotation is no name");
+        order.update(&runs, fingerprint(&runs), &FlatConfigs::default(), &wish("Run 4"));
+        assert_eq!(order.numbers(), [4, 0]);
+        // Who sorts has said what stands first.
+        let by_name = Wish { sorting: Some((Column::Name, true)), ..wish("run 4") };
+        order.update(&runs, fingerprint(&runs), &FlatConfigs::default(), &by_name);
+        assert_eq!(order.numbers(), [0, 4]);
     }
 
     #[test]

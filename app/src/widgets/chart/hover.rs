@@ -90,8 +90,8 @@ pub(super) fn touched(lines: &[ChartLine<'_>], near: &[Near]) -> Option<u64> {
     lines.get(first.line).map(|line| line.id)
 }
 
-/// Where the tooltip of this size stands: in the quarter around the pointer that covers the least of the curves, and lies in
-/// the window; to the right below where all are alike.
+/// Where the tooltip of this size stands: in the quarter around the pointer that covers the least of the curves and of what
+/// stands around the chart, and lies in the window; to the right below where all are alike.
 fn beside(curves: &[&[PlotPoint]], transform: &PlotTransform, pointer: Pos2, size: Vec2, window: Rect) -> Align2 {
     let quarters = [Align2::LEFT_TOP, Align2::LEFT_BOTTOM, Align2::RIGHT_TOP, Align2::RIGHT_BOTTOM];
     let covered = |rect: Rect| -> f32 {
@@ -108,7 +108,10 @@ fn beside(curves: &[&[PlotPoint]], transform: &PlotTransform, pointer: Pos2, siz
                 }
             }
         }
-        length
+        // What it covers of axes and titles counts as much as a curve along the half of it.
+        let within = transform.frame().intersect(rect);
+        let share = if within.is_positive() { within.area() / rect.area().max(1.0) } else { 0.0 };
+        length + (1.0 - share) * size.x * 0.5
     };
     let mut best = (f32::INFINITY, Align2::LEFT_TOP);
     for quarter in quarters {

@@ -115,9 +115,12 @@ pub(super) fn paint_arrow(painter: &Painter, palette: &Palette, arrow: &Arrow, l
     }
 }
 
+/// Colours of groups that the legend shows.
+const GROUPS: usize = 4;
+
 /// What colours and shapes mean, each with how many heads it holds for. Kinds that no head is of are left out. `has_families`:
 /// whether lenders are told apart by their colours.
-pub(super) fn legend_ui(ui: &mut Ui, counts: [usize; 5], has_families: bool) {
+pub(super) fn legend_ui(ui: &mut Ui, counts: [usize; 5], groups: usize, has_families: bool) {
     let palette = theme::palette(ui.visuals());
     let at = super::HeadSpot::new(0, 0);
     let kinds = [
@@ -144,6 +147,11 @@ pub(super) fn legend_ui(ui: &mut Ui, counts: [usize; 5], has_families: bool) {
             if count > 0 {
                 let borrows = has_families && matches!(cell, HeadCell::Borrows { .. });
                 sample_ui(ui, cell, borrows.then_some(0));
+                if matches!(cell, HeadCell::Alike { .. }) {
+                    for group in 1..groups.min(GROUPS) {
+                        sample_ui(ui, HeadCell::Alike { group }, None);
+                    }
+                }
                 let mut words = if count == 1 { format!("1 {one}") } else { format!("{count} {many}") };
                 if borrows {
                     words += ", in the colour of the lender";

@@ -156,6 +156,12 @@ impl HeadGrid {
         ]
     }
 
+    /// How many groups there are.
+    pub fn groups(&self) -> usize {
+        let group = |cell: &HeadCell| if let HeadCell::Alike { group } = cell { Some(group + 1) } else { None };
+        self.cells.iter().filter_map(group).max().unwrap_or(0)
+    }
+
     /// Whether every head computes.
     pub fn is_plain(&self) -> bool {
         self.cells.iter().all(|cell| matches!(cell, HeadCell::Computes))

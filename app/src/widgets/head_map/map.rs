@@ -108,7 +108,7 @@ impl<'a> HeadMap<'a> {
                 self.cells_ui(ui, &layout.at(rect.min))
             })
             .inner;
-        legend_ui(ui, self.grid.counts(), self.grid.has_families());
+        legend_ui(ui, self.grid.counts(), self.grid.groups(), self.grid.has_families());
         out
     }
 

@@ -1,7 +1,10 @@
 use egui::{Align2, Mesh, Painter, Rect, Shape, Stroke, StrokeKind, TextStyle, Ui, pos2};
 
-use crate::plot::Tone;
-use crate::{theme, theme::ColourMap};
+use super::layout::{GAP, LINE};
+use crate::{
+    plot::Tone,
+    theme::{self, ColourMap},
+};
 
 /// The colour bar: lowest at the foot, numbers at its right.
 pub(super) fn bar_ui(ui: &Ui, rect: Rect, tone: &Tone, value: &str) {
@@ -10,7 +13,7 @@ pub(super) fn bar_ui(ui: &Ui, rect: Rect, tone: &Tone, value: &str) {
     painter.add(gradient(rect, tone.colours));
     painter.rect_stroke(rect, 0.0, Stroke::new(1.0, palette.line), StrokeKind::Outside);
     let small = TextStyle::Small.resolve(ui.style());
-    let mut last = f32::INFINITY;
+    let (mut last, mut widest) = (f32::INFINITY, 0.0_f32);
     for (place, label) in tone.ticks((rect.height() / 34.0).clamp(2.0, 8.0) as usize) {
         let y = rect.bottom() - rect.height() * place;
         if last - y < 12.0 {
@@ -18,9 +21,12 @@ pub(super) fn bar_ui(ui: &Ui, rect: Rect, tone: &Tone, value: &str) {
         }
         last = y;
         painter.hline(rect.right()..=rect.right() + 3.0, y, Stroke::new(1.0, palette.weak));
-        painter.text(pos2(rect.right() + 6.0, y), Align2::LEFT_CENTER, label, small.clone(), palette.weak);
+        let drawn = painter.text(pos2(rect.right() + 6.0, y), Align2::LEFT_CENTER, label, small.clone(), palette.weak);
+        widest = widest.max(drawn.width());
     }
-    upright(ui, painter, pos2(rect.right() + 62.0, rect.center().y), value, rect.height());
+    // Beside its numbers: further away it would be read as the axis of what stands next to the map.
+    let beside = rect.right() + 6.0 + widest + GAP + LINE / 2.0;
+    upright(ui, painter, pos2(beside, rect.center().y), value, rect.height());
 }
 
 /// A line of small letters that is read from below, around a point.

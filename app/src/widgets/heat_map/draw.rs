@@ -12,7 +12,7 @@ use crate::{plot::HeatAxis, theme};
 const HATCH: f32 = 6.0;
 
 /// Names and titles of rows at the left and of columns above. The names of `told`, a row and a column, stand there whatever
-/// the room, over their neighbours.
+/// the room: in place of neighbours that they would touch.
 pub(super) fn axes_ui(
     ui: &Ui,
     layout: &HeatLayout,
@@ -27,15 +27,17 @@ pub(super) fn axes_ui(
     let inside = |at: f32, low: f32, high: f32| at >= low - 0.5 && at <= high + 0.5;
     let painter = ui.painter();
     if let Some(every) = rows.every(cell.y, LINE - 1.0) {
+        let at = |row: usize| view.rect(plot, (row, 0), 1, 1).center().y;
+        let told = told.0.filter(|row| seen_rows.contains(row)).map(|row| (row, at(row)));
         for row in seen_rows.clone().filter(|row| row.is_multiple_of(every)) {
-            let at = view.rect(plot, (row, 0), 1, 1).center().y;
-            if inside(at, plot.top(), plot.bottom()) {
+            let at = at(row);
+            if inside(at, plot.top(), plot.bottom()) && told.is_none_or(|(_, told)| (told - at).abs() >= LINE - 1.0) {
                 let place = pos2(plot.left() - GAP, at);
                 painter.text(place, Align2::RIGHT_CENTER, rows.short(row), small.clone(), palette.weak);
             }
         }
-        if let Some(row) = told.0.filter(|row| seen_rows.contains(row)) {
-            let at = view.rect(plot, (row, 0), 1, 1).center().y.clamp(plot.top(), plot.bottom());
+        if let Some((row, at)) = told {
+            let at = at.clamp(plot.top(), plot.bottom());
             let galley = painter.layout_no_wrap(rows.short(row), small.clone(), palette.strong);
             let rect = Align2::RIGHT_CENTER.anchor_size(pos2(plot.left() - GAP, at), galley.size());
             painter.rect_filled(rect.expand2(vec2(2.0, 0.0)), 2.0, palette.background);
@@ -46,9 +48,17 @@ pub(super) fn axes_ui(
     let level_every = columns.every(cell.x, widest + GAP);
     let is_level = level_every.is_some_and(|every| every == 1 || widest <= 4.0 * LETTER);
     let every = if is_level { level_every } else { columns.every(cell.x, LINE - 1.0) };
+    let width = |column: usize| columns.short(column).chars().count() as f32 * LETTER;
+    let told = told.1.filter(|column| every.is_some() && seen_columns.contains(column));
+    let touches = |column: usize, at: f32| {
+        told.is_some_and(|told| {
+            let apart = if is_level { (width(told) + width(column)) / 2.0 + 2.0 } else { LINE - 1.0 };
+            (view.rect(plot, (0, told), 1, 1).center().x - at).abs() < apart
+        })
+    };
     for column in seen_columns.filter(|column| every.is_some_and(|every| column.is_multiple_of(every))) {
         let at = view.rect(plot, (0, column), 1, 1).center().x;
-        if !inside(at, plot.left(), plot.right()) {
+        if !inside(at, plot.left(), plot.right()) || touches(column, at) {
             continue;
         }
         if is_level {
@@ -61,7 +71,7 @@ pub(super) fn axes_ui(
             painter.add(shape.with_angle(-std::f32::consts::FRAC_PI_2));
         }
     }
-    if let Some(column) = told.1.filter(|column| every.is_some() && view.seen().1.contains(column)) {
+    if let Some(column) = told {
         let at = view.rect(plot, (0, column), 1, 1).center().x.clamp(plot.left(), plot.right());
         let galley = painter.layout_no_wrap(columns.short(column), small.clone(), palette.strong);
         let size = galley.size();

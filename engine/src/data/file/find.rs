@@ -1,5 +1,9 @@
-use std::path::{Path, PathBuf};
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
 
+use super::read::refuse_binary;
 use crate::data::{DataError, open};
 
 /// How a file is laid out.
@@ -60,7 +64,7 @@ pub(super) fn find_among(path: &Path, most: usize) -> Result<Findings, DataError
         }
         findings.files.sort_by(|a, b| a.path.cmp(&b.path));
     } else {
-        let (format, gzipped) = format(path).ok_or_else(|| DataError::UnknownFormat { path: path.to_owned() })?;
+        let (format, gzipped) = format(path).ok_or_else(|| unknown(path))?;
         findings.files.push(Found { path: path.to_owned(), format, gzipped, bytes: metadata.len() });
     }
     Ok(findings)
@@ -92,6 +96,19 @@ fn walk(folder: &Path, findings: &mut Findings, left: &mut usize) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Bytes at the start of a file by which it is seen that it is no text.
+const START: u64 = 1 << 16;
+
+/// Why a file whose ending names no format is not read: another name would not make text of a picture or of weights.
+fn unknown(path: &Path) -> DataError {
+    let mut start = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(START).read_to_end(&mut start));
+    match read.map_err(|error| wrong(path, &error)).and_then(|_| refuse_binary(&start, 0, path)) {
+        Ok(()) => DataError::UnknownFormat { path: path.to_owned() },
+        Err(why) => why,
+    }
 }
 
 /// The format that a file's ending names, and whether it is gzipped.

@@ -84,7 +84,7 @@ pub(super) fn read_text(
 
 /// Refuses text of other encodings, by its first bytes, and bytes that no text has, by what came after the first `from`
 /// bytes.
-fn refuse_binary(bytes: &[u8], from: usize, path: &Path) -> Result<(), DataError> {
+pub(super) fn refuse_binary(bytes: &[u8], from: usize, path: &Path) -> Result<(), DataError> {
     for (mark, encoding) in [
         ([0xff, 0xfe, 0, 0].as_slice(), "UTF-32"),
         (&[0, 0, 0xfe, 0xff], "UTF-32"),

@@ -127,6 +127,8 @@ fn what_is_no_text_is_refused() {
     assert!(matches!(read("a.txt", b"ab\ncd\xe4\n", None), Err(DataError::NotUtf8 { offset: 5, line: 2, .. })));
     assert!(message("a.txt", b"\xff\xfea\0", None).contains("UTF-16"));
     assert!(matches!(read("a.pdf", "x", None), Err(DataError::UnknownFormat { .. })));
+    // Another ending would not make text of it.
+    assert!(matches!(read("model.safetensors", b"\x08\0\0{}", None), Err(DataError::Binary { offset: 1, .. })));
     assert!(matches!(read("a.txt.gz", "not gzip", None), Err(DataError::BrokenGzip { .. })));
     let packed = gzip(&"some text\n".repeat(1000));
     assert!(matches!(read("a.txt.gz", &packed[..packed.len() - 20], None), Err(DataError::BrokenGzip { .. })));

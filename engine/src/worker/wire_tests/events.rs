@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use super::{
     super::{
-        AnswerSpan, DeviceInfo, Event, FoundAnswer, GpuReading, Mistake, ModelCost, NoisyEvaluation, PrecisionProof,
-        WrittenText,
+        AnswerSpan, DeviceInfo, Event, FilledWord, Filling, FoundAnswer, GpuReading, Mistake, ModelCost,
+        NoisyEvaluation, PrecisionProof, WordGuess, WrittenText,
     },
     parts::{Parts, every},
 };
@@ -218,6 +218,18 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
                 tree_pieces: vec![text.clone()],
                 attention: p.yes.then(|| {
                     Box::new(SourceAttention { layers: 1, tokens: 1, source: 3, values: p.numbers() })
+                }),
+                filled: p.yes.then(|| {
+                    let guesses = vec![WordGuess { word: text.clone(), probability: p.any }];
+                    let truth = p.yes.then(|| text.clone());
+                    let word = FilledWord {
+                        position: p.count,
+                        before: text.clone(),
+                        word: text.clone(),
+                        truth,
+                        guesses,
+                    };
+                    Box::new(Filling { words: vec![word], rest: text.clone() })
                 }),
             }],
             seconds: p.any,
