@@ -156,6 +156,52 @@ fn a_converted_model_is_trained_further() {
     assert!(told.contains("tokens of the model to begin with"), "{told}");
 }
 
+/// A model at several shared widths: what each is worth before it is trained further, and after.
+#[test]
+fn widths_are_swept_before_and_after_training_further() {
+    let program = program();
+    let run = program.train(TINY_ENCODER, &["--steps", "20"]);
+    let convert = ["convert", run.as_str(), "--to", "narrow", "--collaborative", "--d-k", "8,4", "--json"];
+    let told = program.run(&convert).expect_code(0).events();
+    let made: Vec<&Value> = told.iter().filter(|event| event["event"] == "converted").collect();
+    assert_eq!(made.len(), 2);
+    assert!(made[1]["path"].as_str().unwrap().ends_with("d_k-4"), "{made:?}");
+    assert!(made[1]["parameters"].as_u64() < made[0]["parameters"].as_u64(), "{made:?}");
+    let _ = program.run(&convert).expect_code(2).expect_words(&["d_k-8 holds files already"]);
+    let _ = program
+        .run(&["convert", &run, "--to", "again", "--collaborative", "--d-k", "4,4"])
+        .expect_code(2)
+        .expect_words(&["4 is named twice"]);
+    program.write(
+        "c.toml",
+        TINY_ENCODER.replace("steps = 60", "steps = 20").replace("evaluate_every = 20", "evaluate_every = 10"),
+    );
+    let begin = format!("{run},narrow/d_k-8,narrow/d_k-4");
+    let arguments = ["race", "c.toml", "--begin", &begin, "--json", "--set", WATCHES_NOT];
+    let race = program.run(&arguments).expect_code(0).json();
+    let entrants = race["entrants"].as_array().unwrap();
+    let names: Vec<&str> = entrants.iter().map(|entrant| entrant["name"].as_str().unwrap()).collect();
+    assert_eq!(names, [run.as_str(), "d_k-8", "d_k-4"]);
+    let runs: Vec<&str> = entrants.iter().map(|entrant| entrant["runs"][0]["id"].as_str().unwrap()).collect();
+    let loss = |run: &str| -> Vec<(u64, f64)> {
+        let curve = program.curve(run, "validation/loss");
+        curve.into_iter().map(|(step, bits)| (step, f64::from_bits(bits))).collect()
+    };
+    let curves: Vec<Vec<(u64, f64)>> = runs.iter().map(|run| loss(run)).collect();
+    for curve in &curves {
+        assert_eq!(curve.iter().map(|point| point.0).collect::<Vec<_>>(), [0, 10, 20], "{curves:?}");
+    }
+    // Before: the run as it was, and the narrower the worse.
+    assert!((curves[0][0].1 - evaluated(&program, &run)).abs() < 1e-12, "{curves:?}");
+    assert!(curves[2][0].1 != curves[0][0].1, "{curves:?}");
+    let widths: Vec<Value> =
+        runs.iter().map(|run| program.show(run)["config"]["attention"]["compatibility"]["d_k"].clone()).collect();
+    assert_eq!(widths, [Value::Null, 8.into(), 4.into()]);
+    for (begin, words) in [("narrow/d_k-8", "nothing to race"), ("nowhere/at,narrow/d_k-8", "nowhere/at")] {
+        let _ = program.run(&["race", "c.toml", "--begin", begin]).expect_code(2).expect_words(&[words]);
+    }
+}
+
 /// A run that is killed goes on along the same curve, though the model that it began with is gone.
 #[test]
 fn a_run_needs_its_model_no_more_once_it_began() {

@@ -133,6 +133,52 @@ fn translations_are_scored_alike_with_every_cache() {
     let _ = program.run(&["translate-eval", &decoder]).expect_code(2).expect_words(&["encoder-decoder"]);
 }
 
+/// With the task, every evaluation scores what the model writes; training is what it is without.
+#[test]
+fn a_run_with_the_task_is_scored_while_it_trains_and_judged_by_a_score() {
+    let program = program();
+    program.write("c.toml", plain());
+    let task = r#"task={ kind = "translation", scored_pairs = 5, beams = 2 }"#;
+    let stop = r#"train.stop_early={ metric = "chrf", patience = 9 }"#;
+    // Long enough to write some words rightly.
+    let longer = ["train.steps=300", "train.evaluate_every=100"];
+    let trained = |settings: &[&str]| -> Vec<serde_json::Value> {
+        let all = [&["train", "c.toml", "--json", "--set"], &longer[..], settings].concat();
+        program.run(&all).expect_code(0).events()
+    };
+    let (scored, plain) = (trained(&[task, stop]), trained(&["name=plain"]));
+    let evaluated = |events: &[serde_json::Value]| -> Vec<serde_json::Value> {
+        events.iter().filter(|event| event["event"] == "evaluated").cloned().collect()
+    };
+    let (with, without) = (evaluated(&scored), evaluated(&plain));
+    assert_eq!(with.len(), 3);
+    for (with, without) in with.iter().zip(&without) {
+        assert_eq!(with["loss"], without["loss"], "scores change nothing of a run");
+        for field in ["bleu", "chrf", "rouge_1", "rouge_2", "rouge_l", "exact_match"] {
+            assert!(with[field].as_f64().is_some_and(|score| (0.0..=100.0).contains(&score)), "{field}: {with}");
+            assert!(without.get(field).is_none_or(serde_json::Value::is_null), "{field}: {without}");
+        }
+    }
+    assert!(with.iter().any(|event| event["chrf"].as_f64() > Some(5.0)), "{with:?}");
+    let run = scored.last().unwrap()["run"].as_str().unwrap().to_owned();
+    let best = program.show(&run)["metrics"]["translation/chrf"]["best"].as_f64().unwrap();
+    // The best checkpoint is the best by the score, and has it again.
+    let found = program.run(&["eval", &run, "--json"]).expect_code(0).json();
+    assert!((found["metrics"]["chrf"].as_f64().unwrap() - best).abs() < 1e-9, "{found} {best}");
+    program.write("a.tsv", "twenty-one\teinundzwanzig\nthe third of May\tder dritte Mai\n");
+    let other = program.run(&["eval", &run, "--data", "a.tsv", "--json"]).expect_code(0).json();
+    assert!(other["metrics"]["bleu"].is_number(), "{other}");
+    for (settings, field) in [
+        (&["task.kind=translation", "model.kind=decoder"][..], "data.kind"),
+        (&["task.kind=translation", "task.scored_pairs=0"], "task.scored_pairs"),
+        (&["task.kind=translation", "data={ kind = \"grammar\" }"], "data.kind"),
+        (&["train.stop_early={ metric = \"bleu\" }"], "train.stop_early.metric"),
+    ] {
+        let refused = program.run(&[&["train", "c.toml", "--set"], settings].concat()).expect_code(2);
+        let _ = refused.expect_words(&[field]);
+    }
+}
+
 #[test]
 fn every_attention_of_its_own_is_kept_in_checkpoints_and_exports() {
     let program = program();

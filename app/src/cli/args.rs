@@ -182,6 +182,10 @@ pub struct RaceArgs {
     /// `collaborative`, `grouped`, `latent`, `tied_kv`; `first`, `partial`, `full`, `alternate`, `all_end`, `skip`; `some_pairs`.
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub families: Vec<String>,
+    /// Models that the entrants begin with, in place of variants: model directories, runs or fetched models, the first of which
+    /// the others are held against. Each has the shape and the attention of its model, and all learn the same task.
+    #[arg(long, value_name = "RUN|DIR,..", value_delimiter = ',', conflicts_with_all = ["variant", "families"])]
+    pub begin: Vec<String>,
     /// How many seeds each is trained with, counted up from the config's.
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
     pub seeds: u64,

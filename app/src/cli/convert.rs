@@ -33,7 +33,10 @@ pub fn run(store: Option<&Path>, args: &ConvertArgs) -> CliResult {
     let to = std::path::absolute(&args.to).map_err(|error| {
         CliError::at("--to", format!("The directory {} cannot be used: {error}.", args.to.display()))
     })?;
-    export::refuse_occupied(&to)?;
+    let conversions = conversions(args, &to)?;
+    for (_, to) in &conversions {
+        export::refuse_occupied(to)?;
+    }
     let (target, trained_on) = match named(store, &args.target)? {
         Named::Directory(path) => (Target::Directory(path), None),
         Named::Run(_, record) => {
@@ -48,25 +51,36 @@ pub fn run(store: Option<&Path>, args: &ConvertArgs) -> CliResult {
         .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
     let text = |path: &PathBuf| eval::named_text(path, args.field.as_ref(), args.column.as_ref(), None, trained_on);
     let data = args.data.as_ref().map(text).transpose()?.map(Box::new);
-    let conversion = conversion(args)?;
-    if conversion.needs_text() && is_directory && data.is_none() {
+    let needs_text = conversions.iter().any(|(conversion, _)| conversion.needs_text());
+    if needs_text && is_directory && data.is_none() {
         let message = "A model directory holds no text, and this conversion depends on what the model does with one. Name \
                        some with --data, as in `headroom convert DIR --to NEW --borrow 0.9 --data text.txt`.";
         return Err(CliError::at("--data", message));
     }
     let session = Session::open_for_reading(store, !is_directory)?;
     signals::listen();
-    let ticket = session.send(Command::Convert {
-        target,
-        conversion,
-        to,
-        data,
-        examples: whole(args.examples),
-        tokens: args.tokens,
-        threads: args.threads.map(whole),
-        base_dir: current_dir,
-    })?;
-    let mut shown = Shown::new(args.json);
+    for (conversion, to) in conversions {
+        let command = Command::Convert {
+            target: target.clone(),
+            conversion,
+            to,
+            data: data.clone(),
+            examples: whole(args.examples),
+            tokens: args.tokens,
+            threads: args.threads.map(whole),
+            base_dir: current_dir.clone(),
+        };
+        let event = follow(&session, command, args.json)?;
+        if args.json { print::json_line(&event)? } else { tell(&event)? }
+    }
+    session.end();
+    Ok(())
+}
+
+/// Converts once; the event that says what came of it.
+fn follow(session: &Session, command: Command, json: bool) -> CliResult<Event> {
+    let ticket = session.send(command)?;
+    let mut shown = Shown::new(json);
     let mut is_stopping = false;
     let event = session.follow(ticket, "the model was converted", |event| {
         if signals::is_stop_wanted() && !is_stopping {
@@ -85,16 +99,33 @@ pub fn run(store: Option<&Path>, args: &ConvertArgs) -> CliResult {
         Ok(Heard::Taken)
     })?;
     shown.clear();
-    session.end();
-    if args.json { print::json_line(&event) } else { tell(&event) }
+    Ok(event)
+}
+
+/// What was asked for, each with the folder that it goes to.
+fn conversions(args: &ConvertArgs, to: &Path) -> CliResult<Vec<(Conversion, PathBuf)>> {
+    match args.d_k.as_slice() {
+        [] | [_] => Ok(vec![(conversion(args, args.d_k.first().copied())?, to.to_owned())]),
+        several => {
+            let mut all: Vec<(Conversion, PathBuf)> = Vec::with_capacity(several.len());
+            for d_k in several {
+                let folder = to.join(format!("d_k-{d_k}"));
+                if all.iter().any(|(_, known)| *known == folder) {
+                    return Err(CliError::at("--d-k", format!("{d_k} is named twice. Name each width once.")));
+                }
+                all.push((conversion(args, Some(*d_k))?, folder));
+            }
+            Ok(all)
+        }
+    }
 }
 
 fn whole(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// What was asked for.
-fn conversion(args: &ConvertArgs) -> CliResult<Conversion> {
+/// What was asked for, with this shared width.
+fn conversion(args: &ConvertArgs, d_k: Option<usize>) -> CliResult<Conversion> {
     let wanted = &args.conversion;
     let named = [
         ("--collaborative", wanted.collaborative),
@@ -120,11 +151,11 @@ fn conversion(args: &ConvertArgs) -> CliResult<Conversion> {
             return Err(CliError::at(*first, message));
         }
     };
-    let belongs = [("--d-k", args.d_k.is_some(), "--collaborative"), ("--merge", args.merge, "--borrow")];
+    let belongs = [("--d-k", d_k.is_some(), "--collaborative"), ("--merge", args.merge, "--borrow")];
     if let Some((name, _, to)) = belongs.into_iter().find(|(_, given, to)| *given && *to != one) {
         return Err(CliError::at(name, format!("{name} says how with {to}, which is not given.")));
     }
-    if wanted.collaborative && args.d_k.is_none() {
+    if wanted.collaborative && d_k.is_none() {
         let message = "--collaborative wants the shared width too: --d-k N. At the number of heads times their size nothing is lost.";
         return Err(CliError::at("--d-k", message));
     }
@@ -147,7 +178,7 @@ fn conversion(args: &ConvertArgs) -> CliResult<Conversion> {
         return Ok(Conversion::WithoutKeyBiases(WithoutKeyBiases {}));
     }
     Ok(Conversion::Collaborative(ToCollaborative {
-        d_k: args.d_k.unwrap_or_default(),
+        d_k: d_k.unwrap_or_default(),
         random_starts: whole(args.restarts),
         seed: args.seed,
         sweeps: whole(args.sweeps),

@@ -19,9 +19,10 @@ pub struct ConvertArgs {
     /// What it is to become.
     #[command(flatten)]
     pub conversion: ConversionArgs,
-    /// The shared width of `--collaborative`; at the number of heads times their size nothing is lost.
-    #[arg(long, value_name = "N")]
-    pub d_k: Option<usize>,
+    /// The shared width of `--collaborative`; at the number of heads times their size nothing is lost. Several make a model each, in
+    /// folders of their own inside of `--to`: `d_k-16`, `d_k-32`.
+    #[arg(long, value_name = "N,..", value_delimiter = ',')]
+    pub d_k: Vec<usize>,
     /// With `--borrow`: a lender gets the best single map for itself and its borrowers, the mean of their products `W_Q W_Kᵀ`
     /// cut to the size of a head.
     #[arg(long)]

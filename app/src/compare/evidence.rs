@@ -3,7 +3,8 @@
 //! - Runs that repeat the same seeds are paired: the 95 % interval of the mean of the differences, after Student.
 //! - Groups without common seeds: the 95 % interval of the difference of their means, after Welch.
 //! - One run against several: the 95 % interval in which one more run of the several would lie.
-//! - One run each: how far their last evaluations lie from a straight line through them. Other seeds may differ more.
+//! - One run each: how far their last evaluations lie from a straight line through them. Other seeds may differ more. Of the
+//!   first half of a curve nothing is taken: a loss that falls is no line, and what it falls by is no noise.
 //!
 //! A difference is better or worse only where 0 lies outside; where nothing is known of the noise it is neither.
 
@@ -26,10 +27,11 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// Of the last eight points of a curve, or as many as there are; none with fewer than four, or where one is not finite.
+    /// Of the last eight points of a curve, of those of its second half where it has fewer than sixteen, of four at least; none
+    /// with fewer than four, or where one is not finite.
     pub fn of(x: &[f64], y: &[f64]) -> Option<Self> {
         let n = x.len().min(y.len());
-        let from = n.saturating_sub(COURSE);
+        let from = n.saturating_sub((n / 2).clamp(LEAST, COURSE));
         let points: Vec<(f64, f64)> = x.iter().copied().zip(y.iter().copied()).skip(from).take(n - from).collect();
         if points.len() < LEAST || points.iter().any(|(x, y)| !x.is_finite() || !y.is_finite()) {
             return None;
@@ -342,6 +344,9 @@ mod tests {
         let noise = Noise::of(&x, &zigzag).unwrap();
         assert_eq!(noise.freedom, 6);
         assert!((0.009..0.012).contains(&noise.sd), "{noise:?}");
+        // What a loss falls by at first is no noise.
+        let falling: Vec<f64> = (0..8).map(|place| 4.0 + 2.0 * 0.5_f64.powi(place)).collect();
+        assert!(Noise::of(&x[..8], &falling).unwrap().sd < 0.02, "{:?}", Noise::of(&x[..8], &falling));
         assert_eq!(Noise::of(&x[..3], &line[..3]), None);
         assert_eq!(Noise::of(&x[..4], &[1.0, f64::NAN, 1.0, 1.0]), None);
     }

@@ -55,7 +55,7 @@ pub fn common_loss_unit<'a>(tasks: impl Iterator<Item = Option<&'a str>>) -> Opt
     match units.as_slice() {
         [] => None,
         [one] => Some(one),
-        several if several.iter().all(|unit| unit.starts_with("nats/")) => Some("nats/token or example"),
+        several if several.iter().all(|unit| unit.starts_with("nats/")) => Some("nats"),
         _ => Some("of several units"),
     }
 }
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(unit(&[]), None);
         assert_eq!(unit(&[None, None]), Some(LOSS_UNIT));
         assert_eq!(unit(&[Some("span"), Some("classification")]), Some("nats/example"));
-        assert_eq!(unit(&[None, Some("classification")]), Some("nats/token or example"));
+        assert_eq!(unit(&[None, Some("classification")]), Some("nats"));
         assert_eq!(unit(&[Some("regression"), Some("classification")]), Some("of several units"));
     }
 
@@ -111,7 +111,7 @@ mod tests {
         };
         let units: Vec<&str> = [None].into_iter().chain(TaskConfig::examples().map(Some)).map(unit).collect();
         let example = "nats/example";
-        assert_eq!(units, ["nats/token", example, "squared error/example", example, example]);
+        assert_eq!(units, ["nats/token", example, "squared error/example", example, example, "nats/token"]);
     }
 
     #[test]

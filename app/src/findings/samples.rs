@@ -15,8 +15,10 @@ pub fn probe_samples(config: &RunConfig) -> u64 {
 
 /// From how few maps an analysis during training tells the energy in the largest eigenvalues, where they are fewer than these
 /// maps have entries; nothing where there are enough.
-pub fn few_samples_words(config: &RunConfig) -> Option<String> {
-    let samples = probe_samples(config);
+///
+/// `samples`: how many there are, where that is known; else as many as the config asks for.
+pub fn few_samples_words(config: &RunConfig, samples: Option<u64>) -> Option<String> {
+    let samples = samples.unwrap_or_else(|| probe_samples(config));
     let tokens = config.data.sequence_length as u64;
     let entries = if config.model.kind == Architecture::Decoder { tokens * (tokens + 1) / 2 } else { tokens * tokens };
     (1..entries).contains(&samples).then(|| {
@@ -39,7 +41,7 @@ mod tests {
         let words = |kind: &str, examples: usize| {
             let model =
                 format!("format = 1\ndata.sequence_length = 8\n[model]\nkind = \"{kind}\"\nlayers = 4\nheads = 2\n");
-            few_samples_words(&from_toml(&format!("{model}[probe]\nexamples = {examples}\n")).unwrap())
+            few_samples_words(&from_toml(&format!("{model}[probe]\nexamples = {examples}\n")).unwrap(), None)
         };
         assert!(words("decoder", 4).is_some_and(|words| words.contains("32 maps of 36 entries")));
         assert_eq!(words("decoder", 5), None);

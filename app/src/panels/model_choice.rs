@@ -20,6 +20,7 @@ use crate::{
         run_picker::{chosen_name, run_choices_ui, run_combo},
     },
     state::{Selection, folder_name},
+    widgets::entered,
 };
 
 /// Width of the list, in points.
@@ -167,6 +168,8 @@ impl ModelChoice {
             if std::mem::take(&mut self.wants_path) {
                 typed.request_focus();
             }
+            // Who goes on typing after Enter means the path, and no key of the window.
+            let _ = entered(ui, &typed);
             typed.accessible_name(format!("Model directory{suffix}")).on_hover_text(
                 "A folder with config.json, weights and tokenizer: exported here, or one of Hugging Face's",
             );

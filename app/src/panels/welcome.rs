@@ -29,7 +29,8 @@ pub enum Choice {
 pub fn welcome_ui(ui: &mut Ui, state: &State) -> Option<Choice> {
     let palette = theme::palette(ui.visuals());
     let mut chosen = None;
-    ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+    // A place of its own: the form, which may stand here too, is scrolled by itself.
+    ScrollArea::vertical().id_salt("presets").auto_shrink(false).show(ui, |ui| {
         ui.add_space(8.0);
         ui.heading("How much of attention is redundant?");
         ui.colored_label(

@@ -121,6 +121,14 @@ impl AnalysisState {
         self.live.get(&(run.clone(), step), || Command::LoadLiveAnalysis { run: run.clone(), step }).cloned()
     }
 
+    /// Of how many maps of scores the analyses during training are, as far as that is known: of those of the first; what a text
+    /// holds does not change. Asked for, once.
+    pub fn kept_samples(&mut self, run: &RunId) -> Option<u64> {
+        let first = self.steps(run)?.first().copied()?;
+        let found = self.at(run, first)?;
+        Some(found.spectra.as_ref()?.network.samples)
+    }
+
     /// Why there is no answer, where it failed.
     pub fn failure(&self, part: &AnalysisPart) -> Option<&str> {
         match part {

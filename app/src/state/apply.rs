@@ -357,8 +357,8 @@ impl State {
     fn queued(&mut self, run: RunId, name: &str, position: usize) {
         let place = match position {
             0 => "It is next.".to_owned(),
-            1 => "One run is before it.".to_owned(),
-            more => format!("{} are before it.", counted(more, "run")),
+            1 => "One other is before it.".to_owned(),
+            more => format!("{} others are before it.", format::count(more as u64)),
         };
         self.messages.push(Level::Info, format!("Queued \"{name}\". {place}"), "", Some(run.clone()));
         self.names.insert(run.clone(), name.to_owned());

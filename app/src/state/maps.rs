@@ -35,6 +35,8 @@ pub struct ShownMaps {
     pub step: Option<u64>,
     /// The tokens as text.
     pub tokens: Vec<String>,
+    /// How many examples of the text there are to choose from; 0 where that is not known.
+    pub examples: usize,
     /// The image that was read, if it was one.
     pub picture: Option<PreviewImage>,
     /// Layers.
@@ -163,12 +165,10 @@ impl MapsState {
     /// Takes an event of maps in; others are none of its business.
     pub(super) fn apply(&mut self, event: Event) {
         match event {
-            Event::Maps { view, target, step, tokens, picture, thumbnails } => {
+            Event::Maps { view, target, step, tokens, picture, examples, thumbnails } => {
                 if let Some(known) = self.of_id(view) {
-                    known.shown.answer(
-                        (),
-                        Arc::new(shown(target, step, (tokens, picture.map(|picture| *picture)), &thumbnails)),
-                    );
+                    let shown = shown(target, step, (tokens, picture.map(|picture| *picture)), &thumbnails);
+                    known.shown.answer((), Arc::new(ShownMaps { examples, ..shown }));
                 }
             }
             Event::Map { view, layer, head, values } => {
@@ -204,7 +204,7 @@ fn shown(
     let seen = |(place, value): (usize, &f32)| if is_causal && is_ahead(place) { f32::NAN } else { *value };
     let values: Vec<f32> = values.iter().enumerate().map(seen).collect();
     let thumbnails = values.chunks(cells).map(|map| HeatData::new(side, side, map.to_vec())).collect();
-    ShownMaps { target, step, tokens, picture, layers, heads, thumbnails }
+    ShownMaps { target, step, tokens, picture, examples: 0, layers, heads, thumbnails }
 }
 
 #[cfg(test)]
@@ -237,7 +237,15 @@ mod tests {
     fn answer(state: &mut MapsState, view: u64) {
         let thumbnails = Box::new(MapThumbnails { layers: 1, heads: 2, side: 2, values: vec![0.5; 8] });
         let tokens = ["a", "b"].map(str::to_owned).to_vec();
-        state.apply(Event::Maps { view, target: "a run".to_owned(), step: Some(3), tokens, picture: None, thumbnails });
+        state.apply(Event::Maps {
+            view,
+            target: "a run".to_owned(),
+            step: Some(3),
+            tokens,
+            picture: None,
+            examples: 0,
+            thumbnails,
+        });
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl ModelPlan {
             ));
         }
         let head = match (&config.task, self.head) {
-            (None, _) => self.head_to_train()?,
+            (None | Some(TaskConfig::Translation(_)), _) => self.head_to_train()?,
             (
                 Some(TaskConfig::Classification(_) | TaskConfig::Regression(_)),
                 OutputPlan::Classes { distils: false, .. },

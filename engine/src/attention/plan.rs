@@ -150,7 +150,7 @@ impl ModelPlan {
         }
         let (preset, length) = (Preset::of(&model), config.data.sequence_length);
         let mut plan = Self::of_text(&preset, &model, attention, length, vocabulary)?;
-        if let Some(task) = &config.task {
+        if let Some(task) = config.task.as_ref().filter(|task| task.answers_examples()) {
             plan.head = task_head(plan.naming, task).map_err(|why| vec![Problem::new("task.kind", why)])?;
         }
         match model.encoder_depth() {
@@ -350,6 +350,9 @@ pub(super) fn task_head(naming: Naming, task: &TaskConfig) -> Result<OutputPlan,
             OutputPlan::Classes { classes: estimated_outputs(task), pooler: Some(pooler), distils: false }
         }
         TaskConfig::Span(_) => OutputPlan::Span,
+        TaskConfig::Translation(_) => {
+            return Err("a translation is written word by word, by the head of a decoder".to_owned());
+        }
     })
 }
 

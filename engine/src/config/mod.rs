@@ -60,7 +60,7 @@ pub use part::ModelPart;
 pub use precision::Precision;
 pub use presets::{Preset, PresetGroup, preset, presets};
 pub use problem::Problem;
-pub use race::Race;
+pub use race::{Beginning, Race};
 pub use reuse::{
     AllEndReuse, AlternateReuse, CustomReuse, FirstReuse, FullReuse, NoReuse, PartialReuse, Reuse, SkipReuse,
 };
@@ -68,7 +68,7 @@ pub use run::{FORMAT, ProbeConfig, RunConfig};
 pub use squad::SquadSource;
 pub use sweep::{Combine, Sweep};
 pub use table::{Column, TableSource};
-pub use task::{ClassificationTask, ImageClassificationTask, RegressionTask, SpanTask, TaskConfig};
+pub use task::{ClassificationTask, ImageClassificationTask, RegressionTask, SpanTask, TaskConfig, TranslationTask};
 pub use train::{
     Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Schedule, StabilityChoice, StopEarly,
     TrainConfig, Unwatched, Watched,

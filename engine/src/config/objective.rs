@@ -170,7 +170,7 @@ impl RunConfig {
             }
             Some(TaskConfig::Regression(_)) => return Objective::REGRESSION,
             Some(TaskConfig::Span(task)) => return Objective::Span(task.into()),
-            None => {}
+            Some(TaskConfig::Translation(_)) | None => {}
         }
         match self.model.kind {
             Architecture::Encoder => Objective::of_language_model(false, self.train.mask_fraction),

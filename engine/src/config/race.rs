@@ -1,4 +1,7 @@
-use super::{AttentionConfig, Baseline, Entrant, RunConfig, Side, SpecError, attention_words, to_toml};
+use super::{
+    AttentionConfig, Baseline, Entrant, InitialTokenizer, ModelConfig, RunConfig, Side, SpecError, Tokenizer,
+    attention_words, to_toml,
+};
 
 /// Entrants of a race at most.
 const MOST_ENTRANTS: usize = 64;
@@ -55,6 +58,51 @@ impl Race {
     }
 }
 
+/// A model that an entrant of a race begins with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beginning {
+    /// What the entrant is called.
+    pub name: String,
+    /// As [`ModelConfig::initial`].
+    pub initial: String,
+    /// The model that it is.
+    pub model: ModelConfig,
+    /// Its attention.
+    pub attention: AttentionConfig,
+}
+
+impl Beginning {
+    /// Entrants that differ in the model that they begin with, and in the shape and the attention that come with it: the same
+    /// data, task and training otherwise. The first is what the others are held against. One that cannot be trained says why.
+    ///
+    /// # Errors
+    /// Two of one name, or too many.
+    pub fn entrants(base: &RunConfig, beginnings: &[Self]) -> Result<Vec<Entrant>, SpecError> {
+        if beginnings.len() > MOST_ENTRANTS {
+            let count = beginnings.len();
+            return Err(SpecError::Other(format!("There are {count} models, at most {MOST_ENTRANTS} are raced.")));
+        }
+        let mut entrants: Vec<Entrant> = Vec::with_capacity(beginnings.len());
+        for Self { name, initial, model, attention } in beginnings {
+            if entrants.iter().any(|entrant| entrant.name == *name) {
+                return Err(SpecError::Other(format!("Two models to begin with are called `{name}`. Name each once.")));
+            }
+            let mut config = RunConfig {
+                name: format!("{}: {name}", base.name),
+                model: ModelConfig { initial: Some(initial.clone()), dropout: base.model.dropout, ..model.clone() },
+                attention: attention.clone(),
+                ..base.clone()
+            };
+            // Each model reads text in its own tokens.
+            if !config.data.source.has_own_tokens() && !config.data.source.has_images() {
+                config.data.tokenizer = Tokenizer::Initial(InitialTokenizer {});
+            }
+            entrants.push(Entrant { name: name.clone(), overrides: Vec::new(), config: Ok(config) }.judged());
+        }
+        Ok(entrants)
+    }
+}
+
 /// Whether two can be trained and differ in their names alone.
 fn is_same(a: &Entrant, b: &Entrant) -> bool {
     match (&a.config, &b.config) {
@@ -100,6 +148,28 @@ mod tests {
         let [baseline, own] = entrants.as_slice() else { panic!("{entrants:?}") };
         assert_eq!((baseline.name.as_str(), own.name.as_str()), ("standard", "symmetric"));
         assert_eq!(baseline.config.as_ref().unwrap().attention.reuse, Reuse::default());
+    }
+
+    #[test]
+    fn models_to_begin_with_bring_their_shape_and_attention_and_change_nothing_else() {
+        let base = RunConfig { name: "base".to_owned(), seed: 5, ..RunConfig::default() };
+        let beginning = |name: &str, heads: usize| {
+            let model = ModelConfig { heads, dropout: 0.7, ..ModelConfig::default() };
+            let attention =
+                AttentionConfig { compatibility: Compatibility::Symmetric(Symmetric {}), ..AttentionConfig::default() };
+            Beginning { name: name.to_owned(), initial: format!("/{name}"), model, attention }
+        };
+        let (two, three) = (beginning("two", 2), beginning("three", 3));
+        let entrants = Beginning::entrants(&base, &[two.clone(), three]).unwrap();
+        let config = entrants[0].config.as_ref().unwrap();
+        assert_eq!((config.name.as_str(), config.model.initial.as_deref()), ("base: two", Some("/two")));
+        assert_eq!((config.model.heads, config.attention.compatibility.kind()), (2, "symmetric"));
+        assert_eq!(config.model.dropout, base.model.dropout, "how it is trained is the race's");
+        assert_eq!(config.data.tokenizer, Tokenizer::Initial(InitialTokenizer {}));
+        assert_eq!((&config.train, config.seed), (&base.train, 5));
+        assert!(entrants[1].problems()[0].field.starts_with("model."), "{:?}", entrants[1]);
+        let error = Beginning::entrants(&base, &[two.clone(), two]).unwrap_err().to_string();
+        assert!(error.contains("`two`"), "{error}");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub struct RunConfig {
     pub precision: Precision,
     /// The text and its tokens.
     pub data: DataConfig,
-    /// What is learnt of a table; when absent the model learns language, or to translate.
+    /// What is learnt of a table, or how translations are scored; when absent the model learns language, or to translate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskConfig>,
     /// The transformer.
@@ -34,6 +34,13 @@ pub struct RunConfig {
     pub train: TrainConfig,
     /// What is looked at while training.
     pub probe: ProbeConfig,
+}
+
+impl RunConfig {
+    /// Whether the model answers about each example, rather than learn language or write texts.
+    pub fn answers_examples(&self) -> bool {
+        self.task.as_ref().is_some_and(TaskConfig::answers_examples)
+    }
 }
 
 impl Default for RunConfig {

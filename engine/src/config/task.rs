@@ -18,16 +18,20 @@ pub enum TaskConfig {
     Span(SpanTask),
     /// To which of some classes an image belongs.
     ImageClassification(ImageClassificationTask),
+    /// The same in another language or in fewer words: what an encoder-decoder learns of pairs of texts without a task too; with
+    /// it, what it writes is scored at each evaluation.
+    Translation(TranslationTask),
 }
 
 impl TaskConfig {
     /// One of each kind, for conformance tests.
-    pub fn examples() -> [Self; 4] {
+    pub fn examples() -> [Self; 5] {
         [
             Self::Classification(ClassificationTask::default()),
             Self::Regression(RegressionTask::default()),
             Self::Span(SpanTask::default()),
             Self::ImageClassification(ImageClassificationTask::default()),
+            Self::Translation(TranslationTask::default()),
         ]
     }
 
@@ -36,7 +40,7 @@ impl TaskConfig {
         match self {
             Self::Classification(task) => Some(&mut task.class_weights),
             Self::ImageClassification(task) => Some(&mut task.class_weights),
-            Self::Regression(_) | Self::Span(_) => None,
+            Self::Regression(_) | Self::Span(_) | Self::Translation(_) => None,
         }
     }
 
@@ -45,7 +49,7 @@ impl TaskConfig {
         match self {
             Self::Classification(task) => Some(&task.class_weights),
             Self::ImageClassification(task) => Some(&task.class_weights),
-            Self::Regression(_) | Self::Span(_) => None,
+            Self::Regression(_) | Self::Span(_) | Self::Translation(_) => None,
         }
     }
 
@@ -56,6 +60,7 @@ impl TaskConfig {
             Self::Regression(_) => "regression",
             Self::Span(_) => "span",
             Self::ImageClassification(_) => "image_classification",
+            Self::Translation(_) => "translation",
         }
     }
 
@@ -65,6 +70,7 @@ impl TaskConfig {
             Self::Classification(_) | Self::Regression(_) => "table",
             Self::Span(_) => "squad",
             Self::ImageClassification(_) => "images",
+            Self::Translation(_) => "pairs",
         }
     }
 
@@ -75,6 +81,15 @@ impl TaskConfig {
             Self::Regression(_) => matches!(source, Source::Table(_)),
             Self::Span(_) => matches!(source, Source::Squad(_)),
             Self::ImageClassification(_) => source.has_images(),
+            Self::Translation(_) => source.has_pairs(),
+        }
+    }
+
+    /// Whether the model answers about each example, rather than write a text.
+    pub fn answers_examples(&self) -> bool {
+        match self {
+            Self::Classification(_) | Self::Regression(_) | Self::Span(_) | Self::ImageClassification(_) => true,
+            Self::Translation(_) => false,
         }
     }
 }
@@ -119,5 +134,22 @@ pub struct SpanTask {
 impl Default for SpanTask {
     fn default() -> Self {
         Self { doc_stride: 128, max_answer: 30, no_answer_threshold: 0.0 }
+    }
+}
+
+/// Texts are translated, or told in fewer words, by an encoder-decoder. Evaluations compare what it writes with what people wrote:
+/// BLEU, chrF, ROUGE and equality ([`TEXT_SCORES`](crate::objective::text_scores::TEXT_SCORES)).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TranslationTask {
+    /// Held-out pairs that are translated and scored at each evaluation, spread evenly over all, 1..
+    pub scored_pairs: usize,
+    /// Translations that are followed at the same time; 1: word by word the most probable, 1..=64.
+    pub beams: usize,
+}
+
+impl Default for TranslationTask {
+    fn default() -> Self {
+        Self { scored_pairs: 64, beams: 1 }
     }
 }

@@ -92,7 +92,7 @@ impl RunConfig {
         check.extend(self.problems_of_task());
         match (data.source.has_pairs(), self.model.kind) {
             // Told with the task.
-            _ if data.source.has_labels() || self.task.is_some() => {}
+            _ if data.source.has_labels() || self.answers_examples() => {}
             (true, Architecture::EncoderDecoder) | (false, Architecture::Encoder | Architecture::Decoder) => {}
             (true, Architecture::Encoder | Architecture::Decoder) => check.add(
                 "data.kind",
@@ -156,6 +156,7 @@ impl RunConfig {
                         TaskConfig::Classification(_) | TaskConfig::Regression(_) => "a table of texts with labels",
                         TaskConfig::Span(_) => "questions about paragraphs",
                         TaskConfig::ImageClassification(_) => "images",
+                        TaskConfig::Translation(_) => "pairs of texts",
                     },
                     task.data_kind()
                 ),
@@ -178,7 +179,7 @@ impl RunConfig {
         }
         match self.model.kind {
             Architecture::Encoder => {}
-            Architecture::Decoder | Architecture::EncoderDecoder if self.task.is_none() => {}
+            Architecture::Decoder | Architecture::EncoderDecoder if !self.answers_examples() => {}
             Architecture::Decoder | Architecture::EncoderDecoder => check.add(
                 "model.kind",
                 "a task is learnt by an encoder, which reads in both directions; set model.kind to \"encoder\"",
@@ -193,6 +194,10 @@ impl RunConfig {
             check.count("task.doc_stride", task.doc_stride, 1..=1_048_576);
             check.count("task.max_answer", task.max_answer, 1..=1_048_576);
             check.number("task.no_answer_threshold", task.no_answer_threshold, -1e6..=1e6);
+        }
+        if let Some(TaskConfig::Translation(task)) = &self.task {
+            check.count("task.scored_pairs", task.scored_pairs, 1..=1_000_000);
+            check.count("task.beams", task.beams, 1..=64);
         }
         check.into_problems(|_| true)
     }
@@ -228,7 +233,7 @@ impl RunConfig {
         check.number("train.clip_norm", train.clip_norm, 0.0..=1e9);
         check.number("train.mask_fraction", train.mask_fraction, 0.01..=0.9);
         check.between("train.label_smoothing", train.label_smoothing, End::At(0.0), End::Beyond(1.0));
-        if train.label_smoothing > 0.0 && (self.model.kind != Architecture::EncoderDecoder || self.task.is_some()) {
+        if train.label_smoothing > 0.0 && (self.model.kind != Architecture::EncoderDecoder || self.answers_examples()) {
             check.add("train.label_smoothing", "labels are smoothed where a translation is learnt alone; set it to 0");
         }
         check.count("train.evaluate_every", train.evaluate_every, 0..=1_000_000_000);

@@ -13,6 +13,11 @@ pub enum GenerateError {
         "Only a decoder can continue text, and this model is an encoder, which fills in hidden words. Choose a decoder."
     )]
     NoDecoder,
+    /// A model whose head gives no tokens, or that has none.
+    #[error(
+        "This model gives hidden states or answers and predicts no tokens, so that it writes no text. Choose one with the head of a language model."
+    )]
+    NoTokens,
     /// Filling gaps with a model that sees one side.
     #[error(
         "Only an encoder can fill in masked words, and this model is a decoder. Give it a text to continue instead."

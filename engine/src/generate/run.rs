@@ -155,7 +155,10 @@ pub(super) fn check(
 ) -> Result<(), GenerateError> {
     search.check()?;
     let plan = model.plan();
-    if !plan.stack.is_causal || !matches!(plan.head, OutputPlan::Vocabulary(_)) {
+    if !matches!(plan.head, OutputPlan::Vocabulary(_)) {
+        return Err(GenerateError::NoTokens);
+    }
+    if !plan.stack.is_causal {
         return Err(GenerateError::NoDecoder);
     }
     if sources.is_empty() || sources.iter().any(Vec::is_empty) {

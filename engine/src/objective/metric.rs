@@ -51,9 +51,9 @@ impl Metric {
         Self::of_objectives().filter(move |metric| told.insert(metric.series))
     }
 
-    /// All but the loss that evaluations of some run find: those of objectives, and those of the built-in grammar.
+    /// All but the loss that evaluations of some run find: those of objectives, of the built-in grammar and of translations.
     pub fn of_evaluations() -> impl Iterator<Item = &'static Self> {
-        Self::own_of_objectives().chain(AGREEMENT)
+        Self::own_of_objectives().chain(AGREEMENT).chain(TEXT_SCORES)
     }
 
     /// Its field in events: the last part of the name of its series.
@@ -233,7 +233,7 @@ impl<'de> Deserialize<'de> for Measurements {
         let scores = if has_scores { TEXT_SCORES } else { &[] };
         let is_score = |metric: &&Metric| scores.iter().any(|score| score.field() == metric.field());
         let mut found = Vec::new();
-        for metric in Metric::of_evaluations().filter(|metric| !is_score(metric)).chain(scores) {
+        for metric in Metric::own_of_objectives().chain(AGREEMENT).filter(|metric| !is_score(metric)).chain(scores) {
             if let Some(Number(value)) = values.get(metric.field()) {
                 found.push(Measured { metric, value: *value });
             }

@@ -1,7 +1,7 @@
 //! The metric by which a run is judged: which of its checkpoints is the best, and whether it still improves.
 
-use super::{Direction, Metric, Objective, Showing, agreement, recorded::VALIDATION_LOSS};
-use crate::config::{Problem, RunConfig, Source, StopEarly};
+use super::{Direction, Metric, Objective, Showing, agreement, recorded::VALIDATION_LOSS, text_scores::TEXT_SCORES};
+use crate::config::{Problem, RunConfig, Source, StopEarly, TaskConfig};
 
 /// The metric by which the evaluations of a run are judged: that of `train.stop_early` where it is there, else the loss.
 ///
@@ -15,11 +15,13 @@ pub fn judging_metric(config: &RunConfig) -> Result<&'static Metric, Problem> {
         (Source::Grammar(_), Showing::FilledIn) => agreement::FILLED_IN,
         _ => &[],
     };
+    let of_translations = if matches!(config.task, Some(TaskConfig::Translation(_))) { TEXT_SCORES } else { &[] };
     let known: Vec<&'static Metric> = objective
         .task()
         .metrics()
         .iter()
         .chain(of_grammar)
+        .chain(of_translations)
         .filter(|metric| metric.direction != Direction::None)
         .collect();
     let name = metric.trim();
@@ -46,6 +48,12 @@ mod tests {
         let table = "model.kind = \"encoder\"\ntask.kind = \"classification\"\n[data]\nkind = \"table\"\npath = \"a.tsv\"\n[train]\n";
         let stop_at = |metric: &str| format!("{table}stop_early = {{ metric = \"{metric}\" }}\n");
         assert_eq!(of(&stop_at("validation/f1")).unwrap().direction, Direction::Higher);
+        let pairs = |task: &str| {
+            let table = "model.kind = \"encoder_decoder\"\ndata.kind = \"number_words\"\n[train]\n";
+            of(&format!("{task}{table}stop_early = {{ metric = \"bleu\" }}\n"))
+        };
+        assert_eq!(pairs("task.kind = \"translation\"\n").unwrap().series, "translation/bleu");
+        assert!(pairs("").is_err(), "nothing is translated at evaluations of it");
         let told = of(&stop_at("validation/bleu")).unwrap_err();
         assert_eq!(told.field, "train.stop_early.metric");
         assert!(told.message.contains("validation/accuracy, validation/f1"), "{told}");

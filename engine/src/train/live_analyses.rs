@@ -32,7 +32,7 @@ impl LiveAnalyses {
         let tokens = config.data.sequence_length;
         let examples = held_out.spread_count(config.probe.examples);
         let mut spec = AnalysisSpec::live(examples, tokens);
-        if config.task.is_some() && !config.data.source.has_images() {
+        if config.answers_examples() && !config.data.source.has_images() {
             // Texts of a task have lengths of their own: maps can be compared, scores of one length have no space in common.
             spec.spectrum = None;
         }

@@ -19,6 +19,7 @@ mod spans;
 mod stability;
 mod stepper;
 mod trainer;
+mod translation;
 
 pub use agreement::AgreementMeasure;
 pub use coverage::{Chosen, CoverageReport, choose, row_covariances, training_batches};
@@ -31,3 +32,4 @@ pub use run::train;
 pub use stability::{Activity, Health, Stability, Window};
 pub use stepper::{Stepped, Stepper};
 pub use trainer::{Progress, Resume, Start, Trainer, dtype_of, steps_of};
+pub use translation::TranslationMeasure;

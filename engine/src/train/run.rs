@@ -3,12 +3,15 @@ use crate::analysis::AnalysisError;
 
 /// Trains until the last step, a stop or a divergence.
 ///
-/// After each step: evaluation when due, then the probe, then a checkpoint when due. A checkpoint therefore always holds
-/// what the points up to its step say, and a continued run repeats nothing. An evaluation that a stop cut short is noted
-/// in the checkpoint and made up for when the run goes on, so that the curve is that of a run never stopped.
+/// Before the first step the attention is analysed; a run that begins with a trained model is evaluated and probed there as well:
+/// what that is worth before it is trained further. After each step: evaluation when due, then the probe, then a checkpoint when
+/// due. A checkpoint therefore always holds what the points up to its step say, and a continued run repeats nothing. An
+/// evaluation that a stop cut short is noted in the checkpoint and made up for when the run goes on, so that the curve is that of
+/// a run never stopped.
 pub fn train(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<Outcome, TrainError> {
     let mut checkpointed_at = None;
-    if trainer.progress().step == 0 && trainer.config().probe.every > 0 {
+    let is_evaluated_first = trainer.progress().is_evaluation_due;
+    if trainer.progress().step == 0 && trainer.config().probe.every > 0 && !is_evaluated_first {
         // What training starts from. Stopped here, nothing has begun.
         hooks.evaluating(trainer);
         analyse(trainer, hooks, true)?;
@@ -18,9 +21,9 @@ pub fn train(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<Outcome, Tr
         if trainer.progress().is_evaluation_due {
             let best = evaluate_and_probe(trainer, hooks)?;
             let config = &trainer.config().train;
-            let resumable = step == trainer.steps()
-                || trainer.early_end().is_some()
-                || (config.checkpoint_every > 0 && step.is_multiple_of(config.checkpoint_every));
+            let is_regular = config.checkpoint_every > 0 && step.is_multiple_of(config.checkpoint_every);
+            // What a run from elsewhere begins with can be gone on from: it stays what it is where it is the best so far.
+            let resumable = step == 0 || step == trainer.steps() || trainer.early_end().is_some() || is_regular;
             if (best || resumable) && !trainer.progress().is_evaluation_due {
                 hooks.checkpoint(trainer, Moment { best, resumable, asked: false });
                 checkpointed_at = resumable.then_some(step).or(checkpointed_at);
@@ -97,7 +100,7 @@ fn evaluate_and_probe(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<bo
         best = report.best;
     }
     if probes {
-        if !analyse(trainer, hooks, is_last)? {
+        if !analyse(trainer, hooks, is_last || step == 0)? {
             return Ok(best);
         }
         let Some(text) = trainer.sample(&|| hooks.should_stop())? else { return Ok(best) };

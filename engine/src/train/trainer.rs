@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AgreementMeasure, Chosen, CoverageReport, Divergence, EvaluationReport, StepReport, Stepper, TrainError,
+    TranslationMeasure,
     coverage::{choose, require_memory, row_covariances, training_batches},
     evaluate::{Found, evaluate},
     live_analyses::LiveAnalyses,
@@ -88,6 +89,7 @@ pub struct Trainer {
     steps: u64,
     probe: Probe,
     agreement: Option<AgreementMeasure>,
+    translation: Option<TranslationMeasure>,
     live_analyses: LiveAnalyses,
     /// Estimated need of memory in bytes.
     needed: u64,
@@ -181,7 +183,10 @@ impl Trainer {
         }
         let (parameters, moments, progress) = match start {
             Start::Resume(resume) => (resume.parameters, Some(resume.moments), resume.progress),
-            Start::Weights(parameters) => (parameters, None, Progress::default()),
+            // What a trained model is worth is measured before it is trained further.
+            Start::Weights(parameters) => {
+                (parameters, None, Progress { is_evaluation_due: true, ..Progress::default() })
+            }
             Start::Fresh => (ParameterSet::init(&plan, config.seed, dtype, device)?, None, Progress::default()),
         };
         let parameters = parameters.with_rates(|name| rate_of(&config.train, plan.stack.layers, name));
@@ -195,6 +200,7 @@ impl Trainer {
         let steps = steps_of(&config, batcher.steps_per_epoch());
         let probe = Probe::new(&config, &batcher);
         let agreement = AgreementMeasure::new(&config.data, &objective, &corpus.tokenizer)?;
+        let translation = TranslationMeasure::new(&config, &corpus.tokenizer, batcher.held_out())?;
         let live_analyses = LiveAnalyses::new(&config, &plan, batcher.held_out());
         let device = device.clone();
         Ok(Self {
@@ -211,6 +217,7 @@ impl Trainer {
             steps,
             probe,
             agreement,
+            translation,
             live_analyses,
             needed,
             judged_by,
@@ -316,6 +323,11 @@ impl Trainer {
         if let Some(agreement) = &self.agreement {
             let more = agreement.measure(&model, self.batcher.validation_batches(limit), should_stop);
             let Some(more) = more.map_err(|error| error.with_memory(self.needed))? else { return Ok(None) };
+            found.metrics.extend(more);
+        }
+        if let Some(translation) = &self.translation {
+            let more = translation.measure(&model, should_stop).map_err(|error| error.with_memory(self.needed))?;
+            let Some(more) = more else { return Ok(None) };
             found.metrics.extend(more);
         }
         let best = self.judge(&found)?;

@@ -9,6 +9,7 @@ use super::{
     job_context::JobContext,
     job_control::JobControl,
     job_error::JobError,
+    pace::Pace,
     subject::{self, Subject},
 };
 use crate::{
@@ -28,9 +29,6 @@ use crate::{
     objective::Batch,
     train::evaluate,
 };
-
-/// Time between two events about the progress.
-const LEAST_SECONDS: f64 = 0.033;
 
 /// Makes another model of one, and writes it.
 pub(super) fn convert_job(context: &JobContext, job: &ConvertJob, control: &JobControl) {
@@ -129,11 +127,10 @@ fn make(
     loaded: &LoadedModel,
     text: Option<&Text>,
 ) -> Result<Made, JobError> {
-    let mut told: Option<Instant> = None;
+    let mut pace = Pace::default();
     let mut by = |recipe: &Recipe<'_>| {
         convert(&loaded.plan, &loaded.parameters, recipe, &mut |progress| {
-            if told.is_none_or(|last| last.elapsed().as_secs_f64() >= LEAST_SECONDS) {
-                told = Some(Instant::now());
+            if pace.is_due() {
                 context.outbox.send(Event::Converting {
                     attention: progress.attention.to_owned(),
                     number: progress.number,

@@ -7,7 +7,7 @@ use crate::{
     config::{AttentionConfig, attention_words},
     model::{EmbeddingNoise, Model},
     objective::{Batch, ConfusionMatrix},
-    train::{AgreementMeasure, evaluate},
+    train::{AgreementMeasure, TranslationMeasure, evaluate},
 };
 
 /// Measures the loss of a run's checkpoint or of a model directory.
@@ -54,6 +54,12 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
             let more = measure.measure(&subject.model, held_out.batches(limit), &should_stop).map_err(failure)?;
             found.metrics.extend(more.ok_or_else(stopped)?);
         }
+    }
+    let translation =
+        TranslationMeasure::new(&subject.config, &subject.corpus.tokenizer, &held_out).map_err(failure)?;
+    if let Some(translation) = translation {
+        let more = translation.measure(&subject.model, &should_stop).map_err(failure)?;
+        found.metrics.extend(more.ok_or_else(stopped)?);
     }
     let labels = subject.corpus.answers.as_ref().map(|own| &own.labels);
     let confusion = ConfusionMatrix::of(found.class_counts.take(), labels).map(Box::new);

@@ -826,6 +826,9 @@ pub enum Event {
         /// The image that was read, with its class; none of a text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         picture: Option<Box<PreviewImage>>,
+        /// How many examples of the text there are to choose from; 0 where one was written.
+        #[serde(default)]
+        examples: usize,
         /// All maps, made small.
         thumbnails: Box<MapThumbnails>,
     },

@@ -9,6 +9,7 @@ use super::{
     job_context::JobContext,
     job_control::JobControl,
     job_error::JobError,
+    pace::Pace,
     subject::Subject,
     text_model::TextModel,
 };
@@ -16,9 +17,6 @@ use crate::{
     generate::{Generated, GeneratedText, Search, attention_on_source, generate},
     train::free_memory,
 };
-
-/// Time between two events, of all texts together.
-const LEAST_SECONDS: f64 = 0.033;
 
 /// Generates texts, or fills in their hidden words where the model is an encoder.
 pub(super) fn generate_job(context: &JobContext, job: &GenerateJob, control: &JobControl) {
@@ -46,12 +44,10 @@ fn run(context: &JobContext, job: &GenerateJob, control: &JobControl, named: &st
         let first = number * job.batch.max(1);
         let mut of_texts: Vec<Telling> = batch.iter().map(|_| Telling::default()).collect();
         let free = free_memory(&Device::Cpu);
-        let pause = LEAST_SECONDS * batch.len() as f64;
         let found = generate(&model, batch, &text_model.marks, &search, free, |progress| {
             if let Some(telling) = of_texts.get_mut(progress.source) {
                 telling.costs.push(TokenCost { seconds: progress.seconds, bytes: progress.filled_bytes });
-                if telling.told.is_none_or(|last| last.elapsed().as_secs_f64() >= pause) {
-                    telling.told = Some(Instant::now());
+                if telling.pace.is_due_for(batch.len()) {
                     telling.read(progress.tokens, &text_model);
                     context.outbox.send(Event::Generating {
                         source: first + progress.source,
@@ -90,7 +86,7 @@ fn run(context: &JobContext, job: &GenerateJob, control: &JobControl, named: &st
 /// What is told of a text while it grows.
 #[derive(Default)]
 struct Telling {
-    told: Option<Instant>,
+    pace: Pace,
     tokens: Vec<u32>,
     /// The same as text.
     pieces: Vec<String>,

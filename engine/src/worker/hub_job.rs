@@ -15,6 +15,7 @@ use super::{
     job_control::JobControl,
     job_error::JobError,
     outbox::Outbox,
+    pace::Pace,
     subject::{self, Subject},
 };
 use crate::{
@@ -23,9 +24,6 @@ use crate::{
     store::Store,
     train::dtype_of,
 };
-
-/// Time between two events about the progress.
-const LEAST_SECONDS: f64 = 0.033;
 
 /// Something that is asked of a hub.
 pub(super) enum HubJob {
@@ -115,7 +113,7 @@ fn inspect(request: &FetchRequest, control: &JobControl) -> Result<Event, JobErr
 fn fetch(outbox: &Outbox, request: &FetchRequest, control: &JobControl) -> Result<Event, JobError> {
     let settings = HubSettings::from_environment()?;
     let begun = Instant::now();
-    let mut pace = Pace::default();
+    let mut pace = Speed::default();
     let fetched = hub::fetch(
         &settings,
         request,
@@ -153,7 +151,7 @@ fn push(
     let begun = Instant::now();
     let (directory, _exported) = directory_of(store, target)?;
     let request = PushRequest { directory, name: name.clone(), public, message: "Upload from Headroom".to_owned() };
-    let mut pace = Pace::default();
+    let mut pace = Speed::default();
     let pushed = hub::push(
         &settings,
         &request,
@@ -217,19 +215,18 @@ fn export(store: &Store, target: &Target, to: PathBuf) -> Result<PathBuf, JobErr
 
 /// When to tell of the progress, and how fast it is.
 #[derive(Default)]
-struct Pace {
+struct Speed {
     begun: Option<(Instant, u64)>,
-    told: Option<Instant>,
+    pace: Pace,
 }
 
-impl Pace {
+impl Speed {
     /// Bytes a second since the beginning, where it is to be told; what was there before the first call does not count.
     fn at(&mut self, bytes: u64) -> Option<f64> {
         let (begun, before) = *self.begun.get_or_insert_with(|| (Instant::now(), bytes));
-        if self.told.is_some_and(|last| last.elapsed().as_secs_f64() < LEAST_SECONDS) {
+        if !self.pace.is_due() {
             return None;
         }
-        self.told = Some(Instant::now());
         let seconds = begun.elapsed().as_secs_f64();
         Some(if seconds > 0.0 { bytes.saturating_sub(before) as f64 / seconds } else { 0.0 })
     }

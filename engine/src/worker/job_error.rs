@@ -61,6 +61,7 @@ impl From<GenerateError> for JobError {
             | GenerateError::NoEncoder
             | GenerateError::NoMask { .. }
             | GenerateError::NoStart
+            | GenerateError::NoTokens
             | GenerateError::Setting(_)
             | GenerateError::Temperature(_)
             | GenerateError::TooLong { .. }

@@ -37,6 +37,7 @@ mod mistakes;
 mod models;
 mod monitor;
 mod outbox;
+mod pace;
 mod predict_job;
 mod predict_spans;
 mod prove_job;

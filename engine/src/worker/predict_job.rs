@@ -1,4 +1,4 @@
-use std::{path::Path, time::Instant};
+use std::path::Path;
 
 use candle_core::{DType, Device, Tensor};
 
@@ -8,6 +8,7 @@ use super::{
     job_context::JobContext,
     job_control::JobControl,
     job_error::JobError,
+    pace::Pace,
     predict_spans::{Answering, answer},
     subject,
 };
@@ -23,8 +24,6 @@ use crate::{
 
 /// Texts that are answered about at the same time.
 const AT_ONCE: usize = 32;
-/// Time between two events about the progress.
-const LEAST_SECONDS: f64 = 0.033;
 
 /// Answers about texts.
 pub(super) fn predict_job(context: &JobContext, job: &PredictJob, control: &JobControl) {
@@ -51,10 +50,9 @@ fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: 
             return Err(JobError::refusal(format!("The model reads text, and the input is no text file: {path}")));
         }
     };
-    let mut last = None;
+    let mut pace = Pace::default();
     let mut tell = |done, count| {
-        if last.is_none_or(|last: Instant| last.elapsed().as_secs_f64() >= LEAST_SECONDS) {
-            last = Some(Instant::now());
+        if pace.is_due() {
             context.outbox.send(Event::Predicting { done, count });
         }
     };

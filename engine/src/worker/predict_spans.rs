@@ -36,9 +36,13 @@ pub(super) fn answer(
     let told = |error: &dyn std::fmt::Display| JobError::refusal(error.to_string());
     let span = match answering.config.and_then(|config| config.task.as_ref()) {
         Some(TaskConfig::Span(task)) => Span::from(task),
-        Some(TaskConfig::Classification(_) | TaskConfig::Regression(_) | TaskConfig::ImageClassification(_)) | None => {
-            Span::from(&crate::config::SpanTask::default())
-        }
+        Some(
+            TaskConfig::Classification(_)
+            | TaskConfig::Regression(_)
+            | TaskConfig::ImageClassification(_)
+            | TaskConfig::Translation(_),
+        )
+        | None => Span::from(&crate::config::SpanTask::default()),
     };
     let Asked { questions, batches, cut_questions } =
         question_batches(questions(&job.rows), answering.tokenizer, &span, answering.sequence, AT_ONCE)

@@ -1,15 +1,12 @@
-use std::{ops::ControlFlow, time::Instant};
+use std::ops::ControlFlow;
 
 use candle_core::Device;
 
 use super::{
     Event, PrecisionProof, job::ProveJob, job_context::JobContext, job_control::JobControl, job_error::JobError,
-    subject::Subject, text_model::TextModel,
+    pace::Pace, subject::Subject, text_model::TextModel,
 };
 use crate::{config::counted, generate::prove_caches, train::free_memory};
-
-/// Time between two events about the progress.
-const LEAST_SECONDS: f64 = 0.033;
 
 /// Generates texts with every cache and compares them.
 pub(super) fn prove_job(context: &JobContext, job: &ProveJob, control: &JobControl) {
@@ -33,10 +30,9 @@ fn run(context: &JobContext, job: &ProveJob, control: &JobControl, named: &str) 
     let mut stopped = false;
     for (number, precision) in job.precisions.iter().enumerate() {
         let model = text_model.model(*precision)?;
-        let mut told: Option<Instant> = None;
+        let mut pace = Pace::default();
         let each = |done: usize| {
-            if told.is_none_or(|last| last.elapsed().as_secs_f64() >= LEAST_SECONDS) {
-                told = Some(Instant::now());
+            if pace.is_due() {
                 let of_all = number as f64 + done as f64 / sources.len().max(1) as f64;
                 let label = format!("{}: {done} of {}", precision.name(), counted(sources.len() as u64, "text"));
                 let fraction = of_all / job.precisions.len() as f64;

@@ -68,10 +68,13 @@ impl Viewer {
         spawn(&outbox, move || {
             let found = show(&context, &of);
             let (shown, event) = match found {
-                Ok(Seen { view: map_view, step, named, tokens, picture }) => match map_view.thumbnails() {
+                Ok(Seen { view: map_view, step, named, tokens, picture, examples }) => match map_view.thumbnails() {
                     Ok(thumbnails) => {
                         let (thumbnails, picture) = (Box::new(thumbnails), picture.map(Box::new));
-                        (Some(map_view), Event::Maps { view, target: named, step, tokens, picture, thumbnails })
+                        (
+                            Some(map_view),
+                            Event::Maps { view, target: named, step, tokens, picture, examples, thumbnails },
+                        )
                     }
                     Err(error) => (None, failed(&named, &error.to_string())),
                 },
@@ -213,10 +216,13 @@ struct Seen {
     tokens: Vec<String>,
     /// What it read, where that is an image.
     picture: Option<PreviewImage>,
+    /// How many examples there are to choose from.
+    examples: usize,
 }
 
 /// Has a model read an example.
 fn show(context: &ViewContext, MapsOf { target, data, text }: &MapsOf) -> Result<Seen, String> {
+    let mut examples = 0;
     let (named, step, model, tokenizer, example) = match (target, text) {
         (Target::Directory(path), MapText::Written(_)) => {
             let loaded = load_model_dir(path, DType::F32, &Device::Cpu).map_err(|error| error.to_string())?;
@@ -244,6 +250,7 @@ fn show(context: &ViewContext, MapsOf { target, data, text }: &MapsOf) -> Result
                     let longest = if subject.has_text { subject.tokens() } else { subject.tokens().min(TOKENS) };
                     let held_out = subject.held_out(1, longest)?.without_labels();
                     let count = held_out.spread_count(EXAMPLES).max(1);
+                    examples = count;
                     held_out.spread(EXAMPLES, 1).nth(number % count)
                 }
                 MapText::HeldOut { number, tokens, examples } => {
@@ -260,7 +267,7 @@ fn show(context: &ViewContext, MapsOf { target, data, text }: &MapsOf) -> Result
                     MapText::Written(_) => READS_IMAGES,
                     MapText::Example(_) | MapText::HeldOut { .. } => "There is no held-out image.",
                 })?;
-                return of_image(subject, &example);
+                return of_image(subject, &example).map(|seen| Seen { examples, ..seen });
             }
             let example = example.map(tokens_of);
             (subject.named, subject.step, subject.model, subject.corpus.tokenizer, example)
@@ -284,7 +291,7 @@ fn show(context: &ViewContext, MapsOf { target, data, text }: &MapsOf) -> Result
     }
     let words = ids.iter().map(|id| word(&tokenizer, *id)).collect();
     let view = MapView::new(model, &ids, &Device::Cpu).map_err(|error| error.to_string())?;
-    Ok(Seen { view, step, named, tokens: words, picture: None })
+    Ok(Seen { view, step, named, tokens: words, picture: None, examples })
 }
 
 /// Has a model read an image: its positions are the class token and the squares, by row and column.
@@ -305,7 +312,7 @@ fn of_image(subject: Subject, batch: &Batch) -> Result<Seen, String> {
     let square = |place: usize| format!("{},{}", place / side.max(1), place % side.max(1));
     let names = ["[CLS]", "[DISTIL]"].into_iter().map(str::to_owned);
     let tokens = names.take(before).chain((0..side * side).map(square)).collect();
-    Ok(Seen { view, step, named, tokens, picture })
+    Ok(Seen { view, step, named, tokens, picture, examples: 0 })
 }
 
 /// The tokens of a batch of one row, without the padding behind them.

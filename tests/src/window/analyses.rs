@@ -163,6 +163,7 @@ pub fn answer_maps(state: &mut State, asked: &[Command]) {
                     step: Some(400),
                     tokens: tokens.clone(),
                     picture: None,
+                    examples: 16,
                     thumbnails,
                 });
             }

@@ -5,7 +5,7 @@ use std::fs;
 use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
-    config::{Architecture, RunConfig, Source, preset},
+    config::{Architecture, RunConfig, Source, TaskConfig, preset},
     worker::{Command, Event},
 };
 use headroom_tests::Screen;
@@ -293,6 +293,24 @@ fn a_table_is_mapped_by_its_columns_and_seen_before_it_is_trained_on() {
     screen.choose("Text", "A table with labels");
     assert!(screen.window().panels.configure.config().task.is_some());
     screen.close();
+}
+
+#[test]
+fn translations_are_scored_where_the_form_says_how_many() {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    screen.click("Go to the form");
+    screen.choose("Architecture", "Encoder and decoder, as BART");
+    let scored = |screen: &mut Screen| screen.window().panels.configure.config().task.clone();
+    assert_eq!(scored(&mut screen), None);
+    screen.fill("Scored translations", "32");
+    let Some(TaskConfig::Translation(task)) = scored(&mut screen) else { panic!("{:?}", scored(&mut screen)) };
+    assert_eq!(task.scored_pairs, 32);
+    screen.fill("Scored translations", "0");
+    assert!(screen.says("it must be from 1"), "{:#?}", screen.words());
+    screen.fill("Scored translations", "");
+    assert_eq!(scored(&mut screen), None);
 }
 
 /// An IDX file of bytes.

@@ -101,7 +101,7 @@ fn queued_runs_change_places_and_are_cancelled() {
     screen.settle();
     screen.click("Queue, 3 runs wait");
     assert!(screen.has("Waiting runs"));
-    assert!(["seed 10", "seed 11", "seed 12"].iter().all(|seed| screen.has(seed)), "{:#?}", screen.words());
+    assert!(["seed 10", "seed 11", "seed 12"].iter().all(|seed| screen.says(seed)), "{:#?}", screen.words());
     screen.click("Later: seeds, seed 10, place 1");
     let swapped = [waiting[1].clone(), waiting[0].clone(), waiting[2].clone()];
     screen.wait("the new order", |screen| screen.state().waiting == swapped);

@@ -240,7 +240,12 @@ pub fn pairs_ui(
             Some((found.k as f64, found.error))
         }
         Err(why) => {
-            missing_ui(ui, why);
+            match other.filter(|_| !is_known) {
+                Some(other) => {
+                    missing_ui(ui, &format!("Scores were not restored in this analysis, but in that of {other}."))
+                }
+                None => missing_ui(ui, why),
+            }
             None
         }
     };

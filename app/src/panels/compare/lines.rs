@@ -44,6 +44,14 @@ impl Bundle {
         self.ids().any(|own| own == run)
     }
 
+    /// The runs that count where a series is told in one number: those that have it, and of these the ones that ended, if any
+    /// did. A seed that has only begun says nothing beside one that is done.
+    pub fn counted(&self, series: &str) -> Vec<&RunSummary> {
+        let has: Vec<&RunSummary> = self.runs.iter().filter(|run| run.metrics.contains_key(series)).collect();
+        let ended: Vec<&RunSummary> = has.iter().copied().filter(|run| run.state.is_ended()).collect();
+        if ended.is_empty() { has } else { ended }
+    }
+
     /// Every run of it, repeats too.
     fn ids(&self) -> impl Iterator<Item = &RunId> {
         self.runs.iter().map(|run| &run.id).chain(&self.repeats)

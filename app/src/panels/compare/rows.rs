@@ -182,10 +182,11 @@ impl Measure {
         };
         let until = match self {
             Self::At(..) => None,
-            _ => common_step(own.0.runs.iter().chain(&base.0.runs), series),
+            _ => common_step(own.0.counted(series).into_iter().chain(base.0.counted(series)), series),
         };
         let readings = |bundle: &Bundle| -> Vec<Reading> {
-            bundle.runs.iter().filter_map(|run| self.reading(run, courses, at, until)).collect()
+            let counted = bundle.counted(series).into_iter();
+            counted.filter_map(|run| self.reading(run, courses, at, until)).collect()
         };
         let base = readings(base.0);
         let delta = Delta::measured(&readings(own.0), &base, direction)?;
@@ -286,7 +287,8 @@ pub fn rows(
             if let Some(step) = until {
                 entry.delta += &[" at ", &format::count(step)].concat();
                 // The mean of runs that are there already and of others on their way is of no step.
-                let is_on_its_way = bundle.runs.iter().any(|run| !run.state.is_ended());
+                let counted = measure.series().map_or_else(Vec::new, |series| bundle.counted(series));
+                let is_on_its_way = counted.iter().any(|run| !run.state.is_ended());
                 if let Some((value, shown)) =
                     value_until(bundle, measure, step, courses, band).filter(|_| is_on_its_way)
                 {
@@ -306,7 +308,7 @@ fn value_until(bundle: &Bundle, measure: &Measure, step: u64, courses: &Courses,
         let place = course.x.partition_point(|x| *x <= step as f64).checked_sub(1)?;
         course.y.get(place).copied()
     };
-    let values: Option<Vec<f64>> = bundle.runs.iter().map(at).collect();
+    let values: Option<Vec<f64>> = bundle.counted(series).into_iter().map(at).collect();
     let summary = Summary::of(&values?)?;
     Some((summary.mean, shown_of(&summary, measure, band)))
 }
@@ -324,9 +326,8 @@ fn shown_of(summary: &Summary, measure: &Measure, band: Band) -> String {
 
 /// Runs that the row's values are of: while a race trains, those of a group that have come to a value.
 fn count(bundle: &Bundle, measures: &[Measure]) -> usize {
-    let with_value = |measure: &Measure| bundle.runs.iter().filter(|run| measure.of(run).is_some()).count();
-    let counts = measures.iter().filter(|measure| measure.series().is_some()).map(with_value);
-    counts.filter(|count| *count > 0).min().unwrap_or(bundle.runs.len())
+    let counts = measures.iter().filter_map(Measure::series).map(|series| bundle.counted(series).len());
+    counts.filter(|count| *count > 0).min().unwrap_or(0)
 }
 
 fn entry(bundle: &Bundle, measure: &Measure, charts: &[Made], at: Option<f64>, band: Band) -> Entry {
@@ -335,7 +336,8 @@ fn entry(bundle: &Bundle, measure: &Measure, charts: &[Made], at: Option<f64>, b
         let value = line.zip(at).and_then(|(line, x)| line.at(x));
         return Entry { value, shown: value.map(|value| measure.value(value)).unwrap_or_default(), ..Entry::default() };
     }
-    let values: Vec<f64> = bundle.runs.iter().filter_map(|run| measure.of(run)).collect();
+    let runs = measure.series().map_or_else(|| bundle.runs.iter().collect(), |series| bundle.counted(series));
+    let values: Vec<f64> = runs.into_iter().filter_map(|run| measure.of(run)).collect();
     let Some(summary) = Summary::of(&values) else { return Entry::default() };
     Entry { value: Some(summary.mean), shown: shown_of(&summary, measure, band), ..Entry::default() }
 }
@@ -432,6 +434,32 @@ mod tests {
         let csv = text_table(&table, &measures, "at step 100").to_csv();
         assert!(csv.starts_with("Run,n,\"Validation loss, last\",\"Δ Validation loss, last\""), "{csv}");
         assert!(csv.contains("\nother,1,"), "{csv}");
+    }
+
+    #[test]
+    fn a_seed_that_has_only_begun_does_not_count_beside_those_that_are_done() {
+        let mut state = tests::state();
+        let configs = tests::configs(&mut state);
+        let grouped =
+            |state: &crate::state::State| bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs);
+        let names = |bundle: &Bundle| {
+            bundle.counted(series_names::VALIDATION_LOSS).iter().map(|run| run.seed).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&grouped(&state)[0]), [0, 1, 2]);
+        state.runs[2].state = headroom_engine::store::RunState::Running;
+        assert_eq!(names(&grouped(&state)[0]), [0, 1], "the third still trains");
+        let measures = Measure::all(&[series_names::VALIDATION_LOSS]);
+        let row = |state: &crate::state::State| {
+            rows(&grouped(state), &measures, &[], None, Band::StandardDeviation, None, &Courses::default())[0].clone()
+        };
+        assert_eq!(row(&state).n, 2);
+        for run in &mut state.runs[..2] {
+            run.metrics.clear();
+        }
+        assert_eq!(names(&grouped(&state)[0]), [2], "where none is done, those that have a value");
+        state.runs[2].metrics.clear();
+        let row = row(&state);
+        assert_eq!((row.n, row.entries[0].value), (0, None), "none has one");
     }
 
     #[test]

@@ -210,7 +210,8 @@ fn points(given: &Given<'_>, cost: &ParallelAxis) -> Vec<Point> {
         if best { metric.best } else { Some(metric.last) }
     };
     let point = |(bundle, x): (&Bundle, &Option<f64>)| {
-        let values: Vec<f64> = bundle.runs.iter().filter_map(value).filter(|value| value.is_finite()).collect();
+        let counted = bundle.counted(given.metric).into_iter();
+        let values: Vec<f64> = counted.filter_map(value).filter(|value| value.is_finite()).collect();
         let summary = Summary::of(&values)?;
         let name = if summary.n > 1 { format!("{} (n = {})", bundle.name, summary.n) } else { bundle.name.clone() };
         Some(Point {

@@ -191,7 +191,8 @@ impl ConfigurePanel {
             let had_pairs = config.model.kind == Architecture::EncoderDecoder;
             section(ui, "Model", problems, &["model"], |ui| {
                 let images = config.data.source.has_images();
-                model_ui(ui, form, &mut config.model, config.task.is_some(), images);
+                let answers = config.answers_examples();
+                model_ui(ui, form, &mut config.model, answers, images);
             });
             let has_pairs = config.model.kind == Architecture::EncoderDecoder;
             if had_pairs != has_pairs {
@@ -208,7 +209,7 @@ impl ConfigurePanel {
         let training = |ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig| {
             section(ui, "Training", problems, &["train"], |ui| train_ui(ui, form, config));
             section(ui, "Probe", problems, &["probe"], |ui| {
-                let of_texts = config.task.is_some() && !config.data.source.has_images();
+                let of_texts = config.answers_examples() && !config.data.source.has_images();
                 probe_ui(ui, form, &mut config.probe, of_texts);
             });
         };

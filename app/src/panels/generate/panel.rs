@@ -187,7 +187,7 @@ impl GeneratePanel {
         } else {
             first.ui(ui, false, known, cx);
         }
-        self.buttons_ui(ui, (run, fills_in), memory, cx);
+        self.buttons_ui(ui, (run, known), memory, cx);
         ui.separator();
         let shown = memory.settings[0].model.target(run.map(|run| (run, self.which)), cx).ok();
         self.outputs_ui(ui, (shown.map(|(_, name)| name).as_deref(), fills_in), cx);
@@ -236,12 +236,19 @@ impl GeneratePanel {
     fn buttons_ui(
         &mut self,
         ui: &mut Ui,
-        (run, fills_in): (Option<&RunSummary>, bool),
+        (run, Known { fills_in, is_mute, .. }): (Option<&RunSummary>, Known),
         memory: &mut Memory,
         cx: &mut PanelContext<'_>,
     ) {
         let palette = theme::palette(ui.visuals());
-        let specs = self.specs(run, memory, cx);
+        let specs = match self.specs(run, memory, cx) {
+            Ok(_) if is_mute => {
+                Err("This model gives hidden states or answers and predicts no tokens: there is nothing to \
+                                     write with. Heads and Redundancy show its attention."
+                    .to_owned())
+            }
+            specs => specs,
+        };
         ui.horizontal_wrapped(|ui| {
             let is_generating = cx.state.generate.is_generating();
             let button = ui.add_enabled(
@@ -293,7 +300,7 @@ impl GeneratePanel {
 
     /// What was generated. `shown`: the model that is chosen now.
     fn outputs_ui(&mut self, ui: &mut Ui, (shown, fills_in): (Option<&str>, bool), cx: &PanelContext<'_>) {
-        let is_busy = cx.state.current.is_some();
+        let is_busy = cx.state.current.is_some() || cx.state.analysis.pending.iter().any(|other| other.at.is_some());
         match &cx.state.generate.sides {
             // Why another model could not says nothing of this one.
             [Some(side), None]
@@ -417,6 +424,8 @@ impl GeneratePanel {
 pub struct Known {
     /// Whether it is an encoder, which fills in hidden words.
     pub fills_in: bool,
+    /// Whether it predicts no tokens at all.
+    pub is_mute: bool,
     /// Tokens that it reads and writes at most.
     pub positions: Option<usize>,
 }
@@ -430,7 +439,8 @@ impl Known {
                 let is_model = is_there(&folder.join("config.json"), "generate.model", cx.dialogs);
                 let facts = if is_model { cx.state.models.facts(&target) } else { Ok(None) };
                 facts.ok().flatten().map_or_else(Self::default, |facts| Self {
-                    fills_in: facts.architecture == Architecture::Encoder.name(),
+                    fills_in: facts.architecture == Architecture::Encoder.name() && facts.predicts_tokens,
+                    is_mute: !facts.predicts_tokens,
                     positions: Some(facts.positions),
                 })
             }
@@ -440,6 +450,7 @@ impl Known {
                 let length = |path: &str| usize::try_from(record.config.pointer(path)?.as_u64()?).ok();
                 Self {
                     fills_in: kind.is_some_and(|kind| kind == Architecture::Encoder.name()),
+                    is_mute: false,
                     positions: length("/model/positions").or_else(|| length("/data/sequence_length")),
                 }
             }

@@ -79,7 +79,7 @@ impl ArcsView {
     fn heads(&self) -> Vec<Head<'_>> {
         let shown = |(head, kept): (usize, &'_ Kept)| !self.hidden.contains(&head) && !kept.words.is_empty();
         let places = self.kept.iter().enumerate().filter(|(head, kept)| shown((*head, kept)));
-        let colour = |head: usize| LineStyle::of_place(head).colour;
+        let colour = |head: usize| colour_of(head, self.kept.len());
         places.map(|(head, kept)| Head { at: HeadAt::new(self.layer, head), colour: colour(head), kept }).collect()
     }
 
@@ -166,8 +166,11 @@ impl ArcsView {
         });
         let line = pointed.or(chosen).map_or_else(
             || {
-                "Click a query to see what it attends to, or a key to see what attends to it; Esc releases it."
-                    .to_owned()
+                format!(
+                    "Lines: attention of {} or more. Click a query to see all that it attends to, or a key to see what \
+                     attends to it; Esc releases it.",
+                    format::fixed(f64::from(LEAST_OF_ALL), 1)
+                )
             },
             |side| said(&heads, side),
         );
@@ -184,7 +187,7 @@ impl ArcsView {
             ui.strong(format!("Layer {}", self.layer));
             for head in 0..self.kept.len() {
                 let name = head_name(HeadAt::new(self.layer, head));
-                let colour = LineStyle::of_place(head).colour;
+                let colour = colour_of(head, self.kept.len());
                 let mut is_shown = !self.hidden.contains(&head);
                 // Its colour is around the name: on the ground of what is chosen, blue letters would be blue on blue.
                 let text =
@@ -233,6 +236,16 @@ impl ArcsView {
             notes: vec![format!("Of {what}; arcs of an attention of at least {least}.")],
             ..ArcsFigure::default()
         }
+    }
+}
+
+/// The colour of a head among so many: of more than there are colours for lines, one of a ramp, so that no two are alike.
+fn colour_of(head: usize, heads: usize) -> Color32 {
+    let styles: Vec<Color32> = (0..heads).map(|place| LineStyle::of_place(place).colour).collect();
+    let is_repeated = styles.iter().enumerate().any(|(place, colour)| styles.split_at(place).0.contains(colour));
+    match styles.get(head) {
+        Some(colour) if !is_repeated => *colour,
+        _ => theme::ramp(head as f32 / heads.saturating_sub(1).max(1) as f32),
     }
 }
 

@@ -166,6 +166,7 @@ mod tests {
         let plain = || HeatData::new(2, 2, vec![0.25; 4]);
         let (layers, heads) = (24, 4);
         let maps = ShownMaps {
+            examples: 0,
             target: String::new(),
             step: None,
             tokens: Vec::new(),

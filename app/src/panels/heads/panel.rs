@@ -106,6 +106,8 @@ pub struct HeadsPanel {
     frame: AnalysisFrame<Memory>,
     of: Option<SubjectId>,
     which: Which,
+    /// How many examples of the text there are to choose from.
+    examples: usize,
     head: HeadAt,
     beside: Beside,
     /// The next head that is clicked stands beside the chosen one.
@@ -122,6 +124,7 @@ impl Default for HeadsPanel {
             frame: AnalysisFrame::default(),
             of: None,
             which: Which::Best,
+            examples: EXAMPLES,
             head: HeadAt::new(0, 0),
             beside: Beside::Nothing,
             wants_beside: false,
@@ -170,6 +173,7 @@ impl HeadsPanel {
     fn subject_ui(&mut self, ui: &mut Ui, subject: &Subject, memory: &mut Memory, cx: &mut PanelContext<'_>) {
         if self.of.as_ref() != Some(&subject.id) {
             self.of = Some(subject.id.clone());
+            self.examples = EXAMPLES;
             (self.which, self.beside) = (Which::Best, Beside::Nothing);
             self.large.unlock();
         }
@@ -200,7 +204,7 @@ impl HeadsPanel {
                     self.checkpoint_ui(ui, &steps);
                 }
                 subject.text_ui(ui, ABOUT.name, cx);
-                text_ui(ui, subject, memory, (is_new, reads_images));
+                text_ui(ui, subject, memory, (is_new, reads_images), self.examples);
             }
         });
         if !has_model {
@@ -229,7 +233,13 @@ impl HeadsPanel {
                     cx.state.maps.again(&of);
                 }
             }
-            Some(Ok(maps)) => self.maps_ui(ui, subject, &of, &maps, &steps, memory, cx),
+            Some(Ok(maps)) => {
+                if maps.examples > 0 {
+                    self.examples = maps.examples.min(EXAMPLES);
+                    memory.example = memory.example.min(self.examples - 1);
+                }
+                self.maps_ui(ui, subject, &of, &maps, &steps, memory, cx);
+            }
         }
     }
 
@@ -378,7 +388,8 @@ fn thumbnails_beside(room: Vec2, heads: usize) -> Option<f32> {
 }
 
 /// Which text is read; `is_new`: the written one was not typed here. Of images only those that were held out.
-fn text_ui(ui: &mut Ui, subject: &Subject, memory: &mut Memory, (is_new, reads_images): (bool, bool)) {
+/// `examples`: how many there are.
+fn text_ui(ui: &mut Ui, subject: &Subject, memory: &mut Memory, (is_new, reads_images): (bool, bool), examples: usize) {
     let of = match (subject.run.is_some(), reads_images) {
         (_, true) => "Held-out image",
         (true, false) => "Held-out example",
@@ -387,7 +398,7 @@ fn text_ui(ui: &mut Ui, subject: &Subject, memory: &mut Memory, (is_new, reads_i
     let is_written = memory.is_written && !reads_images;
     let text = if is_written { "Your own text".to_owned() } else { format!("{of} {}", memory.example + 1) };
     let combo = ComboBox::from_id_salt("text").width(150.0).selected_text(text).show_ui(ui, |ui| {
-        for example in 0..EXAMPLES {
+        for example in 0..examples {
             let is_it = !is_written && memory.example == example;
             if ui.selectable_label(is_it, format!("{of} {}", example + 1)).clicked() {
                 // Of images this says nothing of what was written for another model.

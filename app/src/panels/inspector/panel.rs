@@ -151,7 +151,9 @@ impl Inspector {
             self.heads_ui(ui);
         }
         self.mixing_ui(ui, run, cx);
-        metrics_ui(ui, run, self.config.as_ref().map_or(0, |known| known.probe_samples));
+        let has_energy = run.metrics.contains_key(series_names::PROBE_ENERGY_IN_1_PERCENT);
+        let kept = if has_energy { cx.state.analysis.kept_samples(&run.id) } else { None };
+        metrics_ui(ui, run, kept.or(self.config.as_ref().map(|known| known.probe_samples)).unwrap_or(0));
         self.tags_ui(ui, run, cx);
         self.note_ui(ui, run, cx);
         match cx.state.records.get(&run.id) {

@@ -1,6 +1,9 @@
 //! The charts of one run.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 use egui::Ui;
 use headroom_engine::{
@@ -60,8 +63,10 @@ pub const ENERGY: Plot = Plot {
 
 /// The small charts below it: what evaluations measure beside the loss, then what every run logs.
 pub static SMALL: LazyLock<Vec<Plot>> = LazyLock::new(|| {
+    let mut fields = BTreeSet::new();
     let of_objective = Metric::of_evaluations().map(|metric| Plot {
-        id: metric.field(),
+        // Metrics of two tasks may be called alike.
+        id: if fields.insert(metric.field()) { metric.field() } else { metric.series },
         title: metric.title,
         series: std::slice::from_ref(&metric.series),
         always: false,
@@ -115,6 +120,8 @@ struct Curve {
     name: String,
     series: Series,
     dash: Dash,
+    /// In points.
+    width: f32,
     marks: Vec<(f64, String)>,
 }
 
@@ -146,9 +153,11 @@ impl Curves {
                 continue;
             }
             // One run alone needs no dashes to be told apart: they tell its lines apart.
-            let dash = if index == 0 { Dash::Solid } else { Dash::Dashed };
+            // The dashed one, of few points, lies over one of many: it is the wider.
+            let (dash, width) =
+                if index == 0 { (Dash::Solid, LineStyle::WIDTH) } else { (Dash::Dashed, LineStyle::WIDTH + 1.0) };
             let marks = if index == 0 { state.series.resumed_marks(&run.id, series, x) } else { Vec::new() };
-            curves.lines.push(Curve { name: series_title(series), series: points, dash, marks });
+            curves.lines.push(Curve { name: series_title(series), series: points, dash, width, marks });
         }
         curves
     }
@@ -158,6 +167,7 @@ impl Curves {
             .iter()
             .map(|curve| ChartLine {
                 dash: curve.dash,
+                width: curve.width,
                 marks: &curve.marks,
                 ..ChartLine::styled(self.number, &curve.name, &curve.series, self.style)
             })

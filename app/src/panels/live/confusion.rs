@@ -84,7 +84,7 @@ fn figure(run: &RunSummary, step: u64, found: &ConfusionMatrix) -> MapFigure {
     let axis = |title: &str| HeatAxis::names(title, names.clone());
     let tone = Tone::between(ColourMap::Viridis, HeatScale::Linear, 0.0, 1.0);
     let mut figure = MapFigure::new("Confusion matrix", data, (axis("Right class"), axis("Predicted class")), tone)
-        .value("Share of the right class")
+        .value("Share of class")
         .origin(
             format!("{}, step {}", run.name, format::count(step)),
             BTreeMap::from([

@@ -101,7 +101,7 @@ pub struct LivePanel {
     confusion: ConfusionView,
     mistakes: MistakesView,
     /// What is to be said of a run's energy in the largest eigenvalues.
-    samples: Option<(RunId, Option<String>)>,
+    samples: Option<(RunId, Option<u64>, Option<String>)>,
     export: Option<ExportDialog>,
     /// Ctrl+E was pressed.
     wants_export: bool,
@@ -239,13 +239,15 @@ impl LivePanel {
         if !beside.iter().any(|plot| plot.id == ENERGY.id) {
             return;
         }
-        if self.samples.as_ref().is_none_or(|(known, _)| *known != run.id) {
+        // A text may hold fewer examples than the config asks for.
+        let samples = cx.state.analysis.kept_samples(&run.id);
+        if self.samples.as_ref().is_none_or(|(known, of, _)| (known, *of) != (&run.id, samples)) {
             let Some(record) = cx.state.records.get(&run.id) else { return };
-            let words =
-                from_json(&record.config.to_string()).ok().and_then(|config| findings::few_samples_words(&config));
-            self.samples = Some((run.id.clone(), words));
+            let config = from_json(&record.config.to_string()).ok();
+            let words = config.and_then(|config| findings::few_samples_words(&config, samples));
+            self.samples = Some((run.id.clone(), samples, words));
         }
-        if let Some((_, Some(words))) = &self.samples {
+        if let Some((.., Some(words))) = &self.samples {
             ui.label(RichText::new(words).small().color(theme::palette(ui.visuals()).weak));
         }
     }

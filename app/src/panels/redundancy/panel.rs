@@ -163,10 +163,11 @@ impl RedundancyPanel {
         self.controls_ui(ui, analysis, similarity, memory);
         let (near, far) = self.derived.near_and_far;
         let told = |value: f64| if value.is_nan() { "none".to_owned() } else { format::fixed(value, 3) };
+        // Of two layers none are further apart.
+        let far = if far.is_nan() { String::new() } else { format!(", layers further apart {}", told(far)) };
         ui.label(format!(
-            "Neighbouring layers {}, layers further apart {} (means of the most similar heads; 1 = identical). {}.",
+            "Neighbouring layers {}{far} (means of the most similar heads; 1 = identical). {}.",
             told(near),
-            told(far),
             with_capital(&words),
         ));
         let record = subject.id.run().and_then(|run| cx.state.records.get(run).map(|record| (run, record)));

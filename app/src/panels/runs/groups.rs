@@ -47,7 +47,8 @@ impl GroupBy {
             Self::Race => or(tags.iter().filter(|tag| is_of_race(tag)).take(1).cloned().collect(), "No race or sweep"),
             Self::Config(key) => {
                 let value = fields.config.and_then(|config| config.get(key)).map_or_else(|| "none".to_owned(), plain);
-                vec![format!("{} = {value}", short_key(key))]
+                // The value first: it is what tells groups apart where there is little room.
+                vec![format!("{value}  ({})", short_key(key))]
             }
         }
     }

@@ -598,7 +598,7 @@ fn enter_takes_the_first_column_or_key_that_is_found() {
     driver.click(&mut panel, "Group");
     driver.click(&mut panel, "Search config keys");
     driver.key(&mut panel, Key::Enter);
-    assert!(driver.has("layers = 8") && !driver.has("Search config keys"), "{:#?}", driver.names());
+    assert!(driver.has("8  (layers)") && !driver.has("Search config keys"), "{:#?}", driver.names());
 }
 
 #[test]
@@ -607,26 +607,26 @@ fn groups_fold_and_their_eye_is_that_of_all_their_runs() {
     driver.click(&mut panel, "Group");
     driver.type_into(&mut panel, "Search config keys", "layers");
     driver.click(&mut panel, "Group by model.layers");
-    assert!(driver.has("layers = 8") && driver.has("layers = 4") && driver.has("run 1"), "{:#?}", driver.names());
+    assert!(driver.has("8  (layers)") && driver.has("4  (layers)") && driver.has("run 1"), "{:#?}", driver.names());
     assert!(driver.has("n = 2, best 1.250"), "{:#?}", driver.names());
-    driver.click(&mut panel, "Show all of layers = 8 in charts");
+    driver.click(&mut panel, "Show all of 8  (layers) in charts");
     assert_eq!(visible(&driver), [2, 3]);
-    driver.click(&mut panel, "Show all of layers = 8 in charts");
+    driver.click(&mut panel, "Show all of 8  (layers) in charts");
     assert_eq!(visible(&driver), [0; 0]);
-    driver.click(&mut panel, "layers = 4");
+    driver.click(&mut panel, "4  (layers)");
     assert!(!driver.has("run 1") && driver.has("run 2"), "it is folded: {:#?}", driver.names());
     let remembered: serde_json::Value = driver.settings.of_panel("runs");
-    assert_eq!(remembered["folded"][0], "layers = 4");
+    assert_eq!(remembered["folded"][0], "4  (layers)");
     driver.click(&mut panel, "run 3");
     driver.modifiers = Modifiers::COMMAND;
     driver.key(&mut panel, Key::A);
     driver.modifiers = Modifiers::NONE;
     assert!(driver.has("2 selected"), "heads are no runs: {:#?}", driver.names());
-    driver.click(&mut panel, "layers = 4");
+    driver.click(&mut panel, "4  (layers)");
     assert!(driver.has("run 1"));
     driver.click(&mut panel, "Group: model.layers");
     driver.click(&mut panel, "No groups");
-    assert!(!driver.has("layers = 4"));
+    assert!(!driver.has("4  (layers)"));
 }
 
 #[test]

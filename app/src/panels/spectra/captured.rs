@@ -113,6 +113,7 @@ fn chart(kind: usize) -> Chart<'static> {
         .y_axis(Axis::new("Share of the energy").quantity(Quantity::Fraction))
         .smoothing(0.0)
         .height(220.0)
+        .legend(true)
         .empty_text("No weights of that kind")
 }
 

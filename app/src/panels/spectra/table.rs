@@ -16,7 +16,7 @@ const SHARES: [f64; 3] = [0.8, 0.9, 0.95];
 const KNOWN: usize = 4;
 const ALL_KNOWN: &str = "100 %";
 
-const HEADER: [&str; 7] = ["", "80 %", "90 %", "95 %", "Known share", "Energy", "Samples"];
+const HEADER: [&str; 7] = ["", "80 %", "90 %", "95 %", "Known", "Energy", "Samples"];
 const HELP: [&str; 7] = [
     "",
     "Components that hold 80 % of the energy, and their share of all",
@@ -80,7 +80,7 @@ pub fn table_ui(ui: &mut Ui, spectra: &ScoreSpectra) {
     // Where all is known nothing is to be said of it, and the others have the room.
     let is_known = rows.iter().all(|row| [ALL_KNOWN, ""].contains(&row.cells[KNOWN].as_str()));
     let is_shown = |place: usize| place != KNOWN || !is_known;
-    Grid::new("components").striped(true).spacing([11.0, 3.0]).show(ui, |ui| {
+    Grid::new("components").striped(true).spacing([9.0, 3.0]).show(ui, |ui| {
         for (_, (title, help)) in HEADER.into_iter().zip(HELP).enumerate().filter(|(place, _)| is_shown(*place)) {
             let label = ui.label(RichText::new(title).small().color(palette.weak));
             if !help.is_empty() {

@@ -519,6 +519,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
                 shape: crate::config::ImageShape { size: 1, channels: 1 },
                 pixels: vec![7],
             })),
+            examples: p.count,
             thumbnails: Box::new(MapThumbnails { layers: 1, heads: 1, side: 1, values: p.numbers() }),
         },
         Event::Map { .. } => Event::Map { view: p.whole, layer: 1, head: p.count, values: p.numbers() },

@@ -5,7 +5,7 @@ use headroom_engine::config::{
     Architecture, ByteTokenizer, ClassificationTask, DataConfig, FileSource, FileTokenizer, GrammarSource,
     ImageClassificationTask, ImagesSource, InitialTokenizer, ListOpsSource, LongPairs, NumberWordsSource, PairsSource,
     PathfinderSource, RandomSource, RunConfig, Source, SpanTask, SquadSource, TableSource, TaskConfig, Tokenizer,
-    TrainedTokenizer, WordTokenizer, presets,
+    TrainedTokenizer, TranslationTask, WordTokenizer, presets,
 };
 
 use headroom_engine::data::DataPreview;
@@ -45,6 +45,13 @@ const COLUMN: Words = Words::new(
     "CSV column",
     "The column that holds the text: its name in the header line, or its number from 1.",
 );
+const SCORED: Words = Words::new(
+    "task.scored_pairs",
+    "Scored translations",
+    "Held-out pairs that the model translates at each evaluation; what it writes is compared with the right translations: BLEU, \
+     chrF, ROUGE. Empty: none.",
+)
+.empty("none");
 const PAIR_SOURCE: Words = Words::new(
     "data.source",
     "Texts",
@@ -388,8 +395,12 @@ fn source_ui(
             note_ui(ui, "Numbers and dates in English words with their German translations. Nothing to download.");
             form.size(ui, PAIRS, pairs, 5_000);
             form.whole(ui, TEXT_SEED, text_seed, 1);
+            scored_ui(ui, form, task);
         }
-        Source::Pairs(pairs) => pairs_ui(ui, form, pairs),
+        Source::Pairs(pairs) => {
+            pairs_ui(ui, form, pairs);
+            scored_ui(ui, form, task);
+        }
         Source::Table(table) => table_ui(ui, form, table, task, preview.and_then(DataPreview::table)),
         Source::Squad(squad) => squad_ui(ui, form, squad),
         Source::Images(images) => {
@@ -401,6 +412,19 @@ fn source_ui(
         }
         Source::Pathfinder(pathfinder) => pathfinder_ui(ui, form, pathfinder, found, thumbnails),
         Source::ListOps(expressions) => expressions_ui(ui, form, expressions),
+    }
+}
+
+/// How many translations are scored at each evaluation.
+fn scored_ui(ui: &mut Ui, form: &mut Form<'_>, task: &mut Option<TaskConfig>) {
+    let known = match task {
+        Some(TaskConfig::Translation(known)) => Some(known.clone()),
+        _ => None,
+    };
+    let mut scored = known.as_ref().map(|known| known.scored_pairs);
+    if form.optional_size(ui, SCORED, &mut scored) {
+        let of = |scored_pairs| TranslationTask { scored_pairs, ..known.clone().unwrap_or_default() };
+        *task = scored.map(|scored_pairs| TaskConfig::Translation(of(scored_pairs)));
     }
 }
 

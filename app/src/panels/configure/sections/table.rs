@@ -185,9 +185,13 @@ fn sample(columns: &[(String, String)], name: &str) -> String {
 fn task_ui(ui: &mut Ui, form: &mut Form<'_>, task: &mut Option<TaskConfig>, answers: Option<&PreviewAnswers>) {
     let mut answer = match task {
         Some(TaskConfig::Regression(_)) => Answer::Number,
-        Some(TaskConfig::Classification(_) | TaskConfig::ImageClassification(_) | TaskConfig::Span(_)) | None => {
-            Answer::Class
-        }
+        Some(
+            TaskConfig::Classification(_)
+            | TaskConfig::ImageClassification(_)
+            | TaskConfig::Span(_)
+            | TaskConfig::Translation(_),
+        )
+        | None => Answer::Class,
     };
     if form.choice(ui, TASK, &mut answer, &[(Answer::Class, "A class"), (Answer::Number, "A number")]) {
         *task = Some(match answer {

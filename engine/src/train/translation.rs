@@ -1,0 +1,100 @@
+//! How well a model translates what was held out of it, by comparing what it writes with what people wrote.
+
+use std::ops::ControlFlow;
+
+use super::TrainError;
+use crate::{
+    config::{Cache, Coverage, KeyValueCache, NoCache, RunConfig, TaskConfig, TranslationTask},
+    data::{HeldOut, TextTokenizer},
+    generate::{Ending, GenerateError, Marks, Progress, Search, generate},
+    model::Model,
+    objective::{Batch, Measurements, text_scores::TextScores},
+};
+
+/// Texts that are translated at the same time.
+const AT_ONCE: usize = 32;
+/// Tokens between two questions whether to stop.
+const STOP_EVERY: usize = 16;
+
+/// A text and its right translation.
+struct Pair {
+    source: Vec<u32>,
+    right: String,
+}
+
+/// Translates held-out pairs, always the same ones, and scores the translations. It draws nothing and changes nothing of a run.
+pub struct TranslationMeasure {
+    tokenizer: TextTokenizer,
+    /// By their lengths, so that those that are translated together end together.
+    pairs: Vec<Pair>,
+    beams: usize,
+    /// Tokens of a translation, at most.
+    longest: usize,
+}
+
+impl TranslationMeasure {
+    /// What scores the translations of a run with this config; none of one whose task is another, or that has none.
+    ///
+    /// # Errors
+    /// If tokens cannot be read as text.
+    pub fn new(config: &RunConfig, tokenizer: &TextTokenizer, held_out: &HeldOut) -> Result<Option<Self>, TrainError> {
+        let Some(TaskConfig::Translation(TranslationTask { scored_pairs, beams })) = &config.task else {
+            return Ok(None);
+        };
+        let mut pairs = Vec::with_capacity(*scored_pairs);
+        for batch in held_out.spread(*scored_pairs, AT_ONCE) {
+            pairs.extend(pairs_of(&batch, tokenizer)?);
+        }
+        pairs.sort_by_key(|pair| pair.source.len());
+        let longest = config.data.sequence_length + config.data.sequence_length / 2;
+        Ok(Some(Self { tokenizer: tokenizer.clone(), pairs, beams: *beams, longest }))
+    }
+
+    /// The scores of a model; `None` when `should_stop` cut it short.
+    ///
+    /// # Errors
+    /// If the model cannot be computed.
+    pub fn measure(&self, model: &Model, should_stop: &dyn Fn() -> bool) -> Result<Option<Measurements>, TrainError> {
+        let specials = self.tokenizer.specials();
+        let end = specials.end_of_text.unwrap_or(specials.pad);
+        let marks = Marks { start: Some(end), end: vec![end], ..Marks::default() };
+        let cache = match &model.plan().stack.coverage {
+            Coverage::Full(_) => Cache::KeyValue(KeyValueCache {}),
+            Coverage::Partial(_) | Coverage::Eigen(_) => Cache::None(NoCache {}),
+        };
+        let search = Search { cache, max_new_tokens: self.longest, beams: self.beams, ..Search::default() };
+        let goes_on = |progress: Progress<'_>| {
+            let asks = progress.source == 0 && progress.step.is_multiple_of(STOP_EVERY);
+            if asks && should_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let mut scores = TextScores::default();
+        for pairs in self.pairs.chunks(AT_ONCE) {
+            let sources: Vec<Vec<u32>> = pairs.iter().map(|pair| pair.source.clone()).collect();
+            let written = match generate(model, &sources, &marks, &search, None, goes_on) {
+                Ok(written) => written.texts,
+                // A model that has diverged writes nothing; its loss says so.
+                Err(GenerateError::NotFinite) => return Ok(Some(Measurements::default())),
+                Err(error) => return Err(error.into()),
+            };
+            for (pair, written) in pairs.iter().zip(&written) {
+                if written.ending == Ending::Stopped {
+                    return Ok(None);
+                }
+                scores.add(&self.tokenizer.decode(&written.tokens)?, &pair.right);
+            }
+        }
+        let is_none = self.pairs.is_empty();
+        Ok(Some(if is_none { Measurements::default() } else { scores.measurements() }))
+    }
+}
+
+/// The pairs of a batch.
+fn pairs_of(batch: &Batch, tokenizer: &TextTokenizer) -> Result<Vec<Pair>, TrainError> {
+    let Some(sources) = &batch.sources else { return Ok(Vec::new()) };
+    let labels = batch.labels.chunks(batch.sequence.max(1));
+    let pair = |(source, labels): (Vec<u32>, &[i64])| {
+        let right: Vec<u32> = labels.iter().filter_map(|label| u32::try_from(*label).ok()).collect();
+        Ok(Pair { source, right: tokenizer.decode(&right)? })
+    };
+    sources.rows().into_iter().zip(labels).map(pair).collect()
+}
