@@ -54,6 +54,7 @@ impl DataConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::NumberWordsSource;
 
     fn read(source: Source, other: OtherText) -> Source {
         DataConfig { source, ..DataConfig::default() }.reading(Path::new("other.csv"), other).source
@@ -75,7 +76,7 @@ mod tests {
         let other = OtherText { translations: Some("other.de".into()), ..OtherText::default() };
         let Source::Pairs(pairs) = read(Source::default(), other) else { panic!("no pairs") };
         assert_eq!((pairs.source, pairs.target), (Some("other.csv".into()), Some("other.de".into())));
-        for own in [Source::Pairs(PairsSource::default()), Source::NumberWords(Default::default())] {
+        for own in [Source::Pairs(PairsSource::default()), Source::NumberWords(NumberWordsSource::default())] {
             let Source::Pairs(pairs) = read(own, OtherText::default()) else { panic!("no pairs") };
             assert_eq!((pairs.path, pairs.source), (Some("other.csv".into()), None));
         }

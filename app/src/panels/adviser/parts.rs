@@ -240,12 +240,10 @@ pub fn pairs_ui(
             Some((found.k as f64, found.error))
         }
         Err(why) => {
-            match other.filter(|_| !is_known) {
-                Some(other) => {
-                    missing_ui(ui, &format!("Scores were not restored in this analysis, but in that of {other}."))
-                }
-                None => missing_ui(ui, why),
-            }
+            let elsewhere = other
+                .filter(|_| !is_known)
+                .map(|other| format!("Scores were not restored in this analysis, but in that of {other}."));
+            missing_ui(ui, elsewhere.as_ref().unwrap_or(why));
             None
         }
     };

@@ -52,7 +52,7 @@ pub(super) fn axes_ui(
     let told = told.1.filter(|column| every.is_some() && seen_columns.contains(column));
     let touches = |column: usize, at: f32| {
         told.is_some_and(|told| {
-            let apart = if is_level { (width(told) + width(column)) / 2.0 + 2.0 } else { LINE - 1.0 };
+            let apart = if is_level { f32::midpoint(width(told), width(column)) + 2.0 } else { LINE - 1.0 };
             (view.rect(plot, (0, told), 1, 1).center().x - at).abs() < apart
         })
     };
