@@ -138,7 +138,7 @@ impl Default for SpanTask {
 }
 
 /// Texts are translated, or told in fewer words, by an encoder-decoder. Evaluations compare what it writes with what people wrote:
-/// BLEU, chrF, ROUGE and equality ([`TEXT_SCORES`](crate::objective::text_scores::TEXT_SCORES)).
+/// BLEU, chrF, ROUGE and equality.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TranslationTask {

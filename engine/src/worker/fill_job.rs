@@ -46,7 +46,10 @@ pub(super) fn fill_all(
         let is_example = matches!(source, GenerateSource::HeldOut { .. });
         let mut hidden = text.clone();
         if is_example {
-            hidden.iter_mut().skip(FIRST).step_by(EVERY).for_each(|token| *token = mask);
+            // What stands around a text and between its sentences is no word.
+            let is_word = |token: u32| !text_model.text(&[token]).trim().is_empty();
+            let some = hidden.iter_mut().skip(FIRST).step_by(EVERY).filter(|token| is_word(**token));
+            some.for_each(|token| *token = mask);
         }
         if !hidden.contains(&mask) {
             return Err(JobError::refusal(if is_example {

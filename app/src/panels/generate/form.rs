@@ -8,7 +8,7 @@ use headroom_engine::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::panel::Known;
+use super::known::Known;
 use crate::{
     context::{PanelContext, PanelId},
     panels::model_choice::ModelChoice,

@@ -7,6 +7,7 @@ mod beams;
 mod difference;
 mod exported;
 mod form;
+mod known;
 mod output;
 mod panel;
 mod proof;

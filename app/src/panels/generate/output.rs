@@ -156,7 +156,8 @@ pub fn output_ui(ui: &mut Ui, side: &Generation, differs: Option<&[bool]>, secon
     bars_ui(ui, &format!("Time of each token{suffix}"), &side.text.costs, pieces, |(seconds, _)| seconds);
 }
 
-/// Of an encoder its words among what was given. Else the source dimmed, then the tokens; those that the other side does not have underlined.
+/// Of an encoder its words among what was given. Else the source dimmed, then the tokens; those that the other side does not have
+/// underlined.
 fn text_job(ui: &Ui, side: &Generation, differs: Option<&[bool]>) -> LayoutJob {
     let palette = theme::palette(ui.visuals());
     let font = TextStyle::Body.resolve(ui.style());

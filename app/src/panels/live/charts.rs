@@ -153,9 +153,9 @@ impl Curves {
                 continue;
             }
             // One run alone needs no dashes to be told apart: they tell its lines apart.
-            // The dashed one, of few points, lies over one of many: it is the wider.
-            let (dash, width) =
-                if index == 0 { (Dash::Solid, LineStyle::WIDTH) } else { (Dash::Dashed, LineStyle::WIDTH + 1.0) };
+            let dash = if index == 0 { Dash::Solid } else { Dash::Dashed };
+            // What was held out, of few points, lies over the training loss of many: it is the wider.
+            let width = LineStyle::WIDTH + if is_loss && index > 0 { 0.5 } else { 0.0 };
             let marks = if index == 0 { state.series.resumed_marks(&run.id, series, x) } else { Vec::new() };
             curves.lines.push(Curve { name: series_title(series), series: points, dash, width, marks });
         }
