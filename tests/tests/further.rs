@@ -181,7 +181,7 @@ fn widths_are_swept_before_and_after_training_further() {
     let race = program.run(&arguments).expect_code(0).json();
     let entrants = race["entrants"].as_array().unwrap();
     let names: Vec<&str> = entrants.iter().map(|entrant| entrant["name"].as_str().unwrap()).collect();
-    assert_eq!(names, [run.as_str(), "d_k-8", "d_k-4"]);
+    assert_eq!(names, ["tiny encoder", "d_k-8", "d_k-4"]);
     let runs: Vec<&str> = entrants.iter().map(|entrant| entrant["runs"][0]["id"].as_str().unwrap()).collect();
     let loss = |run: &str| -> Vec<(u64, f64)> {
         let curve = program.curve(run, "validation/loss");

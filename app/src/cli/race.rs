@@ -75,6 +75,10 @@ fn beginnings(store: Option<&Path>, given: &[String]) -> CliResult<Vec<Beginning
             }
             Named::Run(_, record) => {
                 let RunConfig { model, attention, .. } = eval::config_of(&record)?;
+                // What was given by its id has a name that says more; of several by one name the ids tell them apart.
+                let is_id = *text == record.summary.id.to_string();
+                let name =
+                    if is_id && !names.contains(&record.summary.name) { record.summary.name.clone() } else { name };
                 Ok(Beginning { name, initial: record.summary.id.to_string(), model, attention })
             }
         }
