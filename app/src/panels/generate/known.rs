@@ -1,6 +1,7 @@
 //! What is known of the chosen model before it is asked for anything.
 
 use headroom_engine::{
+    attention::OutputPlan,
     config::Architecture,
     store::RunSummary,
     worker::{Target, Which},
@@ -26,11 +27,12 @@ impl Known {
             (Ok((target @ Target::Directory(_), _)), _) => {
                 let Target::Directory(folder) = &target else { return Self::default() };
                 let is_model = is_there(&folder.join("config.json"), "generate.model", cx.dialogs);
-                let facts = if is_model { cx.state.models.facts(&target) } else { Ok(None) };
-                facts.ok().flatten().map_or_else(Self::default, |facts| Self {
-                    fills_in: facts.architecture == Architecture::Encoder.name() && facts.predicts_tokens,
-                    is_mute: !facts.predicts_tokens,
-                    positions: Some(facts.positions),
+                // Its config.json alone: its weights are read where it is asked for something.
+                let plan = if is_model { cx.state.models.plan(&target) } else { Ok(None) };
+                plan.ok().flatten().map_or_else(Self::default, |plan| {
+                    let is_mute = !matches!(plan.head, OutputPlan::Vocabulary(_));
+                    let fills_in = !is_mute && plan.encoder.is_none() && !plan.stack.is_causal;
+                    Self { fills_in, is_mute, positions: Some(plan.stack.longest()) }
                 })
             }
             (_, Some(run)) if model.is_of_run() => {
