@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use egui::{ComboBox, TextEdit, Ui};
+use egui::{ComboBox, Id, TextEdit, Ui};
 use headroom_engine::{
     store::{RunId, RunSummary},
     worker::{Target, Which},
@@ -163,8 +163,9 @@ impl ModelChoice {
         combo.response.accessible_name(format!("Model{suffix}"));
         self.wants_path |= self.kind == Kind::Folder && before != Kind::Folder;
         if self.kind == Kind::Folder {
-            let typed =
-                ui.add(TextEdit::singleline(&mut self.folder).desired_width(190.0).hint_text("path of a folder"));
+            // An id of its own: what stands before it in the panel changes with the choice, and the keyboard would be lost.
+            let edit = TextEdit::singleline(&mut self.folder).id(Id::unique(("model directory", key)));
+            let typed = ui.add(edit.desired_width(190.0).hint_text("path of a folder"));
             if std::mem::take(&mut self.wants_path) {
                 typed.request_focus();
             }

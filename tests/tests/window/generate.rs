@@ -1,6 +1,7 @@
 //! The Generate panel: what it asks for, what it shows of texts and of the comparison of the caches, over an engine too.
 
-use headroom_app::link::Link;
+use egui::{Key, Modifiers};
+use headroom_app::{context::PanelId, link::Link};
 use headroom_engine::{
     config::{Cache, Precision},
     generate::{CacheProof, Ending, ProvedCache, Search},
@@ -103,6 +104,21 @@ fn what_is_missing_is_said_and_the_whole_setting_is_asked_for() {
     assert!(
         matches!(&requests[0].command, Command::Generate { sources, .. } if sources[..] == [GenerateSource::HeldOut { number: 0, tokens: 32 }])
     );
+}
+
+#[test]
+fn the_path_of_a_folder_is_typed_right_after_the_choice_and_no_digit_leads_away() {
+    let mut screen = panel();
+    screen.choose("Model", "A model directory");
+    for _ in 0..3 {
+        screen.press_text(Key::Num7, "7");
+    }
+    assert_eq!(screen.window().open_panel(), PanelId::GENERATE);
+    assert_eq!(screen.value("Model directory"), "777");
+    // Enter leaves it in the field too.
+    screen.press(Modifiers::NONE, Key::Enter);
+    screen.press_text(Key::Num7, "7");
+    assert_eq!((screen.window().open_panel(), screen.value("Model directory").as_str()), (PanelId::GENERATE, "7777"));
 }
 
 #[test]
