@@ -218,6 +218,11 @@ fn bad_input_is_refused_with_what_to_do() {
     refused(&[&run, "--prompt", "a", "--precision", "f8"], &["f32, f64, f16, bf16"]);
     refused(&[&encoder, "--prompt", "a"], &["encoder", "Write [MASK] in the text"]);
     refused(&[&encoder, "--prove"], &["Only a decoder", "encoder"]);
+    for file in ["config.json", "model.safetensors"] {
+        let from = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/hf/bert_model").join(file);
+        program.write(&format!("headless/{file}"), fs::read(from).unwrap());
+    }
+    refused(&["headless", "--ids", "5,6"], &["predicts no tokens"]);
     refused(&["nowhere", "--prompt", "a"], &["nowhere"]);
     fs::create_dir(program.path("empty")).unwrap();
     refused(&["empty", "--prompt", "a"], &["config.json"]);

@@ -307,6 +307,16 @@ impl ModelPlan {
             && matches!((self.input, self.head), (InputPlan::Tokens { .. }, OutputPlan::Vocabulary(_)))
     }
 
+    /// Whether it predicts tokens: goes on with texts, translates them, or fills in hidden words.
+    pub fn predicts_tokens(&self) -> bool {
+        matches!(self.head, OutputPlan::Vocabulary(_))
+    }
+
+    /// Whether it fills in hidden words rather than go on with a text: it sees both sides and predicts tokens.
+    pub fn fills_in(&self) -> bool {
+        self.predicts_tokens() && self.encoder.is_none() && !self.stack.is_causal
+    }
+
     /// Whether it is one stack, which is what can be analysed so far: whatever it reads and predicts.
     pub fn is_analysable(&self) -> bool {
         self.encoder.is_none()

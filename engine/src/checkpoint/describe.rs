@@ -12,7 +12,7 @@ use super::{
     weights::under_file_names,
 };
 use crate::{
-    attention::{ModelPlan, OutputPlan},
+    attention::ModelPlan,
     config::{
         Architecture, AttentionConfig, InitialTokenizer, ModelConfig, NormPlacement, NumberWordsSource, RunConfig,
         Source, Tokenizer,
@@ -30,9 +30,6 @@ pub struct DirectoryFacts {
     pub dtype: Option<String>,
     /// `encoder`, `decoder`, `encoder_decoder` or `vision`.
     pub architecture: String,
-    /// Whether it predicts tokens: goes on with texts, or fills in hidden words.
-    #[serde(default = "yes")]
-    pub predicts_tokens: bool,
     /// Where norms stand.
     pub norm: NormPlacement,
     /// Layers.
@@ -65,11 +62,6 @@ pub struct DirectoryFacts {
     pub further: Option<RunConfig>,
     /// Why none can, in words.
     pub why_not_further: Option<String>,
-}
-
-/// What descriptions by earlier versions left out.
-fn yes() -> bool {
-    true
 }
 
 /// One tensor.
@@ -143,7 +135,6 @@ pub fn describe_model_dir(dir: &Path) -> Result<DirectoryFacts, CheckpointError>
         class: word(hugging_face.get("architectures").and_then(|classes| classes.get(0))),
         dtype: word(hugging_face.get("dtype").or_else(|| hugging_face.get("torch_dtype"))),
         architecture: plan.architecture().to_owned(),
-        predicts_tokens: matches!(plan.head, OutputPlan::Vocabulary(_)),
         norm: plan.stack.norm,
         layers: plan.stack.layers,
         heads: plan.stack.heads,

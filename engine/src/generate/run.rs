@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{BeamNode, Ending, GenerateError, Marks, Search, beam::SourceBeams, choice::Choice};
 use crate::{
-    attention::{Cost, OutputPlan, Workload},
+    attention::{Cost, Workload},
     config::Precision,
     model::{Begun, Model, Room, sources_read_together},
     ops::random::{Purpose, Stream},
@@ -155,7 +155,7 @@ pub(super) fn check(
 ) -> Result<(), GenerateError> {
     search.check()?;
     let plan = model.plan();
-    if !matches!(plan.head, OutputPlan::Vocabulary(_)) {
+    if !plan.predicts_tokens() {
         return Err(GenerateError::NoTokens);
     }
     if !plan.stack.is_causal {

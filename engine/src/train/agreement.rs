@@ -1,12 +1,15 @@
 //! How well a model that learns the built-in grammar has words agree, by the grammar's own checker.
 
-use std::{ops::ControlFlow, sync::OnceLock};
+use std::sync::OnceLock;
 
 use candle_core::{D, DType};
 
-use super::TrainError;
+use super::{
+    TrainError,
+    writing::{fastest_cache, goes_on},
+};
 use crate::{
-    config::{Cache, Coverage, DataConfig, KeyValueCache, NoCache, Source},
+    config::{DataConfig, Source},
     data::{Agreement, Checker, Passage, TextTokenizer},
     generate::{Ending, GenerateError, Marks, Search, generate},
     model::{Model, ModelError},
@@ -25,8 +28,6 @@ const TEMPERATURE: f64 = 0.8;
 const TOP_K: usize = 40;
 /// The same for every run, so that runs can be compared.
 const SEED: u64 = 0x6167_7265_656d_656e;
-/// Tokens between two questions whether to stop.
-const STOP_EVERY: usize = 16;
 /// Batches whose hidden words are looked at, at most.
 const BATCHES: usize = 64;
 
@@ -101,29 +102,22 @@ impl AgreementMeasure {
     fn written(&self, model: &Model, should_stop: &dyn Fn() -> bool) -> Result<Option<Measurements>, TrainError> {
         let Some(end) = self.tokenizer.specials().end_of_text else { return Ok(Some(Measurements::default())) };
         let marks = Marks { end: vec![end], ..Marks::default() };
-        let cache = match &model.plan().stack.coverage {
-            Coverage::Full(_) => Cache::KeyValue(KeyValueCache {}),
-            Coverage::Partial(_) | Coverage::Eigen(_) => Cache::None(NoCache {}),
-        };
         let search = Search {
-            cache,
+            cache: fastest_cache(model),
             max_new_tokens: TOKENS.min(self.sequence),
             temperature: TEMPERATURE,
             top_k: Some(TOP_K),
             seed: SEED,
             ..Search::default()
         };
-        let goes_on = |progress: crate::generate::Progress<'_>| {
-            let asks = progress.source == 0 && progress.step.is_multiple_of(STOP_EVERY);
-            if asks && should_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
         let beginnings = vec![vec![end]; TEXTS];
-        let written = match generate(model, &beginnings, &marks, &search, None, goes_on) {
-            Ok(written) => written,
-            // A model that has diverged writes nothing; its loss says so.
-            Err(GenerateError::NotFinite) => return Ok(Some(Measurements::default())),
-            Err(error) => return Err(error.into()),
-        };
+        let written =
+            match generate(model, &beginnings, &marks, &search, None, |progress| goes_on(&progress, should_stop)) {
+                Ok(written) => written,
+                // A model that has diverged writes nothing; its loss says so.
+                Err(GenerateError::NotFinite) => return Ok(Some(Measurements::default())),
+                Err(error) => return Err(error.into()),
+            };
         let mut found = Agreement::default();
         for text in written.texts {
             if text.ending == Ending::Stopped {

@@ -20,6 +20,7 @@ mod stability;
 mod stepper;
 mod trainer;
 mod translation;
+mod writing;
 
 pub use agreement::AgreementMeasure;
 pub use coverage::{Chosen, CoverageReport, choose, row_covariances, training_batches};

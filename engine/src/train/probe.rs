@@ -4,11 +4,14 @@ use std::ops::ControlFlow;
 
 use candle_core::DType;
 
-use super::{TrainError, boundary, spans};
+use super::{
+    TrainError, boundary, spans,
+    writing::{goes_on, translation_marks},
+};
 use crate::{
     config::RunConfig,
     data::{Batcher, Corpus},
-    generate::{Ending, Marks, Progress, Sampling, Search, continue_text, fill_masks, generate},
+    generate::{Ending, Progress, Sampling, Search, continue_text, fill_masks, generate},
     model::{ForwardOptions, Model},
     objective::{Answers, Batch, IGNORED, Labels, Objective, Showing, Sources},
 };
@@ -151,11 +154,10 @@ fn translated(
     should_stop: &dyn Fn() -> bool,
 ) -> Result<Option<String>, TrainError> {
     let tokenizer = &corpus.tokenizer;
-    let end = tokenizer.specials().end_of_text.unwrap_or(tokenizer.specials().pad);
-    let marks = Marks { start: Some(end), end: vec![end], ..Marks::default() };
+    let marks = translation_marks(tokenizer);
     let search = Search { max_new_tokens: batch.sequence + batch.sequence / 2, ..Search::default() };
-    let goes_on = |_: Progress<'_>| if should_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-    let written = generate(model, &sources.rows(), &marks, &search, None, goes_on)?.texts;
+    let stops = |progress: Progress<'_>| goes_on(&progress, should_stop);
+    let written = generate(model, &sources.rows(), &marks, &search, None, stops)?.texts;
     if written.iter().any(|text| text.ending == Ending::Stopped) {
         return Ok(None);
     }

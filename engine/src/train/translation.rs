@@ -1,20 +1,19 @@
 //! How well a model translates what was held out of it, by comparing what it writes with what people wrote.
 
-use std::ops::ControlFlow;
-
-use super::TrainError;
+use super::{
+    TrainError,
+    writing::{fastest_cache, goes_on, translation_marks},
+};
 use crate::{
-    config::{Cache, Coverage, KeyValueCache, NoCache, RunConfig, TaskConfig, TranslationTask},
+    config::{RunConfig, TaskConfig, TranslationTask},
     data::{HeldOut, TextTokenizer},
-    generate::{Ending, GenerateError, Marks, Progress, Search, generate},
+    generate::{Ending, GenerateError, Search, generate},
     model::Model,
     objective::{Batch, Measurements, text_scores::TextScores},
 };
 
 /// Texts that are translated at the same time.
 const AT_ONCE: usize = 32;
-/// Tokens between two questions whether to stop.
-const STOP_EVERY: usize = 16;
 
 /// A text and its right translation.
 struct Pair {
@@ -55,27 +54,23 @@ impl TranslationMeasure {
     /// # Errors
     /// If the model cannot be computed.
     pub fn measure(&self, model: &Model, should_stop: &dyn Fn() -> bool) -> Result<Option<Measurements>, TrainError> {
-        let specials = self.tokenizer.specials();
-        let end = specials.end_of_text.unwrap_or(specials.pad);
-        let marks = Marks { start: Some(end), end: vec![end], ..Marks::default() };
-        let cache = match &model.plan().stack.coverage {
-            Coverage::Full(_) => Cache::KeyValue(KeyValueCache {}),
-            Coverage::Partial(_) | Coverage::Eigen(_) => Cache::None(NoCache {}),
-        };
-        let search = Search { cache, max_new_tokens: self.longest, beams: self.beams, ..Search::default() };
-        let goes_on = |progress: Progress<'_>| {
-            let asks = progress.source == 0 && progress.step.is_multiple_of(STOP_EVERY);
-            if asks && should_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let marks = translation_marks(&self.tokenizer);
+        let search = Search {
+            cache: fastest_cache(model),
+            max_new_tokens: self.longest,
+            beams: self.beams,
+            ..Search::default()
         };
         let mut scores = TextScores::default();
         for pairs in self.pairs.chunks(AT_ONCE) {
             let sources: Vec<Vec<u32>> = pairs.iter().map(|pair| pair.source.clone()).collect();
-            let written = match generate(model, &sources, &marks, &search, None, goes_on) {
-                Ok(written) => written.texts,
-                // A model that has diverged writes nothing; its loss says so.
-                Err(GenerateError::NotFinite) => return Ok(Some(Measurements::default())),
-                Err(error) => return Err(error.into()),
-            };
+            let written =
+                match generate(model, &sources, &marks, &search, None, |progress| goes_on(&progress, should_stop)) {
+                    Ok(written) => written.texts,
+                    // A model that has diverged writes nothing; its loss says so.
+                    Err(GenerateError::NotFinite) => return Ok(Some(Measurements::default())),
+                    Err(error) => return Err(error.into()),
+                };
             for (pair, written) in pairs.iter().zip(&written) {
                 if written.ending == Ending::Stopped {
                     return Ok(None);

@@ -5,8 +5,7 @@ use super::{
     text_model::TextModel,
 };
 use crate::{
-    attention::{ModelPlan, OutputPlan},
-    generate::{Ending, fill_masks},
+    generate::{Ending, Prediction, fill_masks},
     model::Model,
 };
 
@@ -16,11 +15,6 @@ const GUESSES: usize = 5;
 const EVERY: usize = 7;
 /// The first of them: what stands before it tells something.
 const FIRST: usize = 3;
-
-/// Whether a model fills in hidden words rather than go on with a text: it sees both sides and predicts tokens.
-pub(super) fn fills_in(plan: &ModelPlan) -> bool {
-    plan.encoder.is_none() && !plan.stack.is_causal && matches!(plan.head, OutputPlan::Vocabulary(_))
-}
 
 /// Fills in the hidden words of all texts; whether it was told to stop before the last. Of a held-out example words are hidden
 /// here, so that what stood there is known.
@@ -53,10 +47,7 @@ pub(super) fn fill_all(
         }
         if !hidden.contains(&mask) {
             return Err(JobError::refusal(if is_example {
-                format!(
-                    "The example has fewer than {} tokens, so that no word of it is hidden. Take more of them.",
-                    FIRST + 1
-                )
+                "The example is too short for a word of it to be hidden. Take more of its tokens.".to_owned()
             } else {
                 format!(
                     "This model is an encoder: it fills in hidden words. Write {spelled} in the text where a word is to be \
@@ -76,10 +67,8 @@ pub(super) fn fill_all(
         let words = found.into_iter().map(|filled| {
             let (before, with) = (until(filled.position), until(filled.position + 1));
             let beside = before.strip_prefix(told.as_str()).unwrap_or_default().to_owned();
-            let guess = |guess: &crate::generate::Prediction| WordGuess {
-                word: text_model.piece(guess.token),
-                probability: guess.probability,
-            };
+            let guess =
+                |guess: &Prediction| WordGuess { word: text_model.piece(guess.token), probability: guess.probability };
             let guesses: Vec<WordGuess> = filled.predictions.iter().map(guess).collect();
             let first = guesses.first().map_or("", |guess| guess.word.as_str());
             let word = with.strip_prefix(before.as_str()).unwrap_or(first).to_owned();

@@ -3,15 +3,8 @@ use std::{ops::ControlFlow, time::Instant};
 use candle_core::Device;
 
 use super::{
-    Event, TokenCost, WrittenText,
-    fill_job::{fill_all, fills_in},
-    job::GenerateJob,
-    job_context::JobContext,
-    job_control::JobControl,
-    job_error::JobError,
-    pace::Pace,
-    subject::Subject,
-    text_model::TextModel,
+    Event, TokenCost, WrittenText, fill_job::fill_all, job::GenerateJob, job_context::JobContext,
+    job_control::JobControl, job_error::JobError, pace::Pace, subject::Subject, text_model::TextModel,
 };
 use crate::{
     generate::{Generated, GeneratedText, Search, attention_on_source, generate},
@@ -29,7 +22,7 @@ fn run(context: &JobContext, job: &GenerateJob, control: &JobControl, named: &st
     let text_model = TextModel::open(&context.store, &job.target)?;
     let sources = text_model.read_all(&context.store, &job.target, &job.sources)?;
     let model = text_model.model(job.precision)?;
-    if fills_in(&text_model.plan) {
+    if text_model.plan.fills_in() {
         let started = Instant::now();
         let (texts, stopped) = fill_all(&text_model, &model, (&sources, &job.sources), control)?;
         let seconds = started.elapsed().as_secs_f64();

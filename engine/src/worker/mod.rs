@@ -20,6 +20,7 @@ mod evaluate_job;
 mod event;
 mod export;
 mod fill_job;
+mod filling;
 mod forward;
 mod generate_job;
 mod gpu;
@@ -58,10 +59,8 @@ pub use command::{Approximation, Command, GenerateSource, MapText, Rebuild, RunE
 pub use control::{ControlClient, ControlError, remove_stale_sockets};
 pub use device::{DeviceInfo, cores, devices, free_bytes};
 pub use engine::{Engine, EngineError, EngineOptions};
-pub use event::{
-    AnswerSpan, Event, FilledWord, Filling, FoundAnswer, NoisyEvaluation, PrecisionProof, TokenCost, WordGuess,
-    WrittenText,
-};
+pub use event::{AnswerSpan, Event, FoundAnswer, NoisyEvaluation, PrecisionProof, TokenCost, WrittenText};
+pub use filling::{FilledWord, Filling, WordGuess};
 pub use forward::{ForwardSpec, ForwardTimes, forward_times};
 pub use gpu::GpuReading;
 pub use job::JobLabel;

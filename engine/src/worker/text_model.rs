@@ -4,7 +4,6 @@ use candle_core::{DType, Device};
 
 use super::{
     GenerateSource, Target,
-    fill_job::fills_in,
     job_error::JobError,
     subject::{self, Subject},
     viewer::word,
@@ -201,7 +200,7 @@ impl TextModel {
             } else {
                 tokens = framed;
             }
-        } else if fills_in(&self.plan) {
+        } else if self.plan.fills_in() {
             tokens = tokenizer.encode_framed(text).map_err(|error| JobError::refusal(error.to_string()))?;
         }
         Ok(tokens)

@@ -49,7 +49,6 @@ pub fn model_facts() -> DirectoryFacts {
         class: Some("HeadroomDecoder".to_owned()),
         dtype: Some("float32".to_owned()),
         architecture: "decoder".to_owned(),
-        predicts_tokens: true,
         norm: NormPlacement::Pre,
         layers: 4,
         heads: 4,

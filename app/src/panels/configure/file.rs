@@ -123,7 +123,7 @@ fn write(draft: &Draft, dialogs: &mut FileDialogs, path: PathBuf) {
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     let (config, base_dir) = (draft.config.clone(), draft.base_dir.clone());
     // Whether a model to begin with is a folder only the disk knows.
-    dialogs.write(WRITE, path, move || Ok(to_toml(&rebased(&config, &base_dir, &folder)).into_bytes()));
+    dialogs.write(WRITE, path, move || Ok(to_toml(&rebased(&config, &base_dir, &folder, is_fetched)).into_bytes()));
 }
 
 fn ask(pick: Pick, title: &str) -> Ask {
@@ -138,14 +138,14 @@ fn file_name(name: &str) -> String {
 }
 
 /// The config with its relative paths written out where the file goes to another folder than they start at.
-fn rebased(config: &RunConfig, from: &Path, to: &Path) -> RunConfig {
+/// `is_fetched`: whether a path names a file of a data set that was fetched, which means the same from everywhere.
+fn rebased(config: &RunConfig, from: &Path, to: &Path, is_fetched: impl Fn(&Path) -> bool) -> RunConfig {
     let mut config = config.clone();
     if from == to {
         return config;
     }
     for path in config.data.paths_mut() {
         let there = from.join(&*path);
-        // What a hub calls a file means the same from everywhere.
         if path.is_relative() && !path.as_os_str().is_empty() && (there.exists() || !is_fetched(path)) {
             *path = there;
         }
@@ -177,11 +177,15 @@ mod tests {
         let source =
             FileSource { path: "a.txt".into(), validation_path: Some("/b.txt".into()), ..FileSource::default() };
         config.data.source = Source::File(source);
-        let here = rebased(&config, Path::new("/x"), Path::new("/x"));
+        let here = rebased(&config, Path::new("/x"), Path::new("/x"), |_| false);
         assert_eq!(here, config);
-        let there = rebased(&config, Path::new("/x"), Path::new("/y"));
+        let there = rebased(&config, Path::new("/x"), Path::new("/y"), |_| false);
         let Source::File(file) = there.data.source else { panic!("another source") };
         assert_eq!(file.path, Path::new("/x/a.txt"));
         assert_eq!(file.validation_path.as_deref(), Some(Path::new("/b.txt")));
+        // A name of the hub is no path.
+        let named = rebased(&config, Path::new("/x"), Path::new("/y"), |path| path == Path::new("a.txt"));
+        let Source::File(file) = named.data.source else { panic!("another source") };
+        assert_eq!(file.path, Path::new("a.txt"));
     }
 }

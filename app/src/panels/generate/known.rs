@@ -1,7 +1,6 @@
 //! What is known of the chosen model before it is asked for anything.
 
 use headroom_engine::{
-    attention::OutputPlan,
     config::Architecture,
     store::RunSummary,
     worker::{Target, Which},
@@ -29,10 +28,10 @@ impl Known {
                 let is_model = is_there(&folder.join("config.json"), "generate.model", cx.dialogs);
                 // Its config.json alone: its weights are read where it is asked for something.
                 let plan = if is_model { cx.state.models.plan(&target) } else { Ok(None) };
-                plan.ok().flatten().map_or_else(Self::default, |plan| {
-                    let is_mute = !matches!(plan.head, OutputPlan::Vocabulary(_));
-                    let fills_in = !is_mute && plan.encoder.is_none() && !plan.stack.is_causal;
-                    Self { fills_in, is_mute, positions: Some(plan.stack.longest()) }
+                plan.ok().flatten().map_or_else(Self::default, |plan| Self {
+                    fills_in: plan.fills_in(),
+                    is_mute: !plan.predicts_tokens(),
+                    positions: Some(plan.stack.longest()),
                 })
             }
             (_, Some(run)) if model.is_of_run() => {

@@ -364,7 +364,6 @@ impl Parts {
             class: Some(self.text.clone()),
             dtype: None,
             architecture: self.text.clone(),
-            predicts_tokens: self.yes,
             norm: NormPlacement::Post,
             layers: self.count,
             heads: self.count,
