@@ -217,6 +217,29 @@ pub fn percent(fraction: f64) -> String {
     format!("{} %", fixed(x, decimals))
 }
 
+/// A mean and its spread: the spread with two digits, the mean as exactly: `5.9320 ± 0.0081`, `90.7 ± 8.1`.
+pub fn mean_and_spread(mean: f64, spread: f64) -> String {
+    if spread == 0.0 {
+        return format!("{} ± 0", number(mean));
+    }
+    let digits = spread.abs().log10().floor();
+    if !(-MOST_DECIMALS..=1.0).contains(&(digits - 1.0)) {
+        // More digits would be written than anybody reads, or there is no spread that could be written.
+        return format!("{} ± {}", number(mean), significant(spread, 2));
+    }
+    let decimals = (1.0 - digits).max(0.0) as usize;
+    format!("{} ± {}", fixed(mean, decimals), fixed(spread, decimals))
+}
+
+/// Decimals of a mean at most.
+const MOST_DECIMALS: f64 = 6.0;
+
+/// A measured share as percent, to three digits: `0.9312` is `93.1 %`, `0.0312` is `3.1 %`, `1.0` is `100 %`.
+pub fn share(fraction: f64) -> String {
+    let x = fraction * 100.0;
+    if (9.95..99.95).contains(&x.abs()) { format!("{} %", fixed(x, 1)) } else { percent(fraction) }
+}
+
 /// A difference with its sign: `+0.01300`, `−0.5000`, `±0`.
 pub fn delta(x: f64) -> String {
     if x == 0.0 {
@@ -355,6 +378,12 @@ mod tests {
         assert_eq!(delta(0.013), "+0.01300");
         assert_eq!(delta(-0.5), "−0.5000");
         assert_eq!(delta(0.0), "±0");
+        let spread = |mean, spread| mean_and_spread(mean, spread);
+        assert_eq!(spread(5.932, 0.008123), "5.9320 ± 0.0081");
+        assert_eq!((spread(90.71, 8.13), spread(1234.5, 210.0)), ("90.7 ± 8.1".to_owned(), "1,234 ± 210".to_owned()));
+        assert_eq!((spread(60.0, 0.0), spread(2.5, 1e-9)), ("60.00 ± 0".to_owned(), "2.500 ± 1.0e−9".to_owned()));
+        assert_eq!(spread(2.5, f64::NAN), "2.500 ± NaN");
+        assert_eq!([0.9312, 0.0312, 1.0, 0.5].map(share), ["93.1 %", "3.1 %", "100 %", "50.0 %"]);
         assert_eq!(delta(f64::NAN), "NaN");
         assert_eq!(delta_percent(0.05), "+5.0 %");
         assert_eq!(delta_percent(-0.25), "−25 %");

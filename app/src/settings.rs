@@ -65,6 +65,8 @@ pub struct Settings {
     pub inspector_open: bool,
     /// Runs whose eye was open.
     pub visible: Vec<RunId>,
+    /// The tag whose runs alone were shown.
+    pub shown_tag: Option<String>,
     /// Their places in the list of colours and dashes.
     pub styles: BTreeMap<RunId, usize>,
     /// The pinned baseline.
@@ -90,6 +92,7 @@ impl Default for Settings {
             rail_open: true,
             inspector_open: true,
             visible: Vec::new(),
+            shown_tag: None,
             styles: BTreeMap::new(),
             baseline: None,
             filters: BTreeMap::new(),

@@ -298,6 +298,11 @@ pub fn hex(colour: Color32) -> String {
     format!("#{:02x}{:02x}{:02x}", colour.r(), colour.g(), colour.b())
 }
 
+/// Black or white, whichever is read better on a colour.
+pub fn readable_on(ground: Color32) -> Color32 {
+    if contrast(ground, Color32::BLACK) > contrast(ground, Color32::WHITE) { Color32::BLACK } else { Color32::WHITE }
+}
+
 /// Relative luminance contrast of two opaque colours, 1.0 (same) to 21.0 (black on white), as WCAG 2 defines it.
 pub fn contrast(a: Color32, b: Color32) -> f64 {
     let luminance = |c: Color32| {

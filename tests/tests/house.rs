@@ -38,8 +38,8 @@ const APP_FLOORS: [&[&str]; 11] = [
     &["door", "state"],
     &["context", "link"],
     &["common"],
-    &["panels", "race_dialog"],
-    &["shell"],
+    &["panels"],
+    &["race_dialog", "shell"],
     &["window"],
     &["cli"],
 ];

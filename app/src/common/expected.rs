@@ -11,6 +11,10 @@ use crate::state::State;
 const FLOPS_PER_CORE_SEC: f64 = 8e10;
 /// Runs shorter than this say little about the machine's speed.
 const MEASURED_SECS: f64 = 5.0;
+/// Steps that cost n times as much are computed at most this power of n faster.
+const GAIN: f64 = 0.3;
+/// Steps that cost so many times as much or as little tell nothing.
+const FAR: f64 = 100.0;
 /// By how much the FLOPs of a step may differ in runs that are alike.
 const ALIKE: f64 = 4.0;
 
@@ -34,18 +38,33 @@ impl Expected {
     /// `of_step`: FLOPs of a step, by which runs are like it.
     pub fn of(flops: f64, of_step: u64, config: &RunConfig, state: &State) -> Option<Self> {
         let asked = config.threads_used();
-        if let Some((speed, threads, is_alike)) = measured_speed(of_step, config, state) {
-            return Some(Self { secs: flops / speed, threads, asked, is_measured: true, is_alike });
+        let on_cpu = config.device == DeviceChoice::Cpu;
+        let is_near = |measured: &Measured| match measured.likeness {
+            Likeness::Cheaper(times) | Likeness::Dearer(times) => times <= FAR || !on_cpu,
+            Likeness::Alike => true,
+        };
+        let measured = measured_speed(of_step, config, state).filter(is_near);
+        let cores = |threads: usize| std::thread::available_parallelism().map_or(1, usize::from).min(threads) as f64;
+        match measured {
+            Some(Measured { speed, threads, likeness }) => {
+                // Small models reach less of the machine than large ones do, by how much is guessed.
+                let guess = FLOPS_PER_CORE_SEC * cores(threads);
+                let speed = match likeness {
+                    Likeness::Cheaper(times) if on_cpu => guess.clamp(speed, speed * times.powf(GAIN)),
+                    Likeness::Dearer(times) if on_cpu => guess.clamp(speed / times.powf(GAIN), speed),
+                    _ => speed,
+                };
+                let is_alike = likeness == Likeness::Alike;
+                Some(Self { secs: flops / speed, threads, asked, is_measured: true, is_alike })
+            }
+            None => on_cpu.then_some(Self {
+                secs: flops / (FLOPS_PER_CORE_SEC * cores(asked)),
+                threads: asked,
+                asked,
+                is_measured: false,
+                is_alike: false,
+            }),
         }
-        let cores = std::thread::available_parallelism().map_or(1, usize::from).min(asked);
-        let secs = flops / (FLOPS_PER_CORE_SEC * cores as f64);
-        (config.device == DeviceChoice::Cpu).then_some(Self {
-            secs,
-            threads: asked,
-            asked,
-            is_measured: false,
-            is_alike: false,
-        })
     }
 
     /// The time in round words, and for how many threads where they are not those of the config.
@@ -58,13 +77,14 @@ impl Expected {
     pub fn about(&self) -> String {
         match self {
             Self { is_measured: false, .. } => {
-                format!("A guess for {}, until a run has been measured here.", threads_words(self.asked))
+                format!("A guess for {}, until a run like it has been measured here.", threads_words(self.asked))
             }
             Self { threads, asked, is_alike: true, .. } if threads == asked => {
                 "From the speed of earlier runs like it in this store.".to_owned()
             }
             Self { threads, asked, .. } if threads == asked => {
-                "From the speed of earlier runs in this store, whose steps cost far more or far less.".to_owned()
+                "Roughly: the runs of this store that were measured have steps that cost far more or far less."
+                    .to_owned()
             }
             Self { threads, asked, .. } => format!(
                 "From the speed of earlier runs with {}: none with {} was measured in this store.",
@@ -79,9 +99,25 @@ fn threads_words(threads: usize) -> String {
     counted(threads as u64, "thread")
 }
 
-/// FLOPs a second of the runs on the config's device, the median, and their threads: of those whose number of threads is nearest to
-/// the config's, and of these of the ones whose steps cost about as much, where there are some: then true.
-fn measured_speed(of_step: u64, config: &RunConfig, state: &State) -> Option<(f64, usize, bool)> {
+/// What steps of measured runs cost beside those that are asked about: how many times as much or as little.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Likeness {
+    Alike,
+    Cheaper(f64),
+    Dearer(f64),
+}
+
+/// The speed of earlier runs.
+struct Measured {
+    /// FLOPs a second, the median.
+    speed: f64,
+    threads: usize,
+    likeness: Likeness,
+}
+
+/// The speed of the runs on the config's device whose number of threads is nearest to the config's, and of these of the ones
+/// whose steps cost about as much, or else are nearest to that.
+fn measured_speed(of_step: u64, config: &RunConfig, state: &State) -> Option<Measured> {
     let (device, asked) = (config.device.to_string(), config.threads_used());
     // A GPU is as fast with any number of them.
     let threads = |run: &RunSummary| if config.device == DeviceChoice::Cpu { run.threads as usize } else { asked };
@@ -93,16 +129,21 @@ fn measured_speed(of_step: u64, config: &RunConfig, state: &State) -> Option<(f6
     let measured: Vec<&RunSummary> = state.runs.iter().filter(is_measured).filter(|run| speed(run) > 0.0).collect();
     let nearest = measured.iter().map(|run| threads(run)).min_by_key(|threads| threads.abs_diff(asked))?;
     let so_many: Vec<&RunSummary> = measured.into_iter().filter(|run| threads(run) == nearest).collect();
-    // Small models reach less of the machine than large ones do.
-    let is_alike = |run: &&&RunSummary| {
-        let ratio = flops(run) / of_step.max(1) as f64;
-        (1.0 / ALIKE..=ALIKE).contains(&ratio)
+    let distance = |run: &RunSummary, from: f64| (flops(run) / from.max(1.0)).ln().abs();
+    let of_step = of_step as f64;
+    let closest = *so_many.iter().min_by(|a, b| distance(a, of_step).total_cmp(&distance(b, of_step)))?;
+    let times = distance(closest, of_step).exp();
+    let (centre, likeness) = if times <= ALIKE {
+        (of_step, Likeness::Alike)
+    } else if flops(closest) < of_step {
+        (flops(closest), Likeness::Cheaper(times))
+    } else {
+        (flops(closest), Likeness::Dearer(times))
     };
-    let alike: Vec<f64> = so_many.iter().filter(is_alike).map(|run| speed(run)).collect();
-    let is_alike = !alike.is_empty();
-    let mut speeds = if alike.is_empty() { so_many.iter().map(|run| speed(run)).collect() } else { alike };
+    let alike = so_many.iter().filter(|run| distance(run, centre) <= ALIKE.ln());
+    let mut speeds: Vec<f64> = alike.map(|run| speed(run)).collect();
     speeds.sort_by(f64::total_cmp);
-    Some((*speeds.get(speeds.len() / 2)?, nearest, is_alike))
+    Some(Measured { speed: *speeds.get(speeds.len() / 2)?, threads: nearest, likeness })
 }
 
 /// A guessed time in round words.
@@ -169,9 +210,17 @@ mod tests {
         // Large steps at 1e11 FLOPs a second; many small ones at a tenth of it.
         let mut state = State::default();
         state.runs = vec![run(0, 6_000_000_000, 60.0), run(1, 60_000_000, 6.0), run(2, 60_000_000, 6.0)];
-        let secs = |of_step: u64| Expected::of(6e13, of_step, &config, &state).unwrap().secs;
-        assert_eq!((secs(8_000_000_000), secs(50_000_000)), (6e13 / 1e11, 6e13 / 1e10));
-        assert_eq!(secs(1_000), 6e13 / 1e10, "none is like it: all of them say");
+        let secs = |state: &State, of_step: u64| Expected::of(6e13, of_step, &config, state).unwrap().secs;
+        assert_eq!((secs(&state, 8_000_000_000), secs(&state, 50_000_000)), (6e13 / 1e11, 6e13 / 1e10));
+        // Larger steps reach more of the machine, up to the guess; of tiny ones nothing follows for large ones.
+        let cores = std::thread::available_parallelism().map_or(1, usize::from).min(2) as f64;
+        let guess = FLOPS_PER_CORE_SEC * cores;
+        state.runs = vec![run(1, 60_000_000, 6.0)];
+        assert_eq!(secs(&state, 600_000_000), 6e13 / guess.clamp(1e10, 1e10 * 10.0_f64.powf(GAIN)));
+        assert_eq!(secs(&state, 6_000_000), 6e13 / 1e10, "the guess is higher");
+        state.runs = vec![run(1, 60_000, 6.0)];
+        assert_eq!((secs(&state, 50_000), secs(&state, 6_000_000_000)), (6e13 / 1e7, 6e13 / guess));
+        assert!(Expected::of(6e13, 6_000_000_000, &config, &state).unwrap().about().starts_with("A guess"));
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub use expected::Expected;
 pub use export_dialog::ExportDialog;
 pub use exportable::{DataExport, Exportable, FigureFormat, slug};
 pub use modal::left_by_key;
-pub use path_mark::{is_there, mark_path};
+pub use path_mark::{is_there, leads_nowhere, mark_path};
 pub use run_json::run_json;
 pub use run_operations::{RunOperation, next_seed, offered, perform};
 pub use sign::{paint_eye, paint_pin, pin_ui, state_sign_ui};

@@ -22,6 +22,13 @@ pub fn mark_path(ui: &Ui, field: Response, text: &str, key: &str, dialogs: &mut 
     field.on_hover_text(NOWHERE)
 }
 
+/// Why a typed path cannot be meant, as soon as that is known. `key`: as where it is marked.
+pub fn leads_nowhere(text: &str, key: &str, dialogs: &mut FileDialogs) -> Option<&'static str> {
+    let path = typed_path(text, &current_folder());
+    let is_nowhere = !text.trim().is_empty() && dialogs.look(&format!("{key}.there"), &path, there) == Some(None);
+    is_nowhere.then_some(NOWHERE)
+}
+
 /// Whether a path leads somewhere, as soon as that is known. `key`: of this path alone.
 pub fn is_there(path: &Path, key: &str, dialogs: &mut FileDialogs) -> bool {
     dialogs.look(&format!("{key}.there"), path, there).is_some_and(|found| found.is_some())

@@ -79,6 +79,10 @@ fn why_state(run: &RunSummary) -> String {
         RunState::Queued => "Waiting in the queue.".to_owned(),
         RunState::Running => format!("Training: {steps} {are} done."),
         RunState::Paused => format!("Paused after {steps}."),
+        // Nothing else ends a run that is sound before its last step.
+        RunState::Finished if run.steps_total.is_some_and(|total| run.steps_done < total) => {
+            format!("Ended early after {steps}: its evaluations improved no more (train.stop_early).")
+        }
         RunState::Finished if run.steps_done == 1 => "Finished its only step.".to_owned(),
         RunState::Finished => format!("Finished all {done}."),
         RunState::Stopped => format!("Stopped after {steps}."),
@@ -150,6 +154,10 @@ mod tests {
         run.state = RunState::Finished;
         run.health = Some(Health::Stalled { after_step: 1, secs: 61.0, during: Activity::Step });
         assert_eq!(words(&run), "Finished", "that is over");
+        (run.steps_done, run.steps_total) = (300, Some(1_000));
+        assert!(why(&run).starts_with("Ended early after 300 of 1,000 steps: "), "{}", why(&run));
+        (run.steps_done, run.steps_total) = (1_000, Some(1_000));
+        assert_eq!(why(&run), "Finished all 1,000 steps.");
         run.state = RunState::Failed;
         assert_eq!((why(&run), what_to_do(&run)), ("The disk is full.".to_owned(), "Free some space.".to_owned()));
     }

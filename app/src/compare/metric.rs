@@ -25,11 +25,19 @@ pub fn series_hint(series: &str) -> String {
 /// A value of a series as people read it.
 pub fn metric_value(series: &str, value: f64) -> String {
     match Quantity::of(series) {
-        Quantity::Share => format::percent(value),
+        Quantity::Share => format::share(value),
         Quantity::Bytes if value.is_finite() && value >= 0.0 => format::bytes(value as u64),
         Quantity::Rate => format::rate(value, ""),
         Quantity::Percent => format!("{} %", format::significant(value, 3)),
         Quantity::Bytes | Quantity::Number => format::number(value),
+    }
+}
+
+/// The mean of values of a series and how far they spread, as people read them.
+pub fn metric_spread(series: &str, mean: f64, spread: f64) -> String {
+    match Quantity::of(series) {
+        Quantity::Number => format::mean_and_spread(mean, spread),
+        _ => format!("{} ± {}", metric_value(series, mean), metric_value(series, spread)),
     }
 }
 
@@ -117,9 +125,9 @@ mod tests {
     #[test]
     fn values_carry_the_unit_that_fits_the_series() {
         for metric in Metric::of_objectives().filter(|metric| metric.quantity == Quantity::Share) {
-            assert_eq!(metric_value(metric.series, 0.41), "41 %");
+            assert_eq!(metric_value(metric.series, 0.41), "41.0 %");
         }
-        assert_eq!(metric_value(series_names::PROBE_ENERGY_IN_1_PERCENT, 0.616), "62 %");
+        assert_eq!(metric_value(series_names::PROBE_ENERGY_IN_1_PERCENT, 0.616), "61.6 %");
         assert_eq!(metric_value(series_names::SYSTEM_GPU_PERCENT, 41.0), "41.0 %");
         assert_eq!(metric_value(series_names::SYSTEM_MEMORY_BYTES, 1024.0), "1.0 KiB");
         assert_eq!(metric_value(series_names::VALIDATION_LOSS, f64::NAN), "NaN");

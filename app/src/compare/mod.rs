@@ -28,8 +28,8 @@ pub use frontier::pareto_front;
 pub use group::{Group, common_keys, group_all_but, group_by, short_key};
 pub use judge::{NotJudged, direction_between, why_not_judged};
 pub use metric::{
-    LOSS_UNIT, common_loss_unit, loss_unit, metric_value, series_axis, series_hint, series_title, series_unit,
-    short_title, task_of,
+    LOSS_UNIT, common_loss_unit, loss_unit, metric_spread, metric_value, series_axis, series_hint, series_title,
+    series_unit, short_title, task_of,
 };
 pub use names::{is_of_race, names_apart};
 pub use standings::{Figure, Standing, Value, standings};

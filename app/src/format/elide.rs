@@ -152,11 +152,14 @@ impl Line<'_> {
         best.map_or_else(|| CUT.to_string(), |way| self.text(&way.cuts))
     }
 
-    /// What stands before the colon, where another name has the same there.
+    /// What stands before a colon, the last before which another name has the same.
     fn family(&self, others: &[&str]) -> Option<Range<usize>> {
-        let colon = self.letters.windows(2).position(|pair| pair == [':', ' '])?;
-        let is_same = |other: &&str| other.chars().take(colon + 2).eq(self.letters.iter().take(colon + 2).copied());
-        (colon > 0 && others.iter().any(is_same)).then_some(0..colon)
+        let is_same = |colon: usize| {
+            let ours = || self.letters.iter().take(colon + 2).copied();
+            others.iter().any(|other| other.chars().take(colon + 2).eq(ours()))
+        };
+        let colons = self.letters.windows(2).enumerate().filter(|(_, pair)| *pair == [':', ' ']).map(|(at, _)| at);
+        colons.filter(|&colon| colon > 0 && is_same(colon)).last().map(|colon| 0..colon)
     }
 
     fn width(&self, part: Range<usize>) -> f32 {

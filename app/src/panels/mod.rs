@@ -23,3 +23,4 @@ pub mod speed;
 pub mod welcome;
 
 pub use registry::Panels;
+pub(crate) use run_picker::run_choices_ui;

@@ -131,6 +131,7 @@ pub fn run_choices_ui(
 /// The field, what is wrong with what stands in it, and which runs it finds. Whether Enter was pressed in it.
 fn search_ui(ui: &mut Ui, search: &mut Search, is_new: bool, cx: &mut PanelContext<'_>) -> bool {
     let field = TextEdit::singleline(&mut search.text).desired_width(NAME).hint_text("Search: a word, or loss<2");
+    let field = field.align(egui::Align2::LEFT_CENTER);
     let field = ui.add(field).accessible_name("Search runs");
     if is_new {
         field.request_focus();

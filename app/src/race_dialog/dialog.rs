@@ -3,9 +3,10 @@
 use std::{collections::BTreeSet, path::PathBuf};
 
 use egui::{Align2, Button, Context, Frame, Id, Modal, RichText, ScrollArea, TextEdit, Ui, vec2};
-use headroom_engine::config::{Entrant, RunConfig, free_tag, runs_of};
+use headroom_engine::config::{Entrant, Problem, Race, RunConfig, free_tag, runs_of};
 
 use super::{
+    begin_form::BeginForm,
     control_form::ControlForm,
     priced::{Priced, flops_of},
     sweep_form::SweepForm,
@@ -13,7 +14,7 @@ use super::{
 };
 use crate::{
     common::{Expected, left_by_key},
-    context::{Action, PanelId},
+    context::{Action, PanelContext, PanelId},
     format,
     state::State,
     theme,
@@ -25,10 +26,28 @@ const MOST_SEEDS: u64 = 100;
 /// Width of the dialog in points: all columns of its lists find room.
 const WIDTH: f32 = 760.0;
 
+/// What a race of this config is called: one of a run of a race as that race is, and not as the run.
+fn race_name(base: &RunConfig) -> String {
+    let entrants = Race { base: base.clone(), variants: Vec::new() }.entrants().unwrap_or_default();
+    let own = entrants.iter().find_map(|entrant| base.name.strip_suffix(&format!(": {}", entrant.name)));
+    own.unwrap_or(&base.name).to_owned()
+}
+
+/// Where it ends in the window.
+pub(super) fn right_edge(ctx: &Context) -> f32 {
+    let window = ctx.content_rect();
+    window.center().x + 0.5 * width(ctx)
+}
+
+fn width(ctx: &Context) -> f32 {
+    WIDTH.min(ctx.content_rect().width() - 40.0)
+}
+
 /// What is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Race,
+    Models,
     Sweep,
     Control,
 }
@@ -39,8 +58,11 @@ pub struct RaceDialog {
     name: String,
     seeds: u64,
     variants: Variants,
+    begin: BeginForm,
     sweep: SweepForm,
     control: ControlForm,
+    /// What is wrong with the config whatever its attention is; none of its variants can be trained then.
+    unfit: Vec<Problem>,
     base_dir: PathBuf,
 }
 
@@ -48,19 +70,22 @@ impl RaceDialog {
     /// A dialog for variants of this config, whose relative paths start at the folder.
     pub fn new(base: RunConfig, base_dir: PathBuf) -> Self {
         let (variants, sweep) = (Variants::new(&base), SweepForm::new(&base));
-        let control = ControlForm::new(&base);
-        Self { kind: Kind::Race, name: base.name, seeds: 1, variants, sweep, control, base_dir }
+        let (begin, control) = (BeginForm::new(&base), ControlForm::new(&base));
+        let problems = base.clone().with_image_tokens().validate();
+        let unfit = problems.into_iter().filter(|problem| !problem.field.starts_with("attention")).collect();
+        let name = race_name(&base);
+        Self { kind: Kind::Race, name, seeds: 1, variants, begin, sweep, control, unfit, base_dir }
     }
 
     /// Draws it over the window; false once it is closed.
-    pub fn ui(&mut self, ctx: &Context, state: &State, actions: &mut Vec<Action>) -> bool {
+    pub fn ui(&mut self, ctx: &Context, cx: &mut PanelContext<'_>) -> bool {
         let mut open = true;
         let frame = Frame::window(&ctx.global_style());
         // Hung up at its top: a list that grows or shrinks moves nothing above it.
         let id = Id::unique("race");
         let area = Modal::default_area(id).anchor(Align2::CENTER_TOP, vec2(0.0, 56.0));
         let modal = Modal::new(id).area(area).frame(frame).show(ctx, |ui| {
-            ui.set_width(WIDTH.min(ctx.content_rect().width() - 40.0));
+            ui.set_width(width(ctx));
             let most = (ctx.content_rect().height() - 280.0).clamp(160.0, 620.0);
             self.head_ui(ui);
             ui.add_space(4.0);
@@ -70,12 +95,16 @@ impl RaceDialog {
                     let scroll = ScrollArea::vertical().max_height(most).min_scrolled_height(most);
                     scroll.auto_shrink([false, true]).show(ui, |ui| self.variants.ui(ui));
                 }
+                Kind::Models => {
+                    let scroll = ScrollArea::vertical().max_height(most).min_scrolled_height(most);
+                    scroll.auto_shrink([false, true]).show(ui, |ui| self.begin.ui(ui, cx));
+                }
                 Kind::Sweep => self.sweep.ui(ui, most - 80.0),
                 Kind::Control => self.control.ui(ui),
             }
             ui.add_space(6.0);
             ui.separator();
-            open = self.foot_ui(ui, state, actions);
+            open = self.foot_ui(ui, cx);
         });
         open && !left_by_key(&modal)
     }
@@ -85,17 +114,27 @@ impl RaceDialog {
         ui.horizontal(|ui| {
             ui.label(RichText::new("Train several configs").heading());
             ui.selectable_value(&mut self.kind, Kind::Race, "Race");
+            let models = ui.selectable_value(&mut self.kind, Kind::Models, "Models");
+            // The panel beside it has this name.
+            models.accessible_name("Race models");
             ui.selectable_value(&mut self.kind, Kind::Sweep, "Sweep");
             ui.selectable_value(&mut self.kind, Kind::Control, "Control");
         });
         let words = match self.kind {
             Kind::Race => "The baseline and its variants, with the same seeds, data order and schedule.",
+            Kind::Models => {
+                "Trained models trained further on this config's data and task, such as a model and what was made of it."
+            }
             Kind::Sweep => "One config with several values of its fields, such as 2, 4 and 8 heads.",
             Kind::Control => {
                 "One config trained on its text and on the same text shuffled: which findings are due to language?"
             }
         };
         ui.label(RichText::new(words).color(weak));
+        if let Some(unfit) = self.unfit() {
+            let error = theme::palette(ui.visuals()).error;
+            ui.label(RichText::new(format!("This config cannot be trained. {unfit}.")).color(error));
+        }
         ui.horizontal(|ui| {
             ui.label("Name");
             let typed = ui.add(TextEdit::singleline(&mut self.name).desired_width(300.0));
@@ -111,14 +150,27 @@ impl RaceDialog {
         let name = self.name.trim();
         if !name.is_empty() {
             self.variants.rename(name);
+            self.begin.rename(name);
             self.sweep.rename(name);
             self.control.rename(name);
         }
     }
 
+    /// Why nothing of the config can be trained, unless what is set up may change that.
+    fn unfit(&self) -> Option<String> {
+        let counts = |problem: &&Problem| match self.kind {
+            Kind::Race | Kind::Control => true,
+            // The shape is that of the models.
+            Kind::Models => !problem.field.starts_with("model"),
+            Kind::Sweep => false,
+        };
+        let told: Vec<String> = self.unfit.iter().filter(counts).map(ToString::to_string).collect();
+        (!told.is_empty()).then(|| told.join("; "))
+    }
+
     fn has_seeds(&self) -> bool {
         match self.kind {
-            Kind::Race => true,
+            Kind::Race | Kind::Models => true,
             Kind::Sweep => !self.sweep.sweeps_seeds(),
             Kind::Control => false,
         }
@@ -132,13 +184,15 @@ impl RaceDialog {
     fn chosen(&self) -> Vec<&Priced> {
         match self.kind {
             Kind::Race => self.variants.chosen(),
+            Kind::Models => self.begin.entrants(),
             Kind::Sweep => self.sweep.entrants().map(|all| all.iter().collect()).unwrap_or_default(),
             Kind::Control => self.control.entrants(),
         }
     }
 
     /// Draws the cost of all runs and the buttons; false when the dialog closes.
-    fn foot_ui(&mut self, ui: &mut Ui, state: &State, actions: &mut Vec<Action>) -> bool {
+    fn foot_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
+        let state = &*cx.state;
         let palette = theme::palette(ui.visuals());
         let chosen = self.chosen();
         let sound = chosen.iter().filter(|priced| priced.cost.is_some()).count();
@@ -149,7 +203,10 @@ impl RaceDialog {
         let why_not = match self.kind {
             _ if self.name.trim().is_empty() => Some("Give it a name."),
             _ if state.engine_ended => Some("The engine has ended."),
+            _ if self.unfit().is_some() => Some("Fix the config first."),
             Kind::Race if sound < 2 => Some("There is nothing to race against: add a variant."),
+            Kind::Models if self.begin.is_reading() => Some("A model is being read."),
+            Kind::Models if sound < 2 => Some("There is nothing to race: add two models."),
             Kind::Sweep if sound == 0 => Some("There is nothing to train."),
             Kind::Control if left_out > 0 => Some("Fix the config first."),
             _ => None,
@@ -187,7 +244,8 @@ impl RaceDialog {
             let button = ui.add_enabled(why_not.is_none(), Button::new(RichText::new(label).strong()));
             let button = button.accessible_name("Queue the runs");
             if button.on_disabled_hover_text(why_not.unwrap_or_default()).clicked() {
-                actions.extend(self.start(state));
+                let actions = self.start(state);
+                cx.actions.extend(actions);
                 open = false;
             }
             if ui.button("Cancel").clicked() {
@@ -204,7 +262,7 @@ impl RaceDialog {
         let entrants: Vec<Entrant> = self.chosen().into_iter().map(|priced| priced.entrant.clone()).collect();
         let taken: BTreeSet<&str> = state.runs.iter().flat_map(|run| run.tags.iter().map(String::as_str)).collect();
         let kind = match self.kind {
-            Kind::Race => "race",
+            Kind::Race | Kind::Models => "race",
             Kind::Sweep => "sweep",
             Kind::Control => {
                 let command = self.control.command(&self.base_dir, &taken);
@@ -222,6 +280,7 @@ mod tests {
     use headroom_engine::config::preset;
 
     use super::*;
+    use crate::{file_dialogs::FileDialogs, settings::Settings};
 
     /// The dialog in a window without a screen.
     struct Shown {
@@ -249,9 +308,12 @@ mod tests {
                 events,
                 ..RawInput::default()
             };
-            let (state, mut actions) = (State::default(), Vec::new());
+            let (mut state, mut settings, mut actions) = (State::default(), Settings::default(), Vec::new());
+            let mut dialogs = FileDialogs::new(std::sync::Arc::new(|| ()));
             let mut output = self.ctx.clone().run_ui(input, |ui| {
-                self.dialog.ui(ui.ctx(), &state, &mut actions);
+                let (state, settings) = (&mut state, &mut settings);
+                let mut cx = PanelContext { state, settings, dialogs: &mut dialogs, actions: &mut actions };
+                self.dialog.ui(ui.ctx(), &mut cx);
             });
             output.textures_delta.clear();
             let nodes = output.platform_output.accesskit_update.unwrap().nodes;
@@ -287,7 +349,7 @@ mod tests {
     fn nothing_moves_under_the_pointer_once_it_is_open() {
         for size in [vec2(1024.0, 640.0), vec2(1280.0, 800.0), vec2(2560.0, 1440.0)] {
             let mut shown = Shown::new(size);
-            for kind in ["Race", "Sweep", "Control"] {
+            for kind in ["Race", "Race models", "Sweep", "Control"] {
                 if kind != "Race" {
                     shown.click(kind);
                 }
@@ -300,6 +362,46 @@ mod tests {
                     assert_eq!(places(&shown.frame(Vec::new())), first, "{kind} at {size:?}, frame {frame}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_reason_makes_the_dialog_no_wider() {
+        for size in [vec2(900.0, 600.0), vec2(1280.0, 800.0)] {
+            let mut shown = Shown::new(size);
+            let base = preset("number-words").unwrap().config().unwrap();
+            shown.dialog = RaceDialog::new(base, PathBuf::new());
+            shown.frame(Vec::new());
+            let nodes = shown.frame(Vec::new());
+            assert!(nodes.iter().any(|(name, _)| name == "cannot be trained"), "{nodes:#?}");
+            let first = place(&nodes, "Cancel");
+            for _ in 0..8 {
+                let nodes = shown.frame(Vec::new());
+                assert_eq!(place(&nodes, "Cancel"), first);
+                let (_, widest) = nodes.iter().max_by(|a, b| a.1.right().total_cmp(&b.1.right())).unwrap();
+                assert!(widest.right() <= size.x && place(&nodes, "Name of the race").left() >= 0.0, "{widest:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_config_that_nothing_can_be_trained_of_says_which_field_is_wrong() {
+        let mut base = preset("grammar-decoder").unwrap().config().unwrap();
+        base.model.dropout = 256.0;
+        let mut shown = Shown::new(vec2(1280.0, 800.0));
+        shown.dialog = RaceDialog::new(base, PathBuf::new());
+        shown.frame(Vec::new());
+        let nodes = shown.frame(Vec::new());
+        let told = |words: &str| nodes.iter().any(|(name, _)| name.contains(words));
+        assert!(told("This config cannot be trained. model.dropout: ") && told("Fix the config first."), "{nodes:#?}");
+    }
+
+    #[test]
+    fn a_race_of_a_run_of_a_race_is_called_as_that_race() {
+        let mut base = preset("grammar-decoder").unwrap().config().unwrap();
+        for (given, called) in [("mine", "mine"), ("mine: standard", "mine"), ("mine: other", "mine: other")] {
+            given.clone_into(&mut base.name);
+            assert_eq!(RaceDialog::new(base.clone(), PathBuf::new()).name, called);
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Opened from Configure, the palette, Compare and a run's menu. What it queues trains like any other run.
 
+mod begin_form;
 mod control_form;
 mod dialog;
 mod priced;

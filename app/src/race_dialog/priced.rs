@@ -41,10 +41,20 @@ impl Price {
 
 impl Priced {
     /// Judges the entrant and counts what it costs.
-    pub fn of(mut entrant: Entrant) -> Self {
+    pub fn of(entrant: Entrant) -> Self {
+        Self::judged(entrant, None)
+    }
+
+    /// The same of one whose model is there, and knows so many tokens.
+    pub fn knowing(entrant: Entrant, vocabulary: usize) -> Self {
+        Self::judged(entrant, Some(vocabulary))
+    }
+
+    fn judged(mut entrant: Entrant, vocabulary: Option<usize>) -> Self {
         let resolved = entrant.config.as_ref().ok().map(|config| {
             let config = &config.clone().with_image_tokens();
-            ModelPlan::resolve(config, estimated_vocabulary(config)).map(|plan| Price::of(config, &plan))
+            let vocabulary = vocabulary.unwrap_or_else(|| estimated_vocabulary(config));
+            ModelPlan::resolve(config, vocabulary).map(|plan| Price::of(config, &plan))
         });
         match resolved {
             Some(Ok(price)) => Self { entrant, cost: Some(price) },

@@ -1,9 +1,12 @@
 //! The list of variants of a race, with their numbers.
 
-use egui::{Checkbox, Grid, Label, RichText, Ui, vec2};
+use egui::{Checkbox, Grid, Rect, RichText, Role, Sense, TextStyle, TextWrapMode, Ui, WidgetInfo, WidgetText, vec2};
 use headroom_engine::config::{About, Answer, Number, NumberValue, Race, RunConfig, Side};
 
-use super::priced::{Price, Priced};
+use super::{
+    dialog::right_edge,
+    priced::{Price, Priced},
+};
 use crate::{format, theme, widgets::number_ui};
 
 /// The least room for the reason why something cannot be trained, in points.
@@ -144,10 +147,7 @@ pub(super) fn costs_ui(ui: &mut Ui, priced: &Priced, base: Option<Price>) {
     let Some(cost) = priced.cost else {
         let why = priced.why_not();
         ui.label(RichText::new("cannot be trained").color(palette.error)).on_hover_text(&why);
-        let label = Label::new(RichText::new(priced.reasons()).small().color(palette.error)).wrap();
-        // Over the columns that are free, to where the list ends.
-        let room = (ui.clip_rect().right() - ui.cursor().left() - MARGIN).max(REASON);
-        ui.allocate_ui(vec2(room, ui.spacing().interact_size.y), |ui| ui.add(label).on_hover_text(&why));
+        reason_ui(ui, &priced.reasons(), &why);
         return;
     };
     let number = |ui: &mut Ui, shown: String, own: u64, base: Option<u64>| {
@@ -163,6 +163,20 @@ pub(super) fn costs_ui(ui: &mut Ui, priced: &Priced, base: Option<Price>) {
     number(ui, format::si(cost.parameters as f64, ""), cost.parameters, of(|base| base.parameters));
     let flops = cost.flops_per_step;
     number(ui, format::flops(flops as f64), flops, of(|base| base.flops_per_step));
+}
+
+/// Why something takes no part, over the columns that are free at its right, to where the dialog ends; it makes none of them wider.
+pub(super) fn reason_ui(ui: &mut Ui, words: &str, about: &str) {
+    let error = theme::palette(ui.visuals()).error;
+    let room = (right_edge(ui.ctx()) - ui.cursor().left() - MARGIN).max(REASON);
+    let text = WidgetText::from(RichText::new(words).small().color(error));
+    let galley = text.into_galley(ui, Some(TextWrapMode::Wrap), room, TextStyle::Small);
+    let (rect, _) = ui.allocate_exact_size(vec2(1.0, galley.size().y), Sense::empty());
+    let seen = Rect::from_min_size(rect.min, galley.size());
+    let response = ui.interact(seen, ui.next_auto_id().with("reason"), Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, words));
+    response.on_hover_text(about);
+    ui.painter().galley(rect.min, galley, error);
 }
 
 /// The numbers of an answer; true when one changed.

@@ -1,5 +1,8 @@
-use egui::{Button, Popup, PopupCloseBehavior, RectAlign, RichText, Ui};
-use headroom_engine::{store::AnalysisId, worker::Command};
+use egui::{Button, Id, Popup, PopupCloseBehavior, Rect, RectAlign, RichText, Ui};
+use headroom_engine::{
+    store::{AnalysisId, RunId, RunState},
+    worker::{Command, Ticket},
+};
 
 use crate::{
     context::{Action, PanelContext},
@@ -31,15 +34,33 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         .show(|ui| {
             ui.set_min_width(320.0);
             others_ui(ui, &others, cx);
-            ui.label(RichText::new("Waiting runs").strong());
-            if waiting.is_empty() {
+            ui.horizontal(|ui| {
+                ui.label(RichText::new("Waiting runs").strong());
+                if waiting.len() > 1 {
+                    let all = ui.add(Button::new("Cancel all").small());
+                    let all = all.on_hover_text("Takes all of them out of the queue; Runs keeps them, to be repeated");
+                    if all.accessible_name("Cancel all waiting runs").clicked() {
+                        let cancel = |run: &RunId| Action::Send(Command::Cancel { run: run.clone() });
+                        cx.actions.extend(waiting.iter().map(cancel));
+                    }
+                }
+            });
+            let begun = Begun::of(ui, &waiting, cx.state);
+            if waiting.is_empty() && begun.rows.is_empty() {
                 ui.colored_label(
                     theme::palette(ui.visuals()).weak,
                     "No run is waiting. A run that is started while another trains waits here.",
                 );
                 return;
             }
-            egui::Grid::new("waiting runs").num_columns(5).spacing([8.0, 4.0]).show(ui, |ui| {
+            let grid = egui::Grid::new("waiting runs").num_columns(5).spacing([8.0, 4.0]).show(ui, |ui| {
+                let weak = theme::palette(ui.visuals()).weak;
+                for run in &begun.rows {
+                    ui.label("");
+                    ui.colored_label(weak, cx.state.run_name(run));
+                    ui.colored_label(weak, "has begun");
+                    ui.end_row();
+                }
                 for (position, run) in waiting.iter().enumerate() {
                     let name = cx.state.run_name(run);
                     // The name says it where that tells runs of one name apart.
@@ -77,30 +98,102 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     ui.end_row();
                 }
             });
+            begun.keep(ui, waiting, grid.response.rect);
         });
 }
 
-/// An analysis or a text of this window that waits for its turn or has it.
+/// Runs that began while the pointer was at the rows: their rows stay until it has left, so that the others keep their places.
+#[derive(Clone, Default)]
+struct Begun {
+    rows: Vec<RunId>,
+    /// What waited in the frame before, and where.
+    before: Vec<RunId>,
+    rect: Option<Rect>,
+}
+
+impl Begun {
+    fn of(ui: &Ui, waiting: &[RunId], state: &State) -> Self {
+        let mut new: Self = ui.data(|data| data.get_temp(Self::id(ui))).unwrap_or_default();
+        let pointer = ui.ctx().pointer_latest_pos();
+        if !new.rect.zip(pointer).is_some_and(|(rect, pointer)| rect.contains(pointer)) {
+            new.rows.clear();
+        } else {
+            let has_begun = |run: &RunId| {
+                let is_current = state.current.as_ref().is_some_and(|current| current.run == *run);
+                let summary = state.run(run);
+                is_current || summary.is_some_and(|run| !matches!(run.state, RunState::Queued | RunState::Cancelled))
+            };
+            let gone = new.before.iter().filter(|run| !waiting.contains(run) && has_begun(run));
+            new.rows.extend(gone.cloned());
+        }
+        new
+    }
+
+    fn keep(self, ui: &Ui, waiting: Vec<RunId>, rect: Rect) {
+        let id = Self::id(ui);
+        ui.data_mut(|data| data.insert_temp(id, Self { before: waiting, rect: Some(rect), ..self }));
+    }
+
+    fn id(ui: &Ui) -> Id {
+        ui.scope_id().with("runs that began")
+    }
+}
+
+/// What this window asked for besides runs, and waits for its turn or has it.
 struct Other {
     words: String,
     is_going: bool,
-    /// The analysis; none: texts.
-    analysis: Option<AnalysisId>,
+    cancels: Cancels,
 }
 
-/// What this window asked for besides runs, in the order in which it was.
+/// What ends it.
+#[derive(Clone)]
+enum Cancels {
+    Analysis(AnalysisId),
+    Answers,
+    Conversion(Ticket),
+    Proof,
+    Texts,
+}
+
+impl Cancels {
+    fn now(self, state: &mut State) {
+        match self {
+            Self::Analysis(analysis) => state.analysis.cancel(&analysis),
+            Self::Answers => state.answers.cancel(),
+            Self::Conversion(ticket) => state.models.stop_one(ticket),
+            Self::Proof => state.generate.stop_proving(),
+            Self::Texts => state.generate.stop(),
+        }
+    }
+}
+
+/// What this window asked for besides runs, kind by kind in the order in which it was.
 fn others(state: &State) -> Vec<Other> {
+    let other = |words: String, phase: &GenerationPhase, cancels| {
+        let is_going = *phase == GenerationPhase::Going;
+        phase.is_open().then_some(Other { words, is_going, cancels })
+    };
     let analyses = state.analysis.pending.iter().map(|pending| Other {
         words: format!("Analysis of {}", state.subject_name(&pending.of)),
         is_going: pending.at.is_some(),
-        analysis: Some(pending.analysis.clone()),
+        cancels: Cancels::Analysis(pending.analysis.clone()),
     });
-    let texts = state.generate.sides.iter().flatten().filter(|side| side.phase.is_open()).map(|side| Other {
-        words: format!("Text of {}", side.name),
-        is_going: side.phase == GenerationPhase::Going,
-        analysis: None,
+    let conversions = state.models.conversions.iter().filter_map(|run| {
+        other(format!("Conversion of {}", run.asked.name), &run.phase, Cancels::Conversion(run.ticket))
     });
-    analyses.chain(texts).collect()
+    let asked = state.answers.asked.as_ref().filter(|asked| asked.outcome.is_none());
+    let answers = asked.map(|asked| Other {
+        words: format!("Answers of {}", asked.question.name),
+        is_going: asked.at.is_some(),
+        cancels: Cancels::Answers,
+    });
+    let texts = state.generate.sides.iter().flatten();
+    let texts = texts.filter_map(|side| other(format!("Text of {}", side.name), &side.phase, Cancels::Texts));
+    let proof = state.generate.proving.as_ref();
+    let proof = proof
+        .and_then(|proving| other(format!("Proof of the caches of {}", proving.name), &proving.phase, Cancels::Proof));
+    analyses.chain(conversions).chain(answers).chain(texts).chain(proof).collect()
 }
 
 fn others_ui(ui: &mut Ui, others: &[Other], cx: &mut PanelContext<'_>) {
@@ -108,17 +201,14 @@ fn others_ui(ui: &mut Ui, others: &[Other], cx: &mut PanelContext<'_>) {
         return;
     }
     let weak = theme::palette(ui.visuals()).weak;
-    ui.label(RichText::new("Analyses and texts of this window").strong());
+    ui.label(RichText::new("Besides runs, asked for here").strong());
     egui::Grid::new("other jobs").num_columns(3).spacing([8.0, 4.0]).show(ui, |ui| {
-        for (place, Other { words, is_going, analysis }) in others.iter().enumerate() {
+        for (place, Other { words, is_going, cancels }) in others.iter().enumerate() {
             ui.label(words);
             ui.colored_label(weak, if *is_going { "goes on" } else { "waits" });
             let button = ui.add(Button::new("Cancel").small());
             if button.accessible_name(format!("Cancel: {words}, place {}", place + 1)).clicked() {
-                match analysis {
-                    Some(analysis) => cx.state.analysis.cancel(analysis),
-                    None => cx.state.generate.stop(),
-                }
+                cancels.clone().now(cx.state);
             }
             ui.end_row();
         }

@@ -88,6 +88,8 @@ pub struct AnalysisState {
     found: RequestCache<AnalysisId, Arc<Analysis>>,
     /// Which analysis on demand is shown of a run or a model directory; none: what the run kept while it trained.
     opened: BTreeMap<SubjectId, AnalysisId>,
+    /// Paths of other texts than those of the runs, as they were typed.
+    other_texts: BTreeMap<RunId, String>,
     deleted: Vec<AnalysisId>,
     outgoing: Vec<Request>,
 }
@@ -104,6 +106,7 @@ impl Default for AnalysisState {
             list: RequestCache::default(),
             found: RequestCache::keeping(KEPT_ON_DEMAND),
             opened: BTreeMap::new(),
+            other_texts: BTreeMap::new(),
             deleted: Vec::new(),
             outgoing: Vec::new(),
         }
@@ -127,6 +130,20 @@ impl AnalysisState {
         let first = self.steps(run)?.first().copied()?;
         let found = self.at(run, first)?;
         Some(found.spectra.as_ref()?.network.samples)
+    }
+
+    /// The path of another text than the run's own that analyses of it read, as it was typed; empty: its own.
+    pub fn other_text(&self, run: &RunId) -> &str {
+        self.other_texts.get(run).map_or("", String::as_str)
+    }
+
+    /// What is typed there.
+    pub fn set_other_text(&mut self, run: &RunId, typed: String) {
+        if typed.is_empty() {
+            self.other_texts.remove(run);
+        } else {
+            self.other_texts.insert(run.clone(), typed);
+        }
     }
 
     /// Why there is no answer, where it failed.

@@ -362,7 +362,7 @@ impl State {
         };
         self.messages.push(Level::Info, format!("Queued \"{name}\". {place}"), "", Some(run.clone()));
         self.names.insert(run.clone(), name.to_owned());
-        self.selection.visible.insert(run.clone());
+        self.show_begun(&run);
         if position == 0 {
             self.selection.focused = Some(run);
         }
@@ -373,8 +373,39 @@ impl State {
         match current.and_then(JobLabel::run) {
             None => self.current = None,
             Some(run) => {
-                self.selection.visible.insert(run.clone());
+                // One whose eye the user closed since stays closed.
+                if self.current.as_ref().is_none_or(|current| current.run != *run) {
+                    self.show_begun(run);
+                }
                 self.current(run);
+            }
+        }
+    }
+
+    /// A run begins, or waits for it: it is shown, unless the runs of a tag alone are; whether it has that tag may be known later.
+    fn show_begun(&mut self, run: &RunId) {
+        if self.selection.held_tag().is_none() {
+            self.selection.visible.insert(run.clone());
+        } else if !self.selection.is_visible(run) && !self.undecided.contains(run) {
+            self.undecided.push(run.clone());
+        }
+    }
+
+    /// Shows runs that began and are in the table now, or says why they are not shown.
+    fn show_undecided(&mut self) {
+        let waiting = std::mem::take(&mut self.undecided);
+        let (there, waiting): (Vec<RunId>, Vec<RunId>) =
+            waiting.into_iter().partition(|run| self.runs.iter().any(|summary| summary.id == *run));
+        self.undecided = waiting;
+        for run in there {
+            let tags = self.run(&run).map(|summary| summary.tags.clone()).unwrap_or_default();
+            let held = self.selection.held_tag().map(str::to_owned);
+            if !self.selection.show_begun(&run, &tags)
+                && let Some(tag) = held
+            {
+                let what =
+                    format!("\"{}\" is not drawn: charts show the runs of \"{tag}\" alone.", self.run_name(&run));
+                self.messages.push(Level::Info, what, "Its eye in Runs draws it too.", Some(run));
             }
         }
     }
@@ -382,6 +413,7 @@ impl State {
     fn finished(&mut self, run: RunId, name: &str, state: RunState, step: u64, why: Option<String>) {
         if self.current.as_ref().is_some_and(|current| current.run == run) {
             self.current = None;
+            self.selection.stay_with(run.clone());
         }
         self.waiting.retain(|waiting| *waiting != run);
         self.series.touch(&run, Instant::now());
@@ -425,16 +457,20 @@ impl State {
             .into_iter()
             .partition(|deleted| self.runs.iter().any(|summary| summary.id == deleted.run));
         self.returning = waiting;
-        for Deleted { run, was_visible, was_focused, was_baseline, .. } in back {
+        for Deleted { run, was_visible, was_focused, was_baseline, style, .. } in back {
             let selection = &mut self.selection;
-            if was_focused && selection.focused.is_none() {
+            if was_focused {
                 selection.focused = Some(run.clone());
             }
             if was_baseline && selection.baseline.is_none() {
                 selection.baseline = Some(run.clone());
             }
             if was_visible {
-                selection.visible.insert(run);
+                if let Some(place) = style {
+                    selection.styles.take_back(&run, place);
+                }
+                let tags = self.runs.iter().find(|summary| summary.id == run).map(|summary| summary.tags.as_slice());
+                self.selection.show_begun(&run, tags.unwrap_or_default());
             }
         }
     }
@@ -464,6 +500,7 @@ impl State {
         self.labels = runs.iter().map(|run| run.id.clone()).zip(labels).collect();
         self.runs = runs;
         self.restore_undeleted();
+        self.show_undecided();
         self.pin_expected_race();
         let first = !std::mem::replace(&mut self.runs_loaded, true);
         let exists = |run: &RunId| self.runs.iter().any(|summary| summary.id == *run);

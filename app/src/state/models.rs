@@ -208,7 +208,17 @@ impl ModelsState {
 
     /// Ends what goes on; nothing is written then.
     pub fn stop(&mut self) {
-        for run in self.conversions.iter_mut().filter(|run| run.phase.is_open() && !run.is_stopping) {
+        self.stop_where(|_| true);
+    }
+
+    /// Ends one conversion.
+    pub fn stop_one(&mut self, conversion: Ticket) {
+        self.stop_where(|run| run.ticket == conversion);
+    }
+
+    fn stop_where(&mut self, is_it: impl Fn(&ConversionRun) -> bool) {
+        let open = self.conversions.iter_mut().filter(|run| run.phase.is_open() && !run.is_stopping);
+        for run in open.filter(|run| is_it(run)) {
             run.is_stopping = true;
             self.outgoing.push(Command::CancelConversion { conversion: run.ticket }.into());
         }

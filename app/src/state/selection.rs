@@ -21,6 +21,8 @@ pub struct Selection {
     pub baseline: Option<RunId>,
     /// The run that Live stays at; none: it follows what trains.
     pub live: Option<RunId>,
+    /// The run that Live followed to its end, and the run that was focused then.
+    followed: Option<(RunId, Option<RunId>)>,
     /// The run under the mouse, in whichever chart or table. Set anew every frame: the window clears it before it draws
     /// and panels read [`Selection::hovered_before`].
     pub hovered: Option<RunId>,
@@ -32,6 +34,8 @@ pub struct Selection {
     grouped: BTreeMap<RunId, RunId>,
     /// Colours and dashes of the groups, by their first runs: a few groups of many runs need few of them.
     group_styles: Styles<RunId>,
+    /// The tag whose runs alone are shown, and what is shown because of it.
+    held: Option<(String, BTreeSet<RunId>)>,
     /// The runs that the styles were last given out among, and the baseline then.
     styled: (BTreeSet<RunId>, Option<RunId>),
 }
@@ -47,6 +51,17 @@ impl Selection {
     /// Panels of analyses show the model of this directory; none: the focused run.
     pub fn set_directory(&mut self, path: Option<PathBuf>) {
         self.directory = path.map(|path| (path, self.focused.clone()));
+    }
+
+    /// The run that Live followed to its end, as long as no other is chosen.
+    pub fn followed(&self) -> Option<&RunId> {
+        let (run, focused) = self.followed.as_ref()?;
+        (*focused == self.focused).then_some(run)
+    }
+
+    /// What trained has ended: Live stays with it.
+    pub(super) fn stay_with(&mut self, run: RunId) {
+        self.followed = Some((run, self.focused.clone()));
     }
 
     /// Opens or closes a run's eye.
@@ -96,6 +111,33 @@ impl Selection {
         self.visible = runs.into_iter().collect();
     }
 
+    /// The runs of a tag alone are shown, those too that come with it later, until something else is shown or hidden.
+    pub fn hold(&mut self, tag: String, runs: impl IntoIterator<Item = RunId>) {
+        self.show_only(runs);
+        self.held = Some((tag, self.visible.clone()));
+    }
+
+    /// The tag whose runs alone are shown.
+    pub fn held_tag(&self) -> Option<&str> {
+        let (tag, shown) = self.held.as_ref()?;
+        (*shown == self.visible).then_some(tag)
+    }
+
+    /// A run begins, with these tags: it is shown, unless the runs of another tag alone are. Whether it is.
+    pub(super) fn show_begun(&mut self, run: &RunId, tags: &[String]) -> bool {
+        if let Some(tag) = self.held_tag()
+            && !tags.iter().any(|own| own == tag)
+        {
+            return self.is_visible(run);
+        }
+        let is_held = self.held_tag().is_some();
+        self.visible.insert(run.clone());
+        if is_held && let Some((_, shown)) = &mut self.held {
+            shown.insert(run.clone());
+        }
+        true
+    }
+
     /// Gives colours and dashes to runs that are newly shown, the oldest first. One that is pinned when it is first shown takes
     /// none from the others.
     pub(super) fn give_styles(&mut self, runs: &[RunSummary]) {
@@ -123,6 +165,9 @@ impl Selection {
     /// Forgets runs that are no more.
     pub fn retain(&mut self, exists: impl Fn(&RunId) -> bool) {
         self.visible.retain(|run| exists(run));
+        if let Some((_, shown)) = &mut self.held {
+            shown.retain(|run| exists(run));
+        }
         let Self { focused, baseline, live, hovered, hovered_before, .. } = self;
         for slot in [focused, baseline, live, hovered, hovered_before] {
             if slot.as_ref().is_some_and(|run| !exists(run)) {
@@ -174,6 +219,24 @@ mod tests {
     }
 
     #[test]
+    fn where_the_runs_of_a_tag_alone_are_shown_others_that_begin_stay_away() {
+        let id = |number: u64| examples::summary(number, "").id;
+        let tag = |tag: &str| [tag.to_owned()];
+        let mut selection = Selection::default();
+        assert!(selection.show_begun(&id(1), &[]));
+        selection.hold("race 1".to_owned(), [id(2), id(3)]);
+        assert!(!selection.show_begun(&id(4), &tag("race 2")) && !selection.is_visible(&id(4)));
+        assert!(selection.show_begun(&id(5), &tag("race 1")), "the race goes on");
+        assert_eq!(selection.held_tag(), Some("race 1"));
+        selection.retain(|run| *run != id(3));
+        assert_eq!(selection.held_tag(), Some("race 1"));
+        // The user shows one beside them: from then on all that begin are.
+        selection.toggle_visible(&id(1));
+        assert_eq!(selection.held_tag(), None);
+        assert!(selection.show_begun(&id(4), &tag("race 2")) && selection.is_visible(&id(4)));
+    }
+
+    #[test]
     fn runs_that_are_drawn_together_look_alike_everywhere() {
         let runs: Vec<RunSummary> = (0..6).map(|number| examples::summary(number, "run")).collect();
         let ids: Vec<RunId> = runs.iter().map(|run| run.id.clone()).collect();
@@ -196,6 +259,17 @@ mod tests {
         selection.baseline = None;
         selection.draw_together(BTreeMap::new());
         assert_eq!(styles(&selection), [0, 1, 2, 3, 4, 5].map(place));
+    }
+
+    #[test]
+    fn live_stays_with_what_it_followed_until_another_run_is_chosen() {
+        let run: RunId = "000000000a".parse().unwrap();
+        let mut selection = Selection::default();
+        assert_eq!(selection.followed(), None);
+        selection.stay_with(run.clone());
+        assert_eq!(selection.followed(), Some(&run));
+        selection.focused = Some("000000000b".parse().unwrap());
+        assert_eq!(selection.followed(), None);
     }
 
     #[test]

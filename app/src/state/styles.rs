@@ -34,6 +34,13 @@ impl<K: Ord + Clone> Styles<K> {
         }
     }
 
+    /// Gives it the place that it had before, where nothing else has taken it since.
+    pub fn take_back(&mut self, key: &K, place: usize) {
+        if !self.has(key) && !self.places.values().any(|taken| *taken == place) {
+            self.places.insert(key.clone(), place);
+        }
+    }
+
     /// How it is drawn; what is not shown, as it would be if it were shown next.
     pub fn style_of(&self, key: &K) -> LineStyle {
         LineStyle::of_place(self.places.get(key).copied().unwrap_or_else(|| self.first_free()))
@@ -81,5 +88,13 @@ mod tests {
         assert_eq!(style(&styles, 55), first[1], "what it would look like");
         styles.assign(&[7, 900, 1, 3, 55]);
         assert_eq!([3, 55].map(|key| style(&styles, key)), [first[1], LineStyle::of_place(4)]);
+        // What goes and comes back takes the place that it had, if nobody has it now.
+        styles.assign(&[7, 1, 55]);
+        styles.take_back(&900, 2);
+        styles.assign(&[7, 900, 1, 55, 60]);
+        assert_eq!([900, 60].map(|key| style(&styles, key)), [first[2], first[1]]);
+        styles.assign(&[900, 1, 55, 60]);
+        styles.take_back(&7, 2);
+        assert_eq!(style(&styles, 7), first[0], "its place is taken");
     }
 }

@@ -97,6 +97,8 @@ pub struct State {
     pub(super) names: BTreeMap<RunId, String>,
     /// The tag of a race that was queued and whose runs are not in the table yet: its first becomes the baseline.
     pub(super) expected_race: Option<String>,
+    /// Runs that began while the runs of a tag alone are shown, and are not in the table yet.
+    pub(super) undecided: Vec<RunId>,
     /// Runs that were deleted and can be brought back, newest last.
     pub(super) deleted: Vec<Deleted>,
     /// How often something was deleted.
@@ -154,6 +156,8 @@ pub(super) struct Deleted {
     pub was_visible: bool,
     pub was_focused: bool,
     pub was_baseline: bool,
+    /// Its place among the line styles.
+    pub style: Option<usize>,
 }
 
 impl State {
@@ -240,7 +244,7 @@ impl State {
 
     /// A race with this tag is being queued: its runs alone are shown, and its first is pinned once it is in the table.
     pub fn expect_race(&mut self, tag: String) {
-        self.selection.visible.clear();
+        self.selection.hold(tag.clone(), []);
         self.selection.baseline = None;
         self.expected_race = Some(tag);
     }
@@ -263,8 +267,17 @@ impl State {
                 was_visible: selection.is_visible(run),
                 was_focused: selection.focused.as_ref() == Some(run),
                 was_baseline: selection.baseline.as_ref() == Some(run),
+                style: selection.styles.places().get(run).copied(),
             });
             self.outgoing.push(Command::Edit { run: run.clone(), edit: RunEdit::Delete }.into());
+        }
+        if let Some(gone) = self.selection.focused.as_ref().filter(|focused| runs.contains(focused)) {
+            // Its neighbour takes its place, so that nothing jumps.
+            let place = self.runs.iter().position(|run| run.id == *gone).unwrap_or_default();
+            let left = |run: &&RunSummary| !runs.contains(&run.id) && !run.archived;
+            let after = self.runs.iter().skip(place).find(left);
+            let next = after.or_else(|| self.runs.iter().take(place).rev().find(left));
+            self.selection.focused = next.map(|run| run.id.clone());
         }
     }
 
@@ -293,7 +306,7 @@ impl State {
         if !self.selection.baseline.as_ref().is_some_and(|run| ids.contains(run)) {
             self.selection.baseline = first.filter(|_| is_of_race(tag));
         }
-        self.selection.show_only(ids);
+        self.selection.hold(tag.to_owned(), ids);
     }
 
     /// Whether there is a deleted run that Undo brings back.

@@ -235,17 +235,10 @@ impl<'a> Field<'a> {
         let out = shown.inner;
         keys::note_field(ui.ctx(), &out.response);
         let problem = out.unreadable.as_deref().or(self.problem);
-        if let Some(problem) = problem {
+        if problem.is_some() {
             mark_invalid(ui, &out.response);
-            ui.scope(|ui| {
-                // As low as the text is: it belongs to the control above.
-                ui.spacing_mut().interact_size.y = 0.0;
-                ui.horizontal(|ui| {
-                    ui.add_space(self.label_width + spacing);
-                    ui.add(egui::Label::new(RichText::new(problem).small().color(palette.error)).wrap());
-                });
-            });
         }
+        self.problem_ui(ui, &out.response, problem, spacing);
         ui.ctx().accesskit_node_builder(out.response.id, |node| {
             let mut description = String::new();
             for part in [problem.unwrap_or_default(), self.help, self.unit] {
@@ -259,6 +252,59 @@ impl<'a> Field<'a> {
             }
         });
         out
+    }
+
+    /// Says below the control what is wrong with it. While one types or clicks, nothing is moved: a problem that is new is told over
+    /// what is below, and the line of one that is gone stays empty.
+    fn problem_ui(&self, ui: &mut Ui, response: &Response, problem: Option<&str>, spacing: f32) {
+        let id = response.id.with("line of the problem");
+        let error = theme::palette(ui.visuals()).error;
+        let known = ui.data(|data| data.get_temp::<f32>(id));
+        let is_settled = !response.has_focus() && !ui.input(|input| input.pointer.any_down());
+        let is_line = match (problem, known) {
+            (Some(problem), Some(_)) => {
+                self.line_ui(ui, problem, spacing);
+                true
+            }
+            (Some(problem), None) if is_settled => {
+                let height = self.line_ui(ui, problem, spacing);
+                ui.data_mut(|data| data.insert_temp(id, height));
+                true
+            }
+            (Some(problem), None) => {
+                if response.has_focus() {
+                    let told = |ui: &mut Ui| ui.add(egui::Label::new(RichText::new(problem).color(error)).wrap());
+                    egui::Tooltip::for_widget(response).show(told);
+                }
+                false
+            }
+            (None, Some(height)) if !is_settled => {
+                ui.allocate_space(Vec2::new(1.0, height));
+                true
+            }
+            (None, _) => {
+                ui.data_mut(|data| data.remove::<f32>(id));
+                false
+            }
+        };
+        if !is_line {
+            // With a line or without one, what comes below is the same to the pointer and the keyboard.
+            ui.skip_ahead_auto_ids(1);
+        }
+    }
+
+    /// The line below the control; how high it is.
+    fn line_ui(&self, ui: &mut Ui, problem: &str, spacing: f32) -> f32 {
+        let error = theme::palette(ui.visuals()).error;
+        let shown = ui.scope(|ui| {
+            // As low as the text is: it belongs to the control above.
+            ui.spacing_mut().interact_size.y = 0.0;
+            ui.horizontal(|ui| {
+                ui.add_space(self.label_width + spacing);
+                ui.add(egui::Label::new(RichText::new(problem).small().color(error)).wrap());
+            });
+        });
+        shown.response.rect.height()
     }
 
     /// A value edited as text: every readable keystroke is taken over at once; unreadable text stays, with the reason,
@@ -412,6 +458,57 @@ mod tests {
             seen.push(frame(vec![egui::Event::Text((*text).to_owned())], value, false));
         }
         (seen, unreadable)
+    }
+
+    #[test]
+    fn nothing_moves_while_one_types_or_clicks() {
+        let ctx = egui::Context::default();
+        let mut value = 0.5;
+        let down = |pressed| egui::Event::PointerButton {
+            pos: egui::pos2(300.0, 300.0),
+            button: egui::PointerButton::Primary,
+            pressed,
+            modifiers: egui::Modifiers::NONE,
+        };
+        // Where what stands below the field begins; `focus`: whether the keyboard goes there or elsewhere.
+        let mut below = |events: Vec<egui::Event>, focus: Option<bool>| {
+            let input = egui::RawInput { events, ..egui::RawInput::default() };
+            let mut top = 0.0;
+            let mut output = ctx.run_ui(input, |ui| {
+                let out = Field::new("Rate").float(ui, &mut value);
+                match focus {
+                    Some(true) => out.response.request_focus(),
+                    Some(false) => out.response.surrender_focus(),
+                    None => {}
+                }
+                top = ui.label("below").rect.top();
+            });
+            output.textures_delta.clear();
+            top
+        };
+        below(Vec::new(), Some(true));
+        let before = below(Vec::new(), None);
+        let text = |text: &str| vec![egui::Event::Text(text.to_owned())];
+        assert_eq!(below(text("x"), None), before, "typed");
+        assert_eq!(below(vec![egui::Event::PointerMoved(egui::pos2(300.0, 300.0)), down(true)], Some(false)), before);
+        assert_eq!(below(Vec::new(), None), before, "the button is down");
+        below(vec![down(false)], None);
+        let told = below(Vec::new(), None);
+        assert!(told > before + 5.0, "{told} and {before}");
+        // While it is mended its line stays, too.
+        below(Vec::new(), Some(true));
+        let key = egui::Event::Key {
+            key: Key::Backspace,
+            physical_key: None,
+            pressed: true,
+            repeat: false,
+            modifiers: egui::Modifiers::COMMAND,
+        };
+        below(vec![key], None);
+        assert!((below(text("2"), None) - told).abs() < 1.0);
+        below(Vec::new(), Some(false));
+        below(Vec::new(), None);
+        assert_eq!(below(Vec::new(), None), before);
     }
 
     #[test]

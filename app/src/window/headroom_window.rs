@@ -75,7 +75,10 @@ impl HeadroomWindow {
     /// A window over an engine. `ctx` is woken by answers of file errands.
     pub fn new(ctx: &Context, link: Link, settings: Settings, settings_path: Option<PathBuf>) -> Self {
         let mut state = State::default();
-        state.selection.visible = settings.visible.iter().cloned().collect();
+        match &settings.shown_tag {
+            Some(tag) => state.selection.hold(tag.clone(), settings.visible.iter().cloned()),
+            None => state.selection.show_only(settings.visible.iter().cloned()),
+        }
         state.selection.styles = Styles::with_places(settings.styles.clone());
         state.selection.baseline.clone_from(&settings.baseline);
         for command in [Command::ListRuns, Command::Devices] {
@@ -295,7 +298,13 @@ impl HeadroomWindow {
                 }
             }
             Overlay::Race(race) => {
-                if !race.ui(ctx, &self.state, &mut self.actions) {
+                let mut cx = PanelContext {
+                    state: &mut self.state,
+                    settings: &mut self.settings,
+                    dialogs: &mut self.dialogs,
+                    actions: &mut self.actions,
+                };
+                if !race.ui(ctx, &mut cx) {
                     self.over = Overlay::Nothing;
                 }
             }

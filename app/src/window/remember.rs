@@ -20,6 +20,9 @@ impl HeadroomWindow {
             if !selection.visible.iter().eq(self.settings.visible.iter()) {
                 self.settings.visible = selection.visible.iter().cloned().collect();
             }
+            if selection.held_tag() != self.settings.shown_tag.as_deref() {
+                self.settings.shown_tag = selection.held_tag().map(str::to_owned);
+            }
             if *selection.styles.places() != self.settings.styles {
                 self.settings.styles.clone_from(selection.styles.places());
             }

@@ -17,7 +17,7 @@ impl Stage {
     /// A few words for a progress line.
     pub const fn label(self) -> &'static str {
         match self {
-            Self::Generating => "Generating text",
+            Self::Generating => "Making the corpus",
             Self::Reading => "Reading files",
             Self::TrainingTokenizer => "Training the tokenizer",
             Self::Encoding => "Encoding text",

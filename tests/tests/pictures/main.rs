@@ -118,7 +118,7 @@ fn configure_a_sound_run() {
 fn configure_with_problems() {
     in_both_themes("configure_problems", |theme| {
         let mut screen = configure(theme);
-        screen.choose("Text", "Your own files");
+        screen.choose("Source", "Your own files");
         screen.fill("File or folder", "/home/ada/corpus/none.txt");
         screen.fill("Heads", "3");
         screen.fill("Learning rate", "fast");

@@ -1,5 +1,11 @@
 //! Runs that end early, parts that stay as they are, and layers that learn more slowly.
 
+use std::time::Duration;
+
+use headroom_engine::{
+    store::RunId,
+    worker::{Command, Engine, EngineOptions, Event, Target, Ticket, Which},
+};
 use safetensors::SafeTensors;
 use serde_json::Value;
 
@@ -33,6 +39,9 @@ fn a_run_that_improves_no_more_ends_with_its_best_checkpoint_and_says_so() {
     assert!(step < 600 && step == best + 40, "{last}");
     assert!(why.contains(&format!("of step {best}")), "{why}");
     let run = last["run"].as_str().unwrap();
+    // What tells a run that ended early from one that did all that it was to do.
+    let shown = program.show(run);
+    assert_eq!((shown["steps_done"].as_u64(), shown["steps_total"].as_u64()), (Some(step), Some(600)), "{shown}");
     let accuracy = program.curve(run, "validation/accuracy");
     let of_best = program.run(&["eval", run, "--json"]).expect_code(0).json();
     let highest = accuracy.iter().map(|point| f64::from_bits(point.1)).fold(0.0, f64::max);
@@ -59,6 +68,51 @@ fn a_run_that_improves_no_more_ends_with_its_best_checkpoint_and_says_so() {
         &["train.stop_early.metric", "validation/accuracy, validation/f1"],
     );
     refused("train.stop_early={ patience = 0 }", &["train.stop_early.patience"]);
+}
+
+#[test]
+fn answers_about_many_texts_end_when_they_are_told_to() {
+    let program = with_tables();
+    let run: RunId = program.train(CONFIG, &["--set", "train.steps=2", "train.evaluate_every=2"]).parse().unwrap();
+    let engine = Engine::start(EngineOptions { store: program.store_path(), wake: None }).unwrap();
+    let asks = |count: usize| Command::Predict {
+        target: Target::Run { run: run.clone(), which: Which::Best },
+        rows: vec![vec!["a text of a few words".to_owned(), "another".to_owned()]; count],
+        images: None,
+    };
+    // What comes of a request, and how far it was told to be before.
+    let outcome = |wanted: Ticket, mut at_first: Option<Command>| -> (Event, Vec<(usize, usize)>) {
+        let mut told = Vec::new();
+        loop {
+            let notice = engine.wait_event(Duration::from_mins(2)).unwrap();
+            match notice.event {
+                Event::Predicting { done, count } if notice.ticket == Some(wanted) => {
+                    told.push((done, count));
+                    if let Some(command) = at_first.take() {
+                        engine.send(command).unwrap();
+                    }
+                }
+                event @ (Event::Predicted { .. } | Event::Failed { .. } | Event::Refused { .. })
+                    if notice.ticket == Some(wanted) =>
+                {
+                    return (event, told);
+                }
+                _ => {}
+            }
+        }
+    };
+    let many = engine.send(asks(200_000)).unwrap();
+    let (ended, told) = outcome(many, Some(Command::CancelPrediction { prediction: many }));
+    let (Event::Failed { why, .. } | Event::Refused { why }) = ended else { panic!("{ended:?}") };
+    assert!(why.contains("It was stopped."), "{why}");
+    assert!(told.iter().all(|(done, count)| done < count && *count == 200_000), "{told:?}");
+    // Others are answered all the same.
+    for count in [1, 2] {
+        let next = engine.send(asks(count)).unwrap();
+        let (answer, _) = outcome(next, None);
+        assert!(matches!(&answer, Event::Predicted { outputs, .. } if outputs.len() == count), "{answer:?}");
+    }
+    assert!(engine.shutdown(Duration::from_mins(1)));
 }
 
 /// The tensors of a model directory by name, as bytes.

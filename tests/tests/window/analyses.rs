@@ -411,6 +411,11 @@ fn a_run_that_trains_is_analysed_and_its_panels_fill() {
     std::fs::write(&other, "the old men see a river that they fear. ".repeat(200)).unwrap();
     screen.click("Analyse a checkpoint");
     screen.fill("Text file", &other.display().to_string());
+    // What is typed for a run stands in the forms of all panels.
+    screen.click("Redundancy");
+    screen.click("Analyse a checkpoint");
+    assert_eq!(screen.value("Text file"), other.display().to_string());
+    screen.click("Spectra");
     screen.click("Start the analysis");
     screen.wait("the analysis of another text", |screen| screen.says("other.txt"));
     assert!(screen.state().analysis.pending.is_empty());

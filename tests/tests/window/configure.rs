@@ -115,7 +115,7 @@ fn bad_values_are_marked_at_their_fields_and_start_says_why() {
     screen.fill("Learning rate", "1e-3");
     assert!(screen.is_enabled("Start"));
 
-    screen.choose("Text", "Your own files");
+    screen.choose("Source", "Your own files");
     let missing = folder.path().join("nothing.txt");
     screen.fill("File or folder", &missing.display().to_string());
     screen.wait("the engine's answer", |screen| screen.description("File or folder").1);
@@ -252,7 +252,7 @@ fn a_table_is_mapped_by_its_columns_and_seen_before_it_is_trained_on() {
     screen.wait("the runs", |screen| screen.state().runs_loaded);
     screen.settle();
     screen.click("Go to the form");
-    screen.choose("Text", "A table with labels");
+    screen.choose("Source", "A table with labels");
     assert!(screen.has("Text column") && screen.has("Answer"), "{:#?}", screen.words());
     let path = folder.path().join("films.tsv");
     fs::write(&path, "id\tsentence\tmark\n1\tA fine film\tgood\n2\tA long film\tpoor\n3\tAnother film\tgood\n")
@@ -288,9 +288,9 @@ fn a_table_is_mapped_by_its_columns_and_seen_before_it_is_trained_on() {
     assert_eq!(config.task.map(|task| task.kind()), Some("classification"));
     assert_eq!(config.model.kind, Architecture::Encoder);
     // Another text has no task, and this one has it again.
-    screen.choose("Text", "Built-in English");
+    screen.choose("Source", "Built-in English");
     assert_eq!(screen.window().panels.configure.config().task, None);
-    screen.choose("Text", "A table with labels");
+    screen.choose("Source", "A table with labels");
     assert!(screen.window().panels.configure.config().task.is_some());
     screen.close();
 }
@@ -331,7 +331,7 @@ fn images_are_counted_and_seen_and_squares_that_do_not_cut_them_are_marked_at_on
     screen.wait("the runs", |screen| screen.state().runs_loaded);
     screen.settle();
     screen.click("Go to the form");
-    screen.choose("Text", "Images with classes");
+    screen.choose("Source", "Images with classes");
     screen.fill("File or folder", &folder.path().join("t-images-idx3-ubyte").display().to_string());
     screen.wait_for_words("12 images of 28 x 28 pixels, grey: 50 tokens");
     assert!(screen.says("2  4 (33 %)") && screen.has("Image: 2"), "{:#?}", screen.words());
@@ -342,7 +342,7 @@ fn images_are_counted_and_seen_and_squares_that_do_not_cut_them_are_marked_at_on
     screen.wait_for_words("grey: 17 tokens");
     screen.wait("that it can start", |screen| screen.is_enabled("Start"));
     // Another source of images has other ones.
-    screen.choose("Text", "Pathfinder images");
+    screen.choose("Source", "Pathfinder images");
     screen.wait("curves", |screen| screen.has("Image: connected") || screen.has("Image: not connected"));
     screen.close();
 }

@@ -3,13 +3,17 @@
 use std::time::Duration;
 
 use egui::{Key, Modifiers};
-use headroom_app::{context::PanelId, state::RunSeries};
+use headroom_app::{
+    context::PanelId,
+    state::{ConversionRequest, Question, RunSeries},
+};
 use headroom_engine::{
+    convert::{Conversion, ToGrouped},
     store::{RunId, RunState, TextSample},
     train::Health,
-    worker::Event,
+    worker::{Command, Event, JobLabel, Target},
 };
-use headroom_tests::{Screen, example_runs, fill_with_examples};
+use headroom_tests::{Screen, example_run, example_runs, fill_with_examples};
 use tempfile::TempDir;
 
 use crate::common::{ends, open_config, steps_read_out, store, write_tiny};
@@ -125,6 +129,44 @@ fn queued_runs_change_places_and_are_cancelled() {
     let started = |screen: &mut Screen, run: &RunId| screen.state().run(run).unwrap().started_ms;
     assert!(started(&mut screen, &swapped[0]) <= started(&mut screen, &swapped[1]), "the second went first");
     screen.close();
+}
+
+#[test]
+fn the_queue_tells_of_whatever_was_asked_for_and_ends_it() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let target = Target::Directory("/models/m".into());
+    screen.state().models.convert(ConversionRequest {
+        target: target.clone(),
+        name: "m".to_owned(),
+        conversion: Conversion::Grouped(ToGrouped { kv_heads: 2 }),
+        to: "/models/g".into(),
+        data: None,
+        examples: 8,
+        tokens: None,
+    });
+    let question = Question { target, name: "m".to_owned(), texts: vec!["a".to_owned()], images: None };
+    screen.state().answers.ask(question);
+    let job = |number: u64| JobLabel::Train { run: example_run(number), name: String::new() };
+    let queue = |current, waiting| Event::Queue { current: Some(current), is_paused: false, waiting };
+    screen.state().apply(queue(job(8), vec![job(9), job(7)]));
+    screen.settle();
+    screen.recorded();
+    screen.click("Queue, 4 wait");
+    screen.click("Cancel: Conversion of m, place 1");
+    screen.click("Cancel: Answers of m, place 2");
+    let sent = screen.recorded();
+    assert!(sent.iter().any(|command| matches!(command, Command::CancelConversion { .. })), "{sent:?}");
+    assert!(sent.iter().any(|command| matches!(command, Command::CancelPrediction { .. })), "{sent:?}");
+    screen.click("Cancel all waiting runs");
+    let sent = screen.recorded();
+    assert_eq!(sent.iter().filter(|command| matches!(command, Command::Cancel { .. })).count(), 2, "{sent:?}");
+    // While the pointer is at the rows, the others keep their places where one begins.
+    let later = format!("Later: {}, place 1", screen.state().run_name(&example_run(9)));
+    screen.click(&later);
+    screen.state().apply(queue(job(9), vec![job(7)]));
+    screen.settle();
+    assert!(screen.has("has begun"), "{:#?}", screen.words());
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! Setting a race up in the window, and watching it.
 
+use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
-    store::RunState,
+    store::{RunId, RunState},
     worker::{Command, Event},
 };
 use headroom_tests::Screen;
 use tempfile::TempDir;
 
-use crate::common::{open_config, store, write_tiny};
+use crate::common::{open_config, store, train, write_tiny};
 
 #[test]
 fn a_race_is_set_up_queued_and_compared_with_its_baseline() {
@@ -57,6 +58,18 @@ fn a_race_is_set_up_queued_and_compared_with_its_baseline() {
     let rows = std::fs::read_to_string(&csv).unwrap();
     assert!(rows.starts_with("run,") && rows.contains("compatibility.kind"), "{rows}");
     assert_eq!(rows.lines().count(), 1 + 3, "a row for each group of seeds\n{rows}");
+
+    // A run that begins beside it leaves the race as it stands.
+    open_config(&mut screen, &write_tiny(folder.path(), "beside", 1));
+    screen.press(Modifiers::COMMAND, Key::Enter);
+    screen.wait("the run beside the race", |screen| {
+        let runs = &screen.state().runs;
+        runs.len() == 7 && runs.iter().all(|run| run.state == RunState::Finished)
+    });
+    let visible = screen.state().selection.visible.clone();
+    assert_eq!(visible, runs.iter().map(|run| run.id.clone()).collect(), "the runs of the race alone");
+    let told = "\"beside\" is not drawn: charts show the runs of \"race:heads\" alone.";
+    assert!(screen.state().messages.newest_first().any(|message| message.what == told));
     screen.close();
 }
 
@@ -126,7 +139,7 @@ fn a_click_outside_the_form_of_a_sweep_loses_nothing() {
     screen.click_at(egui::pos2(6.0, 400.0));
     screen.settle();
     assert_eq!(screen.value("Values 1"), "1, 2, 3, 5");
-    screen.press(egui::Modifiers::NONE, egui::Key::Escape);
+    screen.press(Modifiers::NONE, Key::Escape);
     screen.settle();
     assert!(!screen.has("Values 1"));
 }
@@ -143,7 +156,7 @@ fn race_and_configure_call_an_answer_the_same() {
     screen.click("Which heads score");
     screen.settle();
     let configure = titles(screen.words());
-    screen.press(egui::Modifiers::NONE, egui::Key::Escape);
+    screen.press(Modifiers::NONE, Key::Escape);
     screen.click("Race or sweep");
     screen.settle();
     let race = titles(screen.words());
@@ -152,4 +165,56 @@ fn race_and_configure_call_an_answer_the_same() {
             assert!(list.iter().any(|word| word == title), "{title}: {list:#?}");
         }
     }
+}
+
+#[test]
+fn trained_models_are_raced_on_the_data_of_a_config() {
+    let folder = TempDir::new().unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    train(&mut screen, &write_tiny(folder.path(), "one", 1));
+    train(&mut screen, &write_tiny(folder.path(), "two", 2));
+    let id = |screen: &mut Screen, name: &str| {
+        let runs = &screen.state().runs;
+        runs.iter().find(|run| run.name == name).unwrap().id.clone()
+    };
+    let (one, two) = (id(&mut screen, "one"), id(&mut screen, "two"));
+    screen.state().want_record(&two);
+    screen.wait("the checkpoints", |screen| screen.state().checkpoints.get(&two).is_some_and(|all| !all.is_empty()));
+    let directory = screen.state().checkpoints[&two][0].path.clone();
+    open_config(&mut screen, &write_tiny(folder.path(), "further", 3));
+    screen.click("Race or sweep");
+    screen.click("Race models");
+    assert!(screen.has("There is nothing to race: add two models."), "{:#?}", screen.words());
+    screen.click("Add a run");
+    screen.wait_for("Search runs");
+    screen.click("one (finished)");
+    screen.wait("the run's model", |screen| screen.has("baseline"));
+    screen.fill("Model directory", "/no/such/model");
+    screen.click("Add the model directory");
+    screen.wait("why there is none", |screen| screen.says("/no/such/model"));
+    assert!(!screen.is_enabled("Queue the runs"));
+    screen.click("Take model out, place 2");
+    screen.fill("Model directory", &directory.display().to_string());
+    screen.click("Add the model directory");
+    screen.wait("both models", |screen| screen.is_enabled("Queue the runs"));
+    assert!(screen.says("2 configs × 1 seed = 2 runs"), "{:#?}", screen.words());
+    screen.click("Queue the runs");
+    screen.wait("both runs", |screen| {
+        let runs = &screen.state().runs;
+        runs.len() == 4 && runs.iter().all(|run| run.state == RunState::Finished)
+    });
+    let mut runs = screen.state().runs.clone();
+    runs.sort_by_key(|run| run.number);
+    let raced: Vec<_> = runs.iter().skip(2).map(|run| run.id.clone()).collect();
+    for run in &raced {
+        screen.state().want_record(run);
+    }
+    screen.wait("their records", |screen| raced.iter().all(|run| screen.state().records.contains_key(run)));
+    let begins = |screen: &mut Screen, run: &RunId| {
+        screen.state().records[run].config.pointer("/model/initial").unwrap().as_str().unwrap().to_owned()
+    };
+    assert_eq!(begins(&mut screen, &raced[0]), one.to_string());
+    assert_eq!(begins(&mut screen, &raced[1]), directory.display().to_string());
+    assert_eq!(screen.state().selection.baseline, Some(raced[0].clone()));
+    screen.close();
 }

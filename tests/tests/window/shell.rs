@@ -331,7 +331,7 @@ fn every_control_has_a_name() {
     screen.press(Modifiers::NONE, Key::Escape);
     assert!(!screen.has("Close the messages"));
     screen.press_text(Key::Num1, "1");
-    screen.choose("Text", "Your own files");
+    screen.choose("Source", "Your own files");
     screen.choose("Tokenizer", "A tokenizer.json");
     screen.choose("Architecture", "Encoder, as BERT");
     screen.choose("Length in", "Epochs");

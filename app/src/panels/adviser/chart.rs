@@ -49,19 +49,16 @@ impl PartChart<'_> {
         let colour = |place: usize| -> Color32 {
             if self.curves.len() > 1 { theme::ramp(place as f32 / last) } else { palette.accent }
         };
-        let mark: Series = self.place.into_iter().flat_map(|(x, y)| [(x, 0.0), (x, y)]).collect();
-        let across: Series = self.place.into_iter().flat_map(|(x, y)| [(0.0, y), (x, y)]).collect();
-        let mut lines: Vec<ChartLine<'_>> = Vec::with_capacity(self.curves.len() + 2);
+        // Along from one axis and down to the other.
+        let mark: Series = self.place.into_iter().flat_map(|(x, y)| [(0.0, y), (x, y), (x, 0.0)]).collect();
+        let mut lines: Vec<ChartLine<'_>> = Vec::with_capacity(self.curves.len() + 1);
         for (place, (name, series)) in self.curves.iter().enumerate() {
             let line = ChartLine::new(place as u64, name, series);
             lines.push(ChartLine { colour: colour(place), dash: Dash::Solid, ..line });
         }
         if self.place.is_some() {
-            let own = self.curves.len() as u64;
-            for series in [&mark, &across] {
-                let place = ChartLine::new(own, "the slider's position", series);
-                lines.push(ChartLine { colour: palette.strong, dash: Dash::Dashed, width: 1.2, ..place });
-            }
+            let place = ChartLine::new(self.curves.len() as u64, "the slider's position", &mark);
+            lines.push(ChartLine { colour: palette.strong, dash: Dash::Dashed, width: 1.2, dots: false, ..place });
         }
         let Some(state) = charts.states.get_mut(number) else { return };
         let chart = || {

@@ -1,10 +1,8 @@
 //! The panel itself.
 
-use std::sync::Arc;
-
 use egui::{RichText, Ui};
 use headroom_engine::{
-    analysis::{Analysis, AnalysisSpec, ReconstructionSpec, Topic},
+    analysis::{AnalysisSpec, ReconstructionSpec, Topic},
     config::{RunConfig, from_toml},
     store::RunId,
     worker::{Which, choose_checkpoint},
@@ -26,7 +24,7 @@ use crate::{
     file_dialogs::current_folder,
     findings,
     format::{self, with_capital},
-    panels::analysis::{About, AnalysisFrame, Subject, export_menu_ui, notes_ui, provenance},
+    panels::analysis::{About, AnalysisFrame, FoundAnalysis, Subject, export_menu_ui, notes_ui, provenance},
     state::SubjectId,
     theme,
     widgets::HeadSpot,
@@ -70,7 +68,7 @@ impl Panel for AdviserPanel {
                     self.outcomes.ui(ui, run, cx);
                 }
                 let found = frame.found_ui(ui, subject, shown, &ABOUT, cx)?;
-                let figure = self.analysis_ui(ui, subject, &found.analysis, memory, cx)?;
+                let figure = self.analysis_ui(ui, subject, &found, memory, cx)?;
                 Some(Exportable::Figure(Box::new(figure)))
             });
             drawn.inner
@@ -94,10 +92,11 @@ impl AdviserPanel {
         &mut self,
         ui: &mut Ui,
         subject: &Subject,
-        analysis: &Arc<Analysis>,
+        found: &FoundAnalysis,
         memory: &mut Memory,
         cx: &mut PanelContext<'_>,
     ) -> Option<Figure> {
+        let (analysis, shown) = (&found.analysis, found.id.as_ref());
         let palette = theme::palette(ui.visuals());
         if let Some(run) = subject.id.run()
             && self.config.as_ref().is_none_or(|(known, _)| known != run)
@@ -145,8 +144,9 @@ impl AdviserPanel {
         let of_errors = known.adviser.errors().is_ok().then_some(analysis.as_ref());
         let sources = findings::sources_words(analysis, of_errors, best.map(|best| best.step));
         let has_errors = known.adviser.errors().is_ok();
-        let reconstructed =
-            cx.state.analysis.on_demand(&subject.id).into_iter().find(|found| found.reconstructs && !has_errors);
+        // The one that is shown has them of another text, if it has any.
+        let others = cx.state.analysis.on_demand(&subject.id).into_iter();
+        let reconstructed = others.filter(|_| !has_errors).find(|other| other.reconstructs && Some(&other.id) != shown);
         let other = reconstructed.as_ref().map(|found| match found.step {
             Some(step) => format!("step {}", format::count(step)),
             None => format::date_time(found.created_ms as f64 / 1e3),

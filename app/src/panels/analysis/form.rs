@@ -61,8 +61,6 @@ pub struct AnalysisForm<O> {
     of: Option<SubjectId>,
     /// The step of the checkpoint; none: the best.
     step: Option<u64>,
-    /// The path of another text than the run's own, as typed.
-    text: String,
     examples: usize,
     /// Tokens of an example; 0: as the model was trained.
     tokens: usize,
@@ -72,8 +70,7 @@ pub struct AnalysisForm<O> {
 
 impl<O: Default> Default for AnalysisForm<O> {
     fn default() -> Self {
-        let text = String::new();
-        Self { is_open: false, of: None, step: None, text, examples: 256, tokens: 0, options: O::default() }
+        Self { is_open: false, of: None, step: None, examples: 256, tokens: 0, options: O::default() }
     }
 }
 
@@ -105,7 +102,7 @@ impl<O: FormOptions> AnalysisForm<O> {
             subject.text_ui(ui, O::WORDS.what, cx);
             if let Some(run) = subject.id.run() {
                 self.checkpoint_ui(ui, run, cx);
-                subject.other_text_ui(ui, &mut self.text, O::WORDS.what, cx);
+                subject.other_text_ui(ui, O::WORDS.what, cx);
             }
             self.sample_ui(ui, subject);
             self.options.ui(ui, subject, cx);
@@ -129,13 +126,12 @@ impl<O: FormOptions> AnalysisForm<O> {
             Ok(None) | Err(_) => return,
         };
         (self.step, self.of) = (None, Some(subject.id.clone()));
-        self.text.clear();
         self.tokens = positions.map_or(0, |positions| TOKENS.min(positions));
     }
 
     /// The button that asks for the analysis, with what screen readers call it; whether it was clicked.
     fn submit_ui(ui: &mut Ui, (words, name): (&str, &str), subject: &Subject, cx: &mut PanelContext<'_>) -> bool {
-        let why_not = subject.why_no_text(cx);
+        let why_not = subject.why_no_text(cx).or_else(|| subject.why_not_there(O::WORDS.what, cx));
         let button = ui.add_enabled(why_not.is_none(), Button::new(words));
         let button = button.on_hover_text("Runs when its turn in the queue comes");
         button.on_disabled_hover_text(why_not.unwrap_or_default()).accessible_name(name).clicked()
@@ -184,7 +180,7 @@ impl<O: FormOptions> AnalysisForm<O> {
         let (spec, subspaces) = self.options.spec(sample);
         let which = self.step.map_or(Which::Best, Which::Step);
         // What stands in the form counts; of a form that is closed nobody sees what it holds.
-        let data = if subject.run.is_some() && was_open { subject.reading(&self.text, cx) } else { subject.data(cx) };
+        let data = if was_open { subject.reads(cx) } else { subject.data(cx) };
         cx.state.analysis.analyse(&subject.id, which, data, spec, subspaces, current_folder());
     }
 
@@ -241,10 +237,11 @@ pub fn failure_ui(ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>) {
     }
 }
 
-/// The analyses that wait or are being computed.
-pub fn pending_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+/// The analyses of what is shown that wait or are being computed; the queue and the top bar tell of all.
+pub fn pending_ui(ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>) {
     let mut cancel = None;
-    for PendingAnalysis { analysis, of, at, is_cancelling, .. } in &cx.state.analysis.pending {
+    let own = cx.state.analysis.pending.iter().filter(|pending| pending.of == subject.id);
+    for PendingAnalysis { analysis, of, at, is_cancelling, .. } in own {
         ui.horizontal_wrapped(|ui| {
             let name = cx.state.subject_name(of);
             if let Some((stage, fraction)) = at {

@@ -145,7 +145,7 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
             ui.horizontal(|ui| self.scrubber.ui(ui, steps, *step));
         }
         self.form.ui(ui, subject, cx);
-        pending_ui(ui, cx);
+        pending_ui(ui, subject, cx);
         if matches!(shown, Shown::Analysis { .. }) {
             failure_ui(ui, subject, cx);
             hardly_learnt_ui(ui, subject, cx);

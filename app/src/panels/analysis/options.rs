@@ -112,7 +112,7 @@ impl AnalysisOptions {
             None => chosen_name(ui, &cx.state.run_name(of), SPACE, cx),
         };
         let text = self.space.as_ref().map_or_else(|| "no other model".to_owned(), &name);
-        ui.label("Project on the space of");
+        ui.add(egui::Label::new("Project on the space of").extend());
         let before = self.space.clone();
         let combo = run_combo("space", SPACE).selected_text(text).truncate().show_ui(ui, |ui| {
             ui.selectable_value(&mut self.space, None, "no other model");

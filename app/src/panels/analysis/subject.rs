@@ -11,7 +11,7 @@ use headroom_engine::{
 };
 
 use crate::{
-    common::mark_path,
+    common::{leads_nowhere, mark_path},
     context::{Action, PanelContext, PanelId},
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
     panels::{
@@ -101,8 +101,16 @@ impl Subject {
         if self.run.is_some() { None } else { self.reading(&typed_text(cx), cx) }
     }
 
+    /// The text that it reads by what is typed in the forms of panels: another one than a run's own, or a directory's.
+    pub fn reads(&self, cx: &PanelContext<'_>) -> Option<Box<DataConfig>> {
+        match self.id.run() {
+            Some(run) => self.reading(cx.state.analysis.other_text(run), cx),
+            None => self.data(cx),
+        }
+    }
+
     /// Text of a typed path, read as the model's own is; none where nothing is typed: its own.
-    pub fn reading(&self, typed: &str, cx: &PanelContext<'_>) -> Option<Box<DataConfig>> {
+    fn reading(&self, typed: &str, cx: &PanelContext<'_>) -> Option<Box<DataConfig>> {
         if typed.trim().is_empty() {
             return None;
         }
@@ -114,8 +122,19 @@ impl Subject {
 
     /// Why it cannot read a text yet.
     pub fn why_no_text(&self, cx: &mut PanelContext<'_>) -> Option<&'static str> {
-        let lacks = self.data(cx).is_none() && self.needs_text(cx.state);
-        lacks.then_some("A model directory holds no text: name a text file")
+        if self.data(cx).is_none() && self.needs_text(cx.state) {
+            return Some("A model directory holds no text: name a text file");
+        }
+        None
+    }
+
+    /// Why the text that is typed cannot be read, as far as its path tells; `panel` as in [`Self::text_ui`].
+    pub fn why_not_there(&self, panel: &str, cx: &mut PanelContext<'_>) -> Option<&'static str> {
+        let typed = match self.id.run() {
+            Some(run) => cx.state.analysis.other_text(run).to_owned(),
+            None => typed_text(cx),
+        };
+        leads_nowhere(&typed, &format!("{panel}.text"), cx.dialogs)
     }
 
     /// Chooses the text that a model directory reads; `panel` tells the dialogs of panels apart. Nothing for a run.
@@ -134,14 +153,14 @@ impl Subject {
         }
     }
 
-    /// Chooses another text for this analysis of a run than the one that it was trained on; none of images.
-    pub fn other_text_ui(&self, ui: &mut Ui, typed: &mut String, panel: &str, cx: &mut PanelContext<'_>) {
-        if self.run.is_none() || self.reads_images(cx.state) {
-            return;
-        }
+    /// Chooses another text for analyses of a run than the one that it was trained on, in the forms of all panels; none of images.
+    pub fn other_text_ui(&self, ui: &mut Ui, panel: &str, cx: &mut PanelContext<'_>) {
+        let Some(run) = self.id.run().filter(|_| !self.reads_images(cx.state)) else { return };
         let help = "Another text than the run's own held-out one, for this analysis: a file or folder of plain text, JSONL, \
                     CSV or TSV";
-        text_field_ui(ui, typed, ("its held-out text, or a path", help), panel, cx);
+        let mut typed = cx.state.analysis.other_text(run).to_owned();
+        text_field_ui(ui, &mut typed, ("its held-out text, or a path", help), panel, cx);
+        cx.state.analysis.set_other_text(run, typed);
     }
 
     /// Chooses another run or model directory.

@@ -54,8 +54,7 @@ pub(super) fn notes_ui(
             ui.label(RichText::new(text).color(palette.weak));
         }
         if is_untold {
-            let text =
-                "No run that learns what the baseline learns was measured where it was: no difference can be drawn.";
+            let text = "No other run has a point that the baseline has too: there is no difference to draw yet.";
             ui.label(RichText::new(text).color(palette.weak));
         }
         if let Some(without) = first.map(|made| made.without_x).filter(|&n| n > 0) {

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     compare::{
         Band, Cell, Delta, NotJudged, Reading, Summary, TextTable, Verdict, common_step, direction_between,
-        metric_value, series_title, short_title, why_not_judged,
+        metric_spread, metric_value, series_title, short_title, why_not_judged,
     },
     format,
 };
@@ -44,6 +44,11 @@ impl Measure {
         }
         all.extend([Self::Parameters, Self::Duration, Self::Steps]);
         all
+    }
+
+    /// What tells it from the others, wherever they are read.
+    pub fn id(&self) -> String {
+        self.title("")
     }
 
     /// The header; `at` is the chosen x in words.
@@ -319,7 +324,10 @@ fn shown_of(summary: &Summary, measure: &Measure, band: Band) -> String {
         (Band::MinMax, _, Some((low, high))) if low < high => {
             format!("{mean} ({} to {})", measure.value(low), measure.value(high))
         }
-        (_, Some(half), _) if half > 0.0 => format!("{mean} ± {}", measure.value(half)),
+        (_, Some(half), _) if half > 0.0 => match measure.series() {
+            Some(series) => metric_spread(series, summary.mean, half),
+            None => format!("{mean} ± {}", measure.value(half)),
+        },
         _ => mean,
     }
 }
@@ -426,7 +434,7 @@ mod tests {
         let (grouped, made, courses) = made_of(Some("seed"), &mut state);
         let table = rows(&grouped, &measures, &[made], Some(100.0), Band::StandardDeviation, Some(&baseline), &courses);
         assert_eq!(table.len(), 2);
-        assert_eq!((table[0].n, table[0].entries[1].shown.as_str()), (3, "2.000 ± 1.000"));
+        assert_eq!((table[0].n, table[0].entries[1].shown.as_str()), (3, "2.0 ± 1.0"));
         let best = table[1].entries[1].against.unwrap();
         assert_eq!((best.basis, best.verdict), (Basis::OneOf(3), Verdict::Unclear), "1.5 against 1, 2 and 3");
         let about = table[1].entries[1].about(&measures[1], None).unwrap();
@@ -472,7 +480,7 @@ mod tests {
         let last = Measure::Last(metrics[0].clone());
         let at = |step: u64| value_until(&bundles[0], &last, step, &courses, Band::StandardDeviation);
         // Seeds 0, 1 and 2 are at 2, 3, 4 after 50 steps and at 1, 2, 3 after 100.
-        assert_eq!(at(99), Some((3.0, "3.000 ± 1.000".to_owned())));
+        assert_eq!(at(99), Some((3.0, "3.0 ± 1.0".to_owned())));
         assert_eq!(at(100).map(|found| found.0), Some(2.0));
         assert_eq!(at(49), None, "nothing was measured by then");
         let best = Measure::Best(metrics[0].clone());

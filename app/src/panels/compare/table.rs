@@ -33,6 +33,10 @@ pub(super) struct ComparedTable {
     table: TableState,
     /// The user chose columns; until then those are shown that there is room for.
     chose_columns: bool,
+    /// How wide the columns were at most, by their ids, since these runs are shown.
+    widest: BTreeMap<String, f32>,
+    /// The rows of then.
+    widest_of: Vec<u64>,
     /// The text of the "values at" field while it is typed.
     at: Option<String>,
 }
@@ -71,9 +75,11 @@ impl ComparedTable {
         };
         let mut table = rows(bundles, &measures, made, at, view.band, baseline.as_ref(), &courses);
         let weak = theme::palette(ui.visuals()).weak;
+        let ids: Vec<String> = measures.iter().map(Measure::id).collect();
         let titles: Vec<(String, String)> =
             measures.iter().map(|measure| (measure.title(&words), measure.short(&words))).collect();
-        let columns = columns(ui, &measures, &titles, &table, view.group.is_some());
+        self.keep_widest(ui, &ids, &table);
+        let columns = columns((&measures, &ids, &titles), &table, &self.widest, view.group.is_some());
         if !self.chose_columns {
             let gap = ui.spacing().item_spacing.x;
             let without = without_room(&columns, ui.available_width() - BAR, gap);
@@ -96,8 +102,7 @@ impl ComparedTable {
             let noise = if all_within_noise(&table, &measures) { "No difference clears its noise. " } else { "" };
             ui.add(Label::new(RichText::new(noise.to_owned() + &text).color(weak)).truncate());
         });
-        let titles: Vec<String> = titles.iter().map(|(title, _)| title.clone()).collect();
-        self.sort(&mut table, &titles);
+        self.sort(&mut table, &ids);
         let by_number: BTreeMap<u64, &Row> = table.iter().map(|row| (row.number, row)).collect();
         let order: Vec<u64> = table.iter().map(|row| row.number).collect();
         let names: Names = table.iter().map(|row| row.name.as_str()).collect();
@@ -121,7 +126,7 @@ impl ComparedTable {
                         } else {
                             let bundle = bundles.iter().find(|bundle| bundle.number == number);
                             let style = bundle.map_or(LineStyle::BASELINE, |bundle| bundle.style);
-                            cell_ui(ui, row, column.id, &titles, &measures, (style, &names));
+                            cell_ui(ui, row, column.id, &ids, &measures, (style, &names));
                         }
                     }
                 },
@@ -175,9 +180,25 @@ impl ComparedTable {
         }
     }
 
-    fn sort(&self, table: &mut [Row], titles: &[String]) {
+    /// Columns grow with what they hold and do not shrink: one that came and went with its digits would take others with it.
+    fn keep_widest(&mut self, ui: &Ui, ids: &[String], table: &[Row]) {
+        let mut rows: Vec<u64> = table.iter().map(|row| row.number).collect();
+        rows.sort_unstable();
+        if self.widest_of != rows {
+            self.widest.clear();
+            self.widest_of = rows;
+        }
+        for (place, id) in ids.iter().enumerate() {
+            let entries = table.iter().filter_map(|row| row.entries.get(place));
+            let now = entries.map(|entry| width_of(ui, entry)).fold(0.0, f32::max);
+            let widest = self.widest.entry(id.clone()).or_default();
+            *widest = widest.max(now);
+        }
+    }
+
+    fn sort(&self, table: &mut [Row], ids: &[String]) {
         let Some(sorting) = &self.table.sorting else { return };
-        let index = titles.iter().position(|title| *title == sorting.column);
+        let index = ids.iter().position(|id| *id == sorting.column);
         sort_rows(table, sorting.descending, |row| match (sorting.column.as_str(), index) {
             ("run", _) => SortKey::Text(row.name.clone()),
             ("n", _) => SortKey::Number(row.n as f64),
@@ -189,12 +210,11 @@ impl ComparedTable {
     }
 }
 
-/// The columns of the table, each with its title and its header.
+/// The columns of the table, each with its id, its title and its header, and how wide what they hold is.
 fn columns<'a>(
-    ui: &Ui,
-    measures: &[Measure],
-    titles: &'a [(String, String)],
+    (measures, ids, titles): (&[Measure], &'a [String], &'a [(String, String)]),
     table: &[Row],
+    widest: &BTreeMap<String, f32>,
     is_grouped: bool,
 ) -> Vec<Column<'a>> {
     let is_compared = table.iter().any(|row| row.is_baseline);
@@ -208,11 +228,10 @@ fn columns<'a>(
                 .help("Runs of the group that came to a value; one that was repeated with its seed counts once"),
         );
     }
-    for (place, (measure, (title, short))) in measures.iter().zip(titles).enumerate() {
+    for ((measure, id), (title, short)) in measures.iter().zip(ids).zip(titles) {
         let (width, rank) = measure.room(is_grouped, is_compared);
-        let widest =
-            table.iter().filter_map(|row| row.entries.get(place)).map(|entry| width_of(ui, entry)).fold(0.0, f32::max);
-        columns.push(Column::number(title, title, width.max(widest)).short(short).rank(rank).keeps());
+        let widest = widest.get(id).copied().unwrap_or_default();
+        columns.push(Column::number(id, title, width.max(widest)).short(short).rank(rank).keeps());
     }
     columns
 }
@@ -258,7 +277,7 @@ fn cell_ui(
     ui: &mut Ui,
     row: &Row,
     column: &str,
-    titles: &[String],
+    ids: &[String],
     measures: &[Measure],
     (style, names): (LineStyle, &Names),
 ) {
@@ -272,7 +291,7 @@ fn cell_ui(
             ui.add(Label::new(row.n.to_string()).selectable(false));
         }
         _ => {
-            let index = titles.iter().position(|title| title == column);
+            let index = ids.iter().position(|id| id == column);
             let Some(entry) = index.and_then(|index| row.entries.get(index)) else { return };
             // Cells of numbers are filled from the right.
             if !entry.delta.is_empty() {

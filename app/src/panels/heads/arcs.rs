@@ -25,7 +25,6 @@ const WORDS: f32 = 130.0;
 const SQUARE: f32 = 9.0;
 /// Arcs that are drawn of a token that was chosen, and of all tokens at once, are of at least this attention.
 const LEAST: f32 = 0.01;
-const LEAST_OF_ALL: f32 = 0.2;
 /// Keys or queries of a head that are named.
 const TOLD: usize = 3;
 
@@ -47,6 +46,8 @@ pub struct ArcsView {
     hidden: BTreeSet<usize>,
     layer: usize,
     kept: Vec<Kept>,
+    /// The least attention of an arc while no token is told of.
+    least: f32,
 }
 
 /// A head of the layer.
@@ -62,8 +63,16 @@ impl ArcsView {
         self.chosen.take().is_some()
     }
 
-    /// Brings the maps of a layer up to date, head by head; none where one is not there yet.
-    pub fn update(&mut self, layer: usize, maps: &[Option<HeatData>], tokens: &[String], hides_special: bool) {
+    /// Brings the maps of a layer up to date, head by head; none where one is not there yet. `least`: the least attention of an
+    /// arc, where it is not those of one token.
+    pub fn update(
+        &mut self,
+        layer: usize,
+        maps: &[Option<HeatData>],
+        tokens: &[String],
+        (hides_special, least): (bool, f32),
+    ) {
+        self.least = least;
         if self.layer != layer {
             (self.layer, self.chosen) = (layer, None);
         }
@@ -134,7 +143,7 @@ impl ArcsView {
             };
             let painter = ui.painter();
             for head in &heads {
-                for (query, key, weight) in arcs(&head.kept.map, told, &seen) {
+                for (query, key, weight) in arcs(&head.kept.map, told, &seen, self.least) {
                     let colour = head.colour.gamma_multiply(opacity(weight, told.is_some()).max(0.06));
                     painter.line_segment(ends(query, key), Stroke::new(0.6 + 2.4 * weight, colour));
                 }
@@ -169,7 +178,7 @@ impl ArcsView {
                 format!(
                     "Lines: attention of {} or more. Click a query to see all that it attends to, or a key to see what \
                      attends to it; Esc releases it.",
-                    format::fixed(f64::from(LEAST_OF_ALL), 1)
+                    format::fixed(f64::from(self.least), 2)
                 )
             },
             |side| said(&heads, side),
@@ -224,9 +233,9 @@ impl ArcsView {
                 let opacity = opacity(weight, self.chosen.is_some());
                 FigureArc { head: place, query, key, weight, opacity }
             };
-            arcs(&head.kept.map, self.chosen, &all).into_iter().map(arc).collect()
+            arcs(&head.kept.map, self.chosen, &all, self.least).into_iter().map(arc).collect()
         };
-        let least = format::fixed(f64::from(if self.chosen.is_some() { LEAST } else { LEAST_OF_ALL }), 2);
+        let least = format::fixed(f64::from(if self.chosen.is_some() { LEAST } else { self.least }), 2);
         let what = self.chosen.map_or_else(|| "all queries".to_owned(), |side| side.words().to_lowercase());
         ArcsFigure {
             title: format!("Attention in layer {}", self.layer),
@@ -273,14 +282,15 @@ fn token_rect(row: Rect, side: Side) -> Rect {
     }
 }
 
-/// Query, key and attention of the arcs of a head: of the token that is told of, else the strong ones of the queries `seen`.
-fn arcs(map: &HeatData, told: Option<Side>, seen: &[usize]) -> Vec<(usize, usize, f32)> {
+/// Query, key and attention of the arcs of a head: of the token that is told of, else those of the queries `seen` that are `strong`
+/// or stronger.
+fn arcs(map: &HeatData, told: Option<Side>, seen: &[usize], strong: f32) -> Vec<(usize, usize, f32)> {
     let (queries, keys): (Vec<usize>, Vec<usize>) = match told {
         Some(Side::Query(query)) => (vec![query], (0..map.columns()).collect()),
         Some(Side::Key(key)) => ((0..map.rows()).collect(), vec![key]),
         None => (seen.iter().copied().filter(|at| *at < map.rows()).collect(), (0..map.columns()).collect()),
     };
-    let least = if told.is_some() { LEAST } else { LEAST_OF_ALL };
+    let least = if told.is_some() { LEAST } else { strong };
     let mut found = Vec::new();
     for &query in &queries {
         for &key in &keys {
@@ -363,9 +373,10 @@ mod tests {
 
     #[test]
     fn a_query_has_arcs_to_its_keys_and_a_key_from_its_queries() {
-        assert_eq!(arcs(&map(), Some(Side::Query(2)), &[]), [(2, 1, 0.25), (2, 2, 0.745)]);
-        assert_eq!(arcs(&map(), Some(Side::Key(0)), &[]), [(0, 0, 1.0), (1, 0, 0.9)]);
-        assert_eq!(arcs(&map(), None, &[1, 2]), [(1, 0, 0.9), (2, 1, 0.25), (2, 2, 0.745)], "of what is seen");
+        assert_eq!(arcs(&map(), Some(Side::Query(2)), &[], 0.2), [(2, 1, 0.25), (2, 2, 0.745)]);
+        assert_eq!(arcs(&map(), Some(Side::Key(0)), &[], 0.2), [(0, 0, 1.0), (1, 0, 0.9)]);
+        assert_eq!(arcs(&map(), None, &[1, 2], 0.2), [(1, 0, 0.9), (2, 1, 0.25), (2, 2, 0.745)], "of what is seen");
+        assert_eq!(arcs(&map(), None, &[1, 2], 0.5), [(1, 0, 0.9), (2, 2, 0.745)]);
     }
 
     /// How far the arcs of twelve heads end before the words of the keys.
@@ -373,7 +384,7 @@ mod tests {
         let ctx = egui::Context::default();
         let tokens = ["a", "b", "c"].map(str::to_owned);
         let mut view = ArcsView::default();
-        view.update(0, &vec![Some(map()); 12], &tokens, false);
+        view.update(0, &vec![Some(map()); 12], &tokens, (false, 0.2));
         let (mut ends, mut words) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
         for _ in 0..3 {
             view.chosen = chosen;
@@ -402,7 +413,7 @@ mod tests {
     fn words_name_the_strongest_of_each_head() {
         let tokens = ["a", "b", "c"].map(str::to_owned);
         let mut view = ArcsView::default();
-        view.update(1, &[Some(map()), None], &tokens, false);
+        view.update(1, &[Some(map()), None], &tokens, (false, 0.2));
         let heads = view.heads();
         assert_eq!(heads.len(), 1, "one has not come yet");
         assert_eq!(said(&heads, Side::Query(2)), "2 \"c\" attends to · H0: c 0.75, b 0.25");
@@ -410,7 +421,7 @@ mod tests {
         view.chosen = Some(Side::Query(2));
         let figure = view.figure();
         assert_eq!((figure.arcs.len(), figure.heads[0].0.as_str(), figure.words.len()), (2, "L1H0", 3));
-        view.update(0, &[Some(map())], &tokens, false);
+        view.update(0, &[Some(map())], &tokens, (false, 0.2));
         assert_eq!(view.chosen, None, "another layer, another question");
     }
 }

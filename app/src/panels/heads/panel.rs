@@ -30,7 +30,7 @@ use crate::{
     plot::HeatScale,
     state::{MapsOf, ShownMaps, SubjectId},
     theme,
-    widgets::HeatState,
+    widgets::{HeatState, number_ui},
 };
 
 /// Examples that can be chosen.
@@ -64,13 +64,16 @@ pub(super) struct Memory {
     is_written: bool,
     /// Whether all heads of a layer are shown as arcs between tokens.
     pub arcs: bool,
+    /// The least attention of one of these arcs.
+    pub arcs_from: f64,
 }
 
 impl Default for Memory {
     fn default() -> Self {
         // Rows are peaky: square roots show what is small beside it.
         let look = MapStyle { scale: HeatScale::SquareRoot, ..MapStyle::default() };
-        Self { look, hides_special: false, example: 0, written: String::new(), is_written: false, arcs: false }
+        let written = String::new();
+        Self { look, hides_special: false, example: 0, written, is_written: false, arcs: false, arcs_from: 0.2 }
     }
 }
 
@@ -281,9 +284,18 @@ impl HeadsPanel {
             let is_alone = self.beside == Beside::Nothing;
             ui.add_enabled_ui(is_alone, |ui| {
                 let help = "All heads of the layer at once: from each token to those that it attends to";
-                ui.toggle_value(&mut memory.arcs, "Arcs")
-                    .on_hover_text(help)
-                    .on_disabled_hover_text("With nothing beside it");
+                let arcs = egui::Button::selectable(memory.arcs, "Arcs").frame_when_inactive(true);
+                let arcs = ui.add(arcs);
+                if arcs.clicked() {
+                    memory.arcs = !memory.arcs;
+                }
+                arcs.on_hover_text(help).on_disabled_hover_text("With nothing beside it");
+                if memory.arcs {
+                    let from =
+                        number_ui(ui, &mut memory.arcs_from, 0.01..=0.99, |drag| drag.speed(0.01).prefix("from "));
+                    from.accessible_name("Least attention of an arc")
+                        .on_hover_text("Arcs of weaker attention are left out");
+                }
             });
             ui.menu_button("Export", |ui| {
                 for wanted in Wanted::ALL {

@@ -159,7 +159,8 @@ impl LargeView {
         let of_layer: Vec<Option<HeatData>> =
             (0..maps.heads).map(|head| cx.state.maps.map(shown.of, HeadAt::new(layer, head))).collect();
         let loading = of_layer.iter().filter(|map| map.is_none()).count();
-        self.arcs.update(layer, &of_layer, &maps.tokens, shown.memory.hides_special);
+        let Memory { hides_special, arcs_from, .. } = *shown.memory;
+        self.arcs.update(layer, &of_layer, &maps.tokens, (hides_special, arcs_from as f32));
         self.arcs.ui(ui, height, loading);
         wanted.take()?;
         let about = of_text(MapFigure::default(), &maps.target, &maps.tokens);

@@ -64,7 +64,12 @@ impl ConfusionView {
         ui.label(RichText::new(words).small().color(palette.weak));
         let cell_name = |row: usize, column: usize| cell_words(found, row, column);
         let room = vec2(ui.available_width().min(WIDTH), HEIGHT);
-        HeatMap::of("confusion", figure).cell_name(&cell_name).room(room).show(ui, &mut self.state);
+        let cell_text = |row: usize, column: usize| {
+            let count = found.counts.get(row).and_then(|counts| counts.get(column));
+            count.map_or_else(String::new, |count| format::count(*count))
+        };
+        let map = HeatMap::of("confusion", figure).cell_name(&cell_name).cell_text(&cell_text);
+        map.room(room).show(ui, &mut self.state);
         for mistake in &self.mistakes {
             ui.label(RichText::new(mistake).small().color(palette.weak));
         }

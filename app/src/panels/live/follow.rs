@@ -5,14 +5,16 @@ use headroom_engine::store::{RunId, RunSummary};
 
 use crate::{context::PanelContext, panels::run_picker::run_list_ui};
 
-/// The run that Live was pinned to, else the one that trains, else the focused one, else the newest; under the name that it is
-/// shown by.
+/// The run that Live was pinned to, else the one that trains, else the one that did and ended, until another is chosen, else the
+/// focused one, else the newest; under the name that it is shown by.
 pub fn live_run(cx: &PanelContext<'_>) -> Option<RunSummary> {
     let known = |id: &RunId| cx.state.run(id).cloned();
     let pinned = cx.state.selection.live.as_ref().and_then(known);
     let current = || cx.state.current.as_ref().and_then(|current| known(&current.run));
+    let followed = || cx.state.selection.followed().and_then(known);
     let focused = || cx.state.selection.focused.as_ref().and_then(known);
-    let mut run = pinned.or_else(current).or_else(focused).or_else(|| cx.state.runs.first().cloned())?;
+    let mut run =
+        pinned.or_else(current).or_else(followed).or_else(focused).or_else(|| cx.state.runs.first().cloned())?;
     run.name = cx.state.run_name(&run.id);
     Some(run)
 }

@@ -60,7 +60,11 @@ pub fn groups_ui(
         let names: Vec<String> = group.iter().take(12).map(|at| head_name(*at)).collect();
         let more = if group.len() > 12 { format!(" and {} more", group.len() - 12) } else { String::new() };
         let words = format!("{}: {}{more}", group_letters(place), names.join(", "));
-        ui.label(RichText::new(words).small().color(palette.weak));
+        let told = ui.label(RichText::new(words).small().color(palette.weak));
+        if !more.is_empty() {
+            let all: Vec<String> = group.iter().map(|at| head_name(*at)).collect();
+            told.on_hover_text(all.join(", "));
+        }
     }
     if derived.groups.len() > MOST {
         let words = format!("and {}", counted(derived.groups.len() - MOST, "more group"));

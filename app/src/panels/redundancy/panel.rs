@@ -125,7 +125,7 @@ impl RedundancyPanel {
                     subject.picker_ui(ui, cx);
                     self.domains.button_ui(ui, run, cx);
                 });
-                pending_ui(ui, cx);
+                pending_ui(ui, subject, cx);
                 self.domains_ui(ui, subject, memory, cx)
             }
             run => {

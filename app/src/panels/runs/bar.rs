@@ -121,7 +121,8 @@ impl RunsPanel {
         };
         ui.label(RichText::new(count).color(palette.weak));
         if let Some(error) = self.order.error() {
-            ui.label(RichText::new(error.describe(&memory.filter)).color(palette.error));
+            let told = format!("{} The list is that of the filter before.", error.describe(&memory.filter));
+            ui.label(RichText::new(told).color(palette.error));
         } else if missing > 0 {
             ui.add(egui::Spinner::new().size(14.0));
             ui.label(format!("Reading the configs of {}…", counted(missing, "run")));

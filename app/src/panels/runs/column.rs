@@ -121,14 +121,14 @@ impl Column {
     }
 
     /// How soon it gives way where there is no room for all: the higher the sooner, never at 0. Tags are worth their
-    /// room once there are some.
+    /// room once there are some; seeds stand in the names, where these would be the same.
     pub fn rank(&self, has_tags: bool) -> u8 {
         match self {
             Self::Name | Self::State => 0,
             Self::Metric(_, Which::Best) | Self::Config(_) => 1,
             Self::Steps => 2,
-            Self::Metric(_, Which::Last) => 3,
-            Self::Tags if has_tags => 4,
+            Self::Tags if has_tags => 3,
+            Self::Metric(_, Which::Last) => 4,
             Self::Duration => 5,
             Self::Seed => 6,
             Self::Parameters => 7,

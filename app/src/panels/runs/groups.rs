@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Column, Order, RunFields, Which};
 use crate::{
-    compare::{Summary, is_of_race, metric_value, plain, short_key},
+    compare::{Summary, is_of_race, metric_spread, metric_value, plain, short_key},
     state::FlatConfigs,
 };
 
@@ -196,12 +196,16 @@ pub fn summary_words(summary: &GroupSummary, column: &Column) -> (String, String
         _ => crate::format::number(value),
     };
     let Summary { n, mean, sd, min, max, .. } = summary.all;
-    let deviation = if sd.is_finite() { format!(" ± {}", value(sd)) } else { String::new() };
-    let short = format!("{}{deviation}", value(mean));
+    let short = match column {
+        _ if !sd.is_finite() => value(mean),
+        Column::Metric(series, _) => metric_spread(series, mean, sd),
+        Column::Duration => format!("{} ± {}", value(mean), value(sd)),
+        _ => crate::format::mean_and_spread(mean, sd),
+    };
     let best = summary.best.map(|best| format!(", best {}", value(best))).unwrap_or_default();
     let whole = format!(
         "Mean{} of {n}: {short}{best}, from {} to {}",
-        if deviation.is_empty() { "" } else { " ± sd" },
+        if sd.is_finite() { " ± sd" } else { "" },
         value(min),
         value(max)
     );
@@ -270,7 +274,7 @@ mod tests {
         let summary = rows.summary(0, ("best", &column), value).unwrap();
         assert_eq!((summary.all.n, summary.all.mean, summary.best), (2, 1.5, Some(1.0)));
         let (short, whole) = summary_words(&summary, &column);
-        assert_eq!(short, "1.500 ± 0.7071");
-        assert_eq!(whole, "Mean ± sd of 2: 1.500 ± 0.7071, best 1.000, from 1.000 to 2.000");
+        assert_eq!(short, "1.50 ± 0.71");
+        assert_eq!(whole, "Mean ± sd of 2: 1.50 ± 0.71, best 1.000, from 1.000 to 2.000");
     }
 }

@@ -115,7 +115,7 @@ impl Columns {
             let rank = if *is_pinned { 0 } else { column.rank(self.has_tags) };
             let shown = shown.short(heading).rank(rank);
             // Words are cut where there is no room, not beside room that nothing takes.
-            let shown = if matches!(column, Column::Tags | Column::Note) { shown.grows() } else { shown };
+            let shown = if *column == Column::Note { shown.grows() } else { shown };
             if *column == Column::Name {
                 all.extend([shown.always().grows(), menu.clone()]);
             } else {

@@ -1,4 +1,4 @@
-use egui::{Response, Role, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo};
+use egui::{Color32, Response, Role, Sense, Stroke, StrokeKind, TextStyle, Ui, Vec2, WidgetInfo};
 
 use super::{
     bar::bar_ui,
@@ -102,6 +102,7 @@ pub struct HeatMap<'a> {
     tone: Option<Tone>,
     value: &'a str,
     cell_name: Option<&'a dyn Fn(usize, usize) -> String>,
+    cell_text: Option<&'a dyn Fn(usize, usize) -> String>,
     gap: &'a str,
     selected: Option<(usize, usize)>,
     line: Option<HeatLine>,
@@ -121,6 +122,7 @@ impl<'a> HeatMap<'a> {
             tone: None,
             value: "",
             cell_name: None,
+            cell_text: None,
             gap: "nothing",
             selected: None,
             line: None,
@@ -159,6 +161,12 @@ impl<'a> HeatMap<'a> {
     /// What a cell is called, by row and column: "L3H7 and L2H1".
     pub fn cell_name(mut self, name: &'a dyn Fn(usize, usize) -> String) -> Self {
         self.cell_name = Some(name);
+        self
+    }
+
+    /// What stands in a cell, by row and column, where it has room for it.
+    pub fn cell_text(mut self, text: &'a dyn Fn(usize, usize) -> String) -> Self {
+        self.cell_text = Some(text);
         self
     }
 
@@ -276,6 +284,7 @@ impl<'a> HeatMap<'a> {
             if shape.0 * shape.1 > 0 && state.tiles.paint(ui, self.data, &tone, plot, &view) {
                 ui.ctx().request_repaint();
             }
+            self.texts_ui(&painter, ui, (plot, &view), &tone);
             self.marks_ui(ui, &response, state, &view, hovered);
             for line in [self.line, pointed].into_iter().flatten() {
                 self.line_ui(ui, plot, &view, line);
@@ -336,6 +345,25 @@ impl<'a> HeatMap<'a> {
         let pointed = names.hover_pos().and_then(line);
         let clicked = if names.clicked() { names.interact_pointer_pos().and_then(line) } else { None };
         Some([pointed, clicked])
+    }
+
+    /// What stands in the cells that have room for it.
+    fn texts_ui(&self, painter: &egui::Painter, ui: &Ui, (plot, view): (egui::Rect, &View), tone: &Tone) {
+        let Some(text) = self.cell_text else { return };
+        let font = TextStyle::Small.resolve(ui.style());
+        let cell = view.cell(plot);
+        if cell.y < font.size + 2.0 {
+            return;
+        }
+        let (rows, columns) = view.seen();
+        for (row, column) in rows.flat_map(|row| columns.clone().map(move |column| (row, column))) {
+            let colour = tone.colour(self.data.at(row, column)).map_or(Color32::GRAY, theme::readable_on);
+            let galley = painter.layout_no_wrap(text(row, column), font.clone(), colour);
+            if galley.size().x + 4.0 <= cell.x {
+                let centre = view.rect(plot, (row, column), 1, 1).center();
+                painter.galley(centre - 0.5 * galley.size(), galley, colour);
+            }
+        }
     }
 
     /// The outline of a row or column.

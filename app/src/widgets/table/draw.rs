@@ -179,8 +179,9 @@ impl<'a> Table<'a> {
     ) -> f32 {
         let columns = part.columns;
         let width = ui.available_width();
-        // Widths are remembered by place: another choice of columns or another room begins anew.
-        let ids: Vec<&str> = columns.iter().map(|column| column.id).collect();
+        // Widths are remembered by place: another choice of columns, another room, or columns that must be wider begin anew.
+        let least = |column: &&Column<'_>| if column.keeps { column.width as i32 } else { 0 };
+        let ids: Vec<(&str, i32)> = columns.iter().map(|column| (column.id, least(column))).collect();
         let mut table = TableBuilder::new(ui)
             .id_salt((ids, (width / 8.0) as i32))
             .sense(Sense::CLICK | Sense::HOVER)

@@ -1,5 +1,5 @@
 use egui::Ui;
-use headroom_engine::config::{Architecture, Cache, RunConfig};
+use headroom_engine::config::{Architecture, AttentionConfig, Cache, RunConfig};
 
 use super::{
     super::{
@@ -35,8 +35,8 @@ pub fn attention_ui(
         note_ui(
             ui,
             &if others.is_empty() {
-                "These answers hold for the encoder, the decoder and its attention to the encoder. The tables \
-                 [attention.encoder] and [attention.cross] of a config file answer otherwise."
+                "These answers hold for the encoder, the decoder and its attention to the encoder. A config file can give the \
+                 encoder and the cross-attention answers of their own: tables [attention.encoder] and [attention.cross]."
                     .to_owned()
             } else {
                 format!("The config file has other answers for: {}.", others.join(", "))
@@ -49,7 +49,18 @@ pub fn attention_ui(
     ui.separator();
     coverage_ui(ui, form, config, judged);
     ui.separator();
+    let generates = config.model.kind != Architecture::Encoder;
     let attention = &mut config.attention;
+    // An encoder reads all tokens at once. What a config file says of it all the same is shown, so that it can be changed.
+    if generates || attention.cache != Cache::default() {
+        cache_ui(ui, form, attention, judged);
+        ui.separator();
+    }
+    matching_ui(ui, form, config, judged);
+}
+
+/// What is kept of the tokens before while a text is generated.
+fn cache_ui(ui: &mut Ui, form: &mut Form<'_>, attention: &mut AttentionConfig, judged: &Judged<'_>) {
     form.choice(ui, CACHE, &mut attention.cache, &Cache::ALL.map(|cache| (cache.clone(), cache.label())));
     note_ui(
         ui,
@@ -62,6 +73,4 @@ pub fn attention_ui(
         },
     );
     judged.difference_ui(ui, Question::Cache);
-    ui.separator();
-    matching_ui(ui, form, config, judged);
 }

@@ -23,7 +23,7 @@ use crate::{
     widgets::Thumbnails,
 };
 
-const SOURCE: Words = Words::new("data.kind", "Text", "Where the text comes from.");
+const SOURCE: Words = Words::new("data.kind", "Source", "Where the text, the images or the expressions come from.");
 pub(super) const PATH: Words = Words::new(
     "data.path",
     "File or folder",
