@@ -379,7 +379,7 @@ mod tests {
         assert_eq!(delta(-0.5), "−0.5000");
         assert_eq!(delta(0.0), "±0");
         let spread = |mean, spread| mean_and_spread(mean, spread);
-        assert_eq!(spread(5.932, 0.008123), "5.9320 ± 0.0081");
+        assert_eq!(spread(5.932, 0.008_123), "5.9320 ± 0.0081");
         assert_eq!((spread(90.71, 8.13), spread(1234.5, 210.0)), ("90.7 ± 8.1".to_owned(), "1,234 ± 210".to_owned()));
         assert_eq!((spread(60.0, 0.0), spread(2.5, 1e-9)), ("60.00 ± 0".to_owned(), "2.500 ± 1.0e−9".to_owned()));
         assert_eq!(spread(2.5, f64::NAN), "2.500 ± NaN");

@@ -159,7 +159,7 @@ impl Line<'_> {
             others.iter().any(|other| other.chars().take(colon + 2).eq(ours()))
         };
         let colons = self.letters.windows(2).enumerate().filter(|(_, pair)| *pair == [':', ' ']).map(|(at, _)| at);
-        colons.filter(|&colon| colon > 0 && is_same(colon)).last().map(|colon| 0..colon)
+        colons.rev().find(|&colon| colon > 0 && is_same(colon)).map(|colon| 0..colon)
     }
 
     fn width(&self, part: Range<usize>) -> f32 {

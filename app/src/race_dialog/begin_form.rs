@@ -128,7 +128,7 @@ impl BeginForm {
                     Known::Beginning(..) => {
                         if let Some(own) = priced.next() {
                             costs_ui(ui, own, base);
-                            if base.is_none() {
+                            if base.is_none() && own.cost.is_some() {
                                 ui.label(RichText::new("baseline").color(palette.weak));
                             }
                             base = base.or(own.cost);

@@ -115,9 +115,7 @@ impl Begun {
     fn of(ui: &Ui, waiting: &[RunId], state: &State) -> Self {
         let mut new: Self = ui.data(|data| data.get_temp(Self::id(ui))).unwrap_or_default();
         let pointer = ui.ctx().pointer_latest_pos();
-        if !new.rect.zip(pointer).is_some_and(|(rect, pointer)| rect.contains(pointer)) {
-            new.rows.clear();
-        } else {
+        if new.rect.zip(pointer).is_some_and(|(rect, pointer)| rect.contains(pointer)) {
             let has_begun = |run: &RunId| {
                 let is_current = state.current.as_ref().is_some_and(|current| current.run == *run);
                 let summary = state.run(run);
@@ -125,6 +123,8 @@ impl Begun {
             };
             let gone = new.before.iter().filter(|run| !waiting.contains(run) && has_begun(run));
             new.rows.extend(gone.cloned());
+        } else {
+            new.rows.clear();
         }
         new
     }

@@ -231,7 +231,7 @@ impl ModelsState {
 
     /// Whether the panel shows where it asked why this request failed.
     pub(super) fn says(&self, ticket: Ticket) -> bool {
-        self.facts.asked(ticket) || self.previews.asked(ticket)
+        self.facts.asked(ticket) || self.plans.asked(ticket) || self.previews.asked(ticket)
     }
 
     pub(super) fn take_requests(&mut self) -> Vec<Request> {

@@ -209,7 +209,7 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
         };
         let sentence = format!("{} {why}", about.without_analysis);
         self.form.empty_ui(ui, subject, &sentence, cx, |ui, cx| {
-            let Some(mut config) = config else { return };
+            let Some(mut config) = config.filter(|config| config.probe.every == 0 || !is_training) else { return };
             if config.probe.every == 0 {
                 config.probe.every = EVERY;
             }

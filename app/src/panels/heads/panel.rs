@@ -290,13 +290,12 @@ impl HeadsPanel {
                     memory.arcs = !memory.arcs;
                 }
                 arcs.on_hover_text(help).on_disabled_hover_text("With nothing beside it");
-                if memory.arcs {
-                    let from =
-                        number_ui(ui, &mut memory.arcs_from, 0.01..=0.99, |drag| drag.speed(0.01).prefix("from "));
-                    from.accessible_name("Least attention of an arc")
-                        .on_hover_text("Arcs of weaker attention are left out");
-                }
             });
+            if memory.arcs && is_alone {
+                let from = number_ui(ui, &mut memory.arcs_from, 0.01..=0.99, |drag| drag.speed(0.01).prefix("from "));
+                from.accessible_name("Least attention of an arc")
+                    .on_hover_text("Arcs of weaker attention are left out");
+            }
             ui.menu_button("Export", |ui| {
                 for wanted in Wanted::ALL {
                     let has_it = !is_alone || matches!(wanted, Wanted::Large(Part::Shown) | Wanted::Grid);
