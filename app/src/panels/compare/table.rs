@@ -164,7 +164,7 @@ impl ComparedTable {
     /// The x at which the table compares; an empty field means the furthest that all reach.
     fn at_ui(&mut self, ui: &mut Ui, view: &mut View, common: Option<f64>) {
         let quantity = view.x.quantity();
-        ui.label(format!("Column at {}", view.x.label().to_lowercase()));
+        ui.label(format!("Values at {}", view.x.label().to_lowercase()));
         let mut text = self.at.clone().unwrap_or_else(|| view.at.map(|at| at.to_string()).unwrap_or_default());
         let hint = common.map_or_else(String::new, |common| quantity.value(common));
         let typed = ui.add(TextEdit::singleline(&mut text).desired_width(110.0).hint_text(hint));
