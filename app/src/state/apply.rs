@@ -400,6 +400,12 @@ impl State {
         for run in there {
             let tags = self.run(&run).map(|summary| summary.tags.clone()).unwrap_or_default();
             let held = self.selection.held_tag().map(str::to_owned);
+            // A race that was refused has no runs to be kept among themselves.
+            let has_runs = |tag: &String| self.runs.iter().any(|run| run.tags.contains(tag));
+            if !held.as_ref().is_some_and(has_runs) {
+                self.selection.visible.insert(run);
+                continue;
+            }
             if !self.selection.show_begun(&run, &tags)
                 && let Some(tag) = held
             {

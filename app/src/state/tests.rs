@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use headroom_engine::{
     store::{
-        Cut, RunId, RunRecord, RunState, SeriesData,
+        Cut, RunId, RunRecord, RunState, RunSummary, SeriesData,
         series_names::{TRAIN_LOSS, VALIDATION_LOSS},
     },
     train::Health,
@@ -312,4 +312,33 @@ fn curves_that_nobody_shows_give_way_when_there_are_too_many_points() {
     assert_eq!(kept(&cache), [false, true, false], "what is shown stays");
     cache.want(&runs[0], TRAIN_LOSS);
     assert!(!cache.take_loads(Instant::now()).is_empty(), "and what is wanted again is loaded again");
+}
+
+#[test]
+fn a_race_keeps_others_away_and_one_that_was_refused_does_not() {
+    let summary = |number: u64, tag: &str| RunSummary {
+        tags: [tag].into_iter().filter(|tag| !tag.is_empty()).map(str::to_owned).collect(),
+        ..examples::summary(number, "run")
+    };
+    let begins = |state: &mut State, run: &RunSummary| {
+        let (run, name) = (run.id.clone(), run.name.clone());
+        state.apply(Event::Queued { run, name, number: 1, position: 1 });
+    };
+    let (own, other) = (summary(1, "race:r"), summary(2, ""));
+    for is_refused in [false, true] {
+        let mut state = State::default();
+        state.expect_race("race:r".to_owned());
+        begins(&mut state, &other);
+        assert!(!state.selection.is_visible(&other.id), "nobody knows yet what it is of");
+        let mut runs = vec![other.clone()];
+        if !is_refused {
+            begins(&mut state, &own);
+            runs.push(own.clone());
+        }
+        state.apply(Event::Runs { runs });
+        assert_eq!(state.selection.is_visible(&other.id), is_refused);
+        assert_eq!(state.selection.is_visible(&own.id), !is_refused);
+        let is_told = state.messages.newest_first().any(|message| message.what.contains("is not drawn"));
+        assert_eq!(is_told, !is_refused);
+    }
 }

@@ -23,7 +23,7 @@ const ROW: f32 = 17.0;
 /// Room of the tokens at each side, and of a square beside them.
 const WORDS: f32 = 130.0;
 const SQUARE: f32 = 9.0;
-/// Arcs that are drawn of a token that was chosen, and of all tokens at once, are of at least this attention.
+/// Arcs that are drawn of a token that was chosen are of at least this attention.
 const LEAST: f32 = 0.01;
 /// Keys or queries of a head that are named.
 const TOLD: usize = 3;
