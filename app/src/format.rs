@@ -222,12 +222,12 @@ pub fn mean_and_spread(mean: f64, spread: f64) -> String {
     if spread == 0.0 {
         return format!("{} ± 0", number(mean));
     }
-    let digits = spread.abs().log10().floor();
-    if !(-MOST_DECIMALS..=1.0).contains(&(digits - 1.0)) {
+    let decimals = 1.0 - spread.abs().log10().floor();
+    if !(-1.0..=MOST_DECIMALS).contains(&decimals) {
         // More digits would be written than anybody reads, or there is no spread that could be written.
         return format!("{} ± {}", number(mean), significant(spread, 2));
     }
-    let decimals = (1.0 - digits).max(0.0) as usize;
+    let decimals = decimals.max(0.0) as usize;
     format!("{} ± {}", fixed(mean, decimals), fixed(spread, decimals))
 }
 

@@ -10,11 +10,7 @@ use crate::{
 /// Marks the field of a path that leads nowhere, once it is no longer typed in, and says so on hover and to screen readers. Nothing is
 /// said of an empty one. `key`: of this field alone, as for dialogs.
 pub fn mark_path(ui: &Ui, field: Response, text: &str, key: &str, dialogs: &mut FileDialogs) -> Response {
-    if field.has_focus() || text.trim().is_empty() {
-        return field;
-    }
-    let path = typed_path(text, &current_folder());
-    if dialogs.look(&format!("{key}.there"), &path, there) != Some(None) {
+    if field.has_focus() || leads_nowhere(text, key, dialogs).is_none() {
         return field;
     }
     mark_invalid(ui, &field);

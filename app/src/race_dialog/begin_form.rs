@@ -76,10 +76,14 @@ impl BeginForm {
     /// Draws it.
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         self.add_ui(ui, cx);
-        let known = self.names(cx).into_iter().zip(&self.chosen).map(|(name, of)| known(of, name, cx)).collect();
-        if self.known != known {
-            self.known = known;
-            self.price();
+        let names = self.names(cx);
+        let is_same = |(known, name): (&Known, &String)| matches!(known, Known::Beginning(of, _) if of.name == *name);
+        if self.known.len() != names.len() || !self.known.iter().zip(&names).all(is_same) {
+            let known = names.into_iter().zip(&self.chosen).map(|(name, of)| known(of, name, cx)).collect();
+            if self.known != known {
+                self.known = known;
+                self.price();
+            }
         }
         let palette = theme::palette(ui.visuals());
         if let Some(why) = &self.why_none {

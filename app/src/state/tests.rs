@@ -89,7 +89,7 @@ fn a_run_is_followed_from_the_queue_to_its_end() {
         why: Some("The loss is not a number.".to_owned()),
         unwritten: None,
     });
-    assert_eq!(state.current, None);
+    assert_eq!((&state.current, state.selection.followed()), (&None, Some(&run)), "Live stays with it");
     let last = state.messages.latest().unwrap();
     assert_eq!((last.level, last.run.as_ref()), (Level::Error, Some(&run)));
     assert!(last.what.contains("diverged after 50 steps") && !last.what_to_do.is_empty());

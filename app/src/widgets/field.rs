@@ -282,10 +282,11 @@ impl<'a> Field<'a> {
                 ui.allocate_space(Vec2::new(1.0, height));
                 true
             }
-            (None, _) => {
+            (None, Some(_)) => {
                 ui.data_mut(|data| data.remove::<f32>(id));
                 false
             }
+            (None, None) => false,
         };
         if !is_line {
             // With a line or without one, what comes below is the same to the pointer and the keyboard.

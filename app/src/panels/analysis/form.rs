@@ -107,7 +107,7 @@ impl<O: FormOptions> AnalysisForm<O> {
             self.sample_ui(ui, subject);
             self.options.ui(ui, subject, cx);
             let name = format!("Start the {}", O::WORDS.what);
-            if Self::submit_ui(ui, (O::WORDS.submit, &name), subject, cx) {
+            if self.submit_ui(ui, (O::WORDS.submit, &name), subject, cx) {
                 self.start(subject, cx);
             }
         });
@@ -130,8 +130,17 @@ impl<O: FormOptions> AnalysisForm<O> {
     }
 
     /// The button that asks for the analysis, with what screen readers call it; whether it was clicked.
-    fn submit_ui(ui: &mut Ui, (words, name): (&str, &str), subject: &Subject, cx: &mut PanelContext<'_>) -> bool {
-        let why_not = subject.why_no_text(cx).or_else(|| subject.why_not_there(O::WORDS.what, cx));
+    fn submit_ui(
+        &self,
+        ui: &mut Ui,
+        (words, name): (&str, &str),
+        subject: &Subject,
+        cx: &mut PanelContext<'_>,
+    ) -> bool {
+        // Another text of a run counts only where it is seen.
+        let reads_typed = self.is_open || subject.run.is_none();
+        let why_not = subject.why_no_text(cx);
+        let why_not = why_not.or_else(|| subject.why_not_there(O::WORDS.what, cx).filter(|_| reads_typed));
         let button = ui.add_enabled(why_not.is_none(), Button::new(words));
         let button = button.on_hover_text("Runs when its turn in the queue comes");
         button.on_disabled_hover_text(why_not.unwrap_or_default()).accessible_name(name).clicked()
@@ -203,7 +212,7 @@ impl<O: FormOptions> AnalysisForm<O> {
                 }
                 let words =
                     if subject.run.is_some() { O::WORDS.now.to_owned() } else { format!("{} now", O::WORDS.submit) };
-                if (subject.run.is_some() || !self.is_open) && Self::submit_ui(ui, (&words, &words), subject, cx) {
+                if (subject.run.is_some() || !self.is_open) && self.submit_ui(ui, (&words, &words), subject, cx) {
                     self.start(subject, cx);
                 }
             }

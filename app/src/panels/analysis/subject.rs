@@ -122,10 +122,8 @@ impl Subject {
 
     /// Why it cannot read a text yet.
     pub fn why_no_text(&self, cx: &mut PanelContext<'_>) -> Option<&'static str> {
-        if self.data(cx).is_none() && self.needs_text(cx.state) {
-            return Some("A model directory holds no text: name a text file");
-        }
-        None
+        let lacks = self.data(cx).is_none() && self.needs_text(cx.state);
+        lacks.then_some("A model directory holds no text: name a text file")
     }
 
     /// Why the text that is typed cannot be read, as far as its path tells; `panel` as in [`Self::text_ui`].
