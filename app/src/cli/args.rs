@@ -92,7 +92,7 @@ pub enum Task {
     Predict(PredictArgs),
     /// List the presets, or print one as TOML.
     Presets(PresetsArgs),
-    /// Show the columns, the labels and some rows of a config's table, or how many images each class has, before training.
+    /// Show what the data of a config hold before training: columns, labels and rows of a table, questions, pairs or expressions, images by class.
     Preview(EstimateArgs),
     /// Remove for good what was deleted: runs with their files, benchmarks, analyses. Nothing else ever does.
     Purge(PurgeArgs),

@@ -2,7 +2,7 @@
 
 use headroom_engine::{
     config::counted,
-    data::{DataPreview, ImagesPreview, PreviewAnswers, TablePreview, preview},
+    data::{DataPreview, ExamplesPreview, ImagesPreview, PreviewAnswers, TablePreview, preview},
     hub,
 };
 
@@ -19,7 +19,7 @@ use super::{
 /// Letters of a cell that are shown.
 const LETTERS: usize = 60;
 
-/// Shows the columns, labels and some rows of a config's table, or how many images each class has.
+/// Shows what the data of a config hold: a table's columns, labels and rows, some questions, pairs or expressions, images by class.
 pub fn run(args: &EstimateArgs) -> CliResult {
     let GivenConfig { config, base_dir, .. } = GivenConfig::read(&args.config)?;
     let config = hub::anchored(config, &base_dir);
@@ -28,16 +28,34 @@ pub fn run(args: &EstimateArgs) -> CliResult {
         .ok_or_else(|| {
             CliError::at(
                 "data.kind",
-                "The data of this config are neither a table nor images: only data.kind = \"table\", \"images\" and \
-                 \"pathfinder\" can be previewed.",
+                "Nothing can be previewed of plain text, nor where no file is named yet: only where data.kind is \"table\", \
+                 \"squad\", \"pairs\", \"number_words\", \"images\", \"pathfinder\" or \"listops\".",
             )
         })?;
     match found {
         DataPreview::Table(found) if args.json => print::json(&found),
         DataPreview::Images(found) if args.json => print::json(&found),
+        DataPreview::Examples(found) if args.json => print::json(&found),
         DataPreview::Table(found) => of_table(&found),
         DataPreview::Images(found) => of_images(&found),
+        DataPreview::Examples(found) => of_examples(&found),
     }
+}
+
+fn of_examples(found: &ExamplesPreview) -> CliResult {
+    print::line(format!("{}.", found.about))?;
+    for example in &found.examples {
+        print::line(format!("\n{}", example.texts.join("\n")))?;
+        print::line(format!("-> {}", example.label))?;
+        if let Some(tokens) = &example.tokens {
+            let more = match example.cut_off {
+                0 => String::new(),
+                more => format!(" ({} do not fit)", counted(more, "token")),
+            };
+            print::line(format!("{}{more}", tokens.join(" ")))?;
+        }
+    }
+    Ok(())
 }
 
 fn of_images(found: &ImagesPreview) -> CliResult {

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use headroom_engine::{
+    data::PreviewImage,
     objective::Labels,
     worker::{Command, Event, FoundAnswer, Request, Target, Ticket},
 };
@@ -29,6 +30,8 @@ pub enum Answers {
         outputs: Vec<Vec<f64>>,
         /// The file of each image, where each has one of its own.
         names: Vec<String>,
+        /// The first of the images.
+        pictures: Vec<PreviewImage>,
         /// Whether a text was longer than the model reads.
         is_cut: bool,
     },
@@ -47,7 +50,8 @@ pub enum Answers {
 pub struct Answering {
     /// What was asked.
     pub question: Question,
-    ticket: Ticket,
+    /// Of the question.
+    pub ticket: Ticket,
     /// Texts or images that have an answer, of how many; none before the first.
     pub at: Option<(usize, usize)>,
     /// Whether it was told to end.
@@ -115,8 +119,8 @@ impl AnswersState {
                 asked.at = Some((done, count));
                 return;
             }
-            Event::Predicted { labels, outputs, cut_rows, names, .. } => {
-                Ok(Answers::Outputs { labels, outputs, names, is_cut: cut_rows > 0 })
+            Event::Predicted { labels, outputs, cut_rows, names, pictures, .. } => {
+                Ok(Answers::Outputs { labels, outputs, names, pictures, is_cut: cut_rows > 0 })
             }
             Event::AnswersFound { may_lack_answers, no_answer_threshold, answers, cut_questions, .. } => answers
                 .into_iter()
@@ -164,6 +168,7 @@ mod tests {
             outputs: vec![vec![1.0 - share, share]],
             cut_rows: 0,
             names: Vec::new(),
+            pictures: Vec::new(),
         }
     }
 

@@ -261,11 +261,11 @@ impl State {
             Event::SnapshotData { snapshot } if snapshot.record.kind == snapshot_kinds::MIXING => {
                 self.take_mixing(*snapshot);
             }
-            Event::Checked { revision, problems, free_bytes, preview } => {
+            Event::Checked { revision, problems, free_bytes, vocabulary, preview } => {
                 // An answer to an older question that comes late is worth nothing.
                 if self.check.as_ref().is_none_or(|known| known.revision <= revision) {
                     let preview = preview.map(|preview| *preview);
-                    self.check = Some(CheckAnswer { revision, problems, free_bytes, preview });
+                    self.check = Some(CheckAnswer { revision, problems, free_bytes, vocabulary, preview });
                 }
             }
             Event::Evaluation { target, loss, metrics, tokens, unit, .. } => {

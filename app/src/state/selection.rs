@@ -15,6 +15,8 @@ pub struct Selection {
     pub visible: BTreeSet<RunId>,
     /// The run in the inspector.
     pub focused: Option<RunId>,
+    /// How many rows of the table of runs are selected together.
+    pub together: usize,
     /// The model directory that panels of analyses show, and the run that was focused when it was chosen.
     directory: Option<(PathBuf, Option<RunId>)>,
     /// The pinned baseline.

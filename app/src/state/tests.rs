@@ -247,7 +247,13 @@ fn records_are_asked_for_once() {
 fn late_answers_to_old_questions_are_dropped() {
     let mut state = State::default();
     for revision in [2, 1] {
-        state.apply(Event::Checked { revision, problems: Vec::new(), free_bytes: Some(revision), preview: None });
+        state.apply(Event::Checked {
+            revision,
+            problems: Vec::new(),
+            free_bytes: Some(revision),
+            vocabulary: None,
+            preview: None,
+        });
     }
     assert_eq!(state.check.unwrap().revision, 2);
 }

@@ -143,6 +143,8 @@ pub struct CheckAnswer {
     pub problems: Vec<Problem>,
     /// Free memory on the chosen device, when known.
     pub free_bytes: Option<u64>,
+    /// Entries of the vocabulary, where a tokenizer or a model to begin with has one already.
+    pub vocabulary: Option<usize>,
     /// The beginning of the table or of the images that the config names, if these can be read.
     pub preview: Option<DataPreview>,
 }

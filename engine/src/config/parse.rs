@@ -268,22 +268,44 @@ fn judge<T: DeserializeOwned>(table: &Table, section: &str, found: &mut Vec<Prob
     }
 }
 
-/// Rust's names of types in plain words, with what the field takes.
+/// What serde says of a value, without Rust's names of types, and with what the field takes.
 fn in_words(path: &str, message: &str) -> String {
+    let Some((given, expected)) = message.strip_prefix("invalid ").and_then(|rest| rest.split_once(", expected "))
+    else {
+        return message.to_owned();
+    };
+    let given = given.split_once(": ").map_or(given, |(_, given)| given);
+    let quoted = given.split('`').nth(1).unwrap_or_default();
+    let is_text = given.starts_with("string");
+    let given = match given.split(' ').next() {
+        Some("string") => given.strip_prefix("string ").unwrap_or(given).to_owned(),
+        Some("integer" | "floating" | "boolean") => quoted.to_owned(),
+        Some("map") => "a table".to_owned(),
+        Some("sequence") => "a list".to_owned(),
+        _ => "this".to_owned(),
+    };
     let range = || allowed(path, i64::MAX, &Table::new());
-    for whole in ["expected usize", "expected u64", "expected u32"] {
-        if message.contains(whole) {
-            return range().map_or_else(
-                || message.replace(whole, "expected a whole number from 0 on"),
-                |range| format!("{}; {range}", message.replace(whole, "expected a whole number")),
-            );
+    let (expected, range) = match expected.trim_end_matches(" only") {
+        "usize" | "u64" | "u32" | "u16" | "u8" => {
+            let range = range().unwrap_or_else(|| "it must be 0 or more".to_owned());
+            // A number that is whole, but below all that the field takes.
+            let is_low = !is_text && given.starts_with('-') && !given.contains(['.', 'e', 'E']);
+            if is_low {
+                return format!("{given} is too small for this field; {range}");
+            }
+            ("a whole number", Some(range))
         }
-    }
-    if message.contains("expected f64") {
-        let plain = message.replace("expected f64", "expected a number");
-        return range().map_or_else(|| plain.clone(), |range| format!("{plain}; {range}"));
-    }
-    message.replace("expected a string", "expected text in quotes")
+        "f64" | "f32" => ("a number", range()),
+        "a string" | "string" | "variant identifier" => ("text in quotes", None),
+        "a boolean" => ("true or false", None),
+        "a sequence" => ("a list in [ ]", None),
+        "a map" => ("a table in { }", None),
+        other if other.starts_with("internally tagged") => ("a table in { } that names its kind", None),
+        other if other.starts_with("struct") => ("a table of fields", None),
+        other => (other, None),
+    };
+    let range = range.map_or_else(String::new, |range| format!("; {range}"));
+    format!("{given} is not {expected}{range}")
 }
 
 /// What serde says of a field, with the nearest known name.
@@ -611,11 +633,31 @@ mod tests {
             from_toml_with("format = 1", &["model.layers=abc", "train.steps=0", "train.batch=-1"].map(str::to_owned));
         let all: Vec<String> = all.unwrap_err().problems().iter().map(ToString::to_string).collect();
         let wanted = [
-            "model.layers: invalid type: string \"abc\", expected a whole number; it must be from 1 to 256",
-            "train.batch: invalid value: integer `-1`, expected a whole number; it must be from 1 to 65,536",
+            "model.layers: \"abc\" is not a whole number; it must be from 1 to 256",
+            "train.batch: -1 is too small for this field; it must be from 1 to 65,536",
             "train.steps: 0 is too small; it must be from 1 to 1,000,000,000",
         ];
         assert_eq!(all, wanted);
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_told_without_names_of_types() {
+        for (given, wanted) in [
+            ("model.layers=four", "model.layers: \"four\" is not a whole number; it must be from 1 to 256"),
+            ("train.batch=2.5", "train.batch: 2.5 is not a whole number; it must be from 1 to 65,536"),
+            ("train.batch=[2]", "train.batch: a list is not a whole number; it must be from 1 to 65,536"),
+            (
+                "train.learning_rate=fast",
+                "train.learning_rate: \"fast\" is not a number; it must be more than 0 and at most 100",
+            ),
+            ("name=1", "name: 1 is not text in quotes"),
+            ("train.schedule=1", "train.schedule: 1 is not a table in { } that names its kind"),
+            ("attention.match_parameters=1", "attention.match_parameters: this is not text in quotes"),
+            ("train={steps=5, schedule=true}", "train.schedule: true is not a table in { } that names its kind"),
+        ] {
+            let error = from_toml_with("format = 1", &[given.to_owned()]).unwrap_err();
+            assert_eq!(error.to_string(), wanted, "{given}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::answers::{Labelled, RowAnswers};
 use super::hash::sha256_prefix;
 use super::progress::advance;
 use super::rng::{Purpose, Stream, below};
-use super::{DataError, Progress, Split, Stage, memory};
+use super::{DataError, Progress, Silent, Split, Stage, memory};
 use crate::config::ListOpsSource;
 use crate::objective::{Answers, Labels};
 
@@ -144,12 +144,7 @@ pub(super) fn generate_listops(source: &ListOpsSource, progress: &dyn Progress) 
     let mut text = String::new();
     for (number, Expression { symbols, value }) in found.into_iter().enumerate() {
         text.clear();
-        for symbol in symbols {
-            if !text.is_empty() {
-                text.push(' ');
-            }
-            text.push_str(ListOpsSource::SYMBOLS.get(usize::from(symbol)).copied().unwrap_or_default());
-        }
+        write(&symbols, &mut text);
         let is_held_out = number >= source.examples;
         let part = if is_held_out { &mut split.validation } else { &mut split.train };
         part.push(&text);
@@ -160,6 +155,26 @@ pub(super) fn generate_listops(source: &ListOpsSource, progress: &dyn Progress) 
     Ok(Labelled { texts: split, answers, files: 0, warnings: Vec::new() })
 }
 
+/// The first expressions of those to train on, each with its value.
+pub(super) fn first_expressions(source: &ListOpsSource, wanted: usize) -> Result<Vec<(String, u8)>, DataError> {
+    let written = |Expression { symbols, value }: Expression| {
+        let mut text = String::new();
+        write(&symbols, &mut text);
+        (text, value)
+    };
+    Ok(expressions(source, wanted.min(source.examples), &Silent)?.into_iter().map(written).collect())
+}
+
+/// Symbols with a blank between two.
+fn write(symbols: &[u8], text: &mut String) {
+    for symbol in symbols {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(ListOpsSource::SYMBOLS.get(usize::from(*symbol)).copied().unwrap_or_default());
+    }
+}
+
 /// The first accepted draws, in the order of their numbers: a function of the seed.
 fn expressions(source: &ListOpsSource, wanted: usize, progress: &dyn Progress) -> Result<Vec<Expression>, DataError> {
     let longest = (source.max_length * wanted) as u64;
@@ -167,7 +182,8 @@ fn expressions(source: &ListOpsSource, wanted: usize, progress: &dyn Progress) -
     memory::check(mean.min(longest) * 3, None)?;
     let (mut found, mut known) = (Vec::new(), HashSet::new());
     let (mut draws, mut fruitful) = (0, 0);
-    let most = MOST_DRAWS.saturating_mul(wanted as u64);
+    // Of a few, those that the same rules give where all are wanted.
+    let most = MOST_DRAWS.saturating_mul((source.examples + source.validation_examples).max(wanted) as u64);
     while found.len() < wanted {
         advance(progress, Stage::Generating, found.len() as u64, wanted as u64)?;
         let numbers: Vec<u64> = (draws..draws + GROUP).collect();

@@ -21,6 +21,7 @@ mod corpus;
 mod documents;
 mod encode;
 mod error;
+mod examples;
 mod file;
 mod grammar;
 mod hash;
@@ -50,15 +51,16 @@ pub use corpus::{Corpus, PartStatistics, Statistics, all_pairs, held_out_pairs};
 pub use documents::Documents;
 pub use encode::TokenStream;
 pub use error::DataError;
+pub use examples::ExamplesPreview;
 pub use file::{Loaded, is_squad_name, load_files};
 pub use grammar::{Agreement, Checked, Checker, Grammar, Passage, generate_grammar};
 pub(crate) use hash::hex;
 pub use images::{
-    ImageCorpus, ImageError, ImagesPreview, Normalisation, PreviewImage, holds_images, unanswered_images,
-    with_image_shape,
+    ImageCorpus, ImageError, ImagesPreview, Normalisation, PreviewImage, UnansweredImages, holds_images,
+    unanswered_images, with_image_shape,
 };
 pub use open::{open_file, read_file, read_stream, read_text_file, wrong_kind};
-pub use preview::{DataPreview, PreviewAnswers, PreviewExample, TablePreview, preview};
+pub use preview::{DataPreview, PreviewAnswers, PreviewExample, TablePreview, given_vocabulary, preview};
 pub use progress::{Progress, Silent, Stage};
 pub use questions::{questions_at, questions_of};
 pub use random::generate_random;

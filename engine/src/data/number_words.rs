@@ -125,6 +125,17 @@ pub(super) fn all_number_words(pairs: usize, text_seed: u64, progress: &dyn Prog
     Ok(generate_number_words(pairs, text_seed, 0.0, progress)?.train)
 }
 
+/// The first pairs, whichever side they are on: no more are generated.
+pub(super) fn first_number_words(pairs: usize, text_seed: u64) -> Documents {
+    let mut found = Documents::new();
+    for number in 0..pairs as u64 {
+        let (source, target) = pair(&mut Stream::new(text_seed, Purpose::NumberWords, number));
+        found.push(&source);
+        found.push(&target);
+    }
+    found
+}
+
 /// One pair.
 fn pair(stream: &mut Stream) -> (String, String) {
     match below(stream, 20) {

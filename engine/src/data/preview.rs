@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answered::cut;
 use super::answers::sort_classes;
+use super::examples::{ExamplesPreview, preview_examples};
 use super::file::{Beginning, Judged, LabelledRows, beginning};
 use super::images::{ImagesPreview, preview_images};
 use super::tokenizer::given;
@@ -118,6 +119,8 @@ pub enum DataPreview {
     Table(TablePreview),
     /// Images with classes.
     Images(ImagesPreview),
+    /// Some examples of other data.
+    Examples(ExamplesPreview),
 }
 
 impl DataPreview {
@@ -125,7 +128,7 @@ impl DataPreview {
     pub fn table(&self) -> Option<&TablePreview> {
         match self {
             Self::Table(table) => Some(table),
-            Self::Images(_) => None,
+            Self::Images(_) | Self::Examples(_) => None,
         }
     }
 
@@ -133,7 +136,7 @@ impl DataPreview {
     pub fn class_counts(&self) -> &[(String, u64)] {
         match self {
             Self::Table(TablePreview { answers: PreviewAnswers::Classes(counts), .. }) => counts,
-            Self::Table(_) => &[],
+            Self::Table(_) | Self::Examples(_) => &[],
             Self::Images(images) => &images.classes,
         }
     }
@@ -142,7 +145,15 @@ impl DataPreview {
     pub fn images(&self) -> Option<&ImagesPreview> {
         match self {
             Self::Images(images) => Some(images),
-            Self::Table(_) => None,
+            Self::Table(_) | Self::Examples(_) => None,
+        }
+    }
+
+    /// That of other data.
+    pub fn examples(&self) -> Option<&ExamplesPreview> {
+        match self {
+            Self::Examples(examples) => Some(examples),
+            Self::Table(_) | Self::Images(_) => None,
         }
     }
 }
@@ -156,7 +167,10 @@ pub fn preview(config: &DataConfig, objective: &Objective) -> Result<Option<Data
     if config.source.has_images() {
         return Ok(preview_images(&config.source)?.map(DataPreview::Images));
     }
-    Ok(preview_table(config, objective)?.map(DataPreview::Table))
+    if let Some(table) = preview_table(config, objective)? {
+        return Ok(Some(DataPreview::Table(table)));
+    }
+    Ok(preview_examples(config, objective)?.map(DataPreview::Examples))
 }
 
 /// Looks at the beginning of the table of a config with absolute paths; nothing where its text is of another kind, or no
@@ -182,7 +196,7 @@ fn preview_table(config: &DataConfig, objective: &Objective) -> Result<Option<Ta
     }))
 }
 
-fn brief(text: &str) -> String {
+pub(super) fn brief(text: &str) -> String {
     let mut letters = text.chars();
     let short: String = letters.by_ref().take(LETTERS).collect();
     if letters.next().is_some() { short + "…" } else { short }
@@ -248,8 +262,14 @@ fn examples(
     chosen.into_iter().map(example).collect()
 }
 
+/// Entries of the vocabulary, where the config names a tokenizer's file that can be read; absolute paths.
+pub fn given_vocabulary(config: &DataConfig, objective: &Objective) -> Option<usize> {
+    let is_file = matches!(config.tokenizer, Tokenizer::File(_)) && !config.source.has_own_tokens();
+    is_file.then(|| known_tokenizer(&config.tokenizer, objective)).flatten().map(|known| known.vocabulary_size())
+}
+
 /// The tokenizer, where it is there before the text is read.
-fn known_tokenizer(config: &Tokenizer, objective: &Objective) -> Option<TextTokenizer> {
+pub(super) fn known_tokenizer(config: &Tokenizer, objective: &Objective) -> Option<TextTokenizer> {
     match config {
         Tokenizer::Bytes(_) => tokenizer::bytes(objective.special_tokens()).ok(),
         Tokenizer::File(file) => given(&file.path, objective).ok(),
@@ -258,7 +278,11 @@ fn known_tokenizer(config: &Tokenizer, objective: &Objective) -> Option<TextToke
 }
 
 /// The tokens of an example in their frame, and how many are cut off.
-fn tokens(tokenizer: &TextTokenizer, texts: &[&str], sequence: usize) -> Result<(Vec<String>, u64), DataError> {
+pub(super) fn tokens(
+    tokenizer: &TextTokenizer,
+    texts: &[&str],
+    sequence: usize,
+) -> Result<(Vec<String>, u64), DataError> {
     let frame = tokenizer.frame(texts.len())?;
     let mut ids = Vec::with_capacity(2);
     for text in texts {

@@ -4,7 +4,7 @@ use super::{Event, device, disk_space, initial, outbox::Outbox};
 use crate::{
     attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
     config::{Problem, RunConfig},
-    data::{data_problems, memory, preview, short_text_problems, with_image_shape},
+    data::{data_problems, given_vocabulary, memory, preview, short_text_problems, with_image_shape},
     hub,
     objective::judging_metric,
     store::Store,
@@ -18,16 +18,24 @@ pub(super) fn check(outbox: Outbox, config: RunConfig, base_dir: PathBuf, store:
         // What is wrong with it is told by the problems, and so is what keeps images from being looked at.
         let found = preview(&config.data, &config.objective()).ok().flatten().map(Box::new);
         let config = with_image_shape(config.clone()).unwrap_or(config);
-        let (problems, free_bytes) = problems(config, &base_dir, &store);
-        outbox.send(Event::Checked { revision, problems, free_bytes, preview: found });
+        let Judged { problems, free_bytes, vocabulary } = judge(config, &base_dir, &store);
+        outbox.send(Event::Checked { revision, problems, free_bytes, vocabulary, preview: found });
     });
     if spawned.is_err() {
-        answer.send(Event::Checked { revision, problems: Vec::new(), free_bytes: None, preview: None });
+        let (problems, free_bytes, vocabulary) = (Vec::new(), None, None);
+        answer.send(Event::Checked { revision, problems, free_bytes, vocabulary, preview: None });
     }
 }
 
+/// What a config alone does not tell.
+struct Judged {
+    problems: Vec<Problem>,
+    free_bytes: Option<u64>,
+    vocabulary: Option<usize>,
+}
+
 /// What disk, device and memory say about a config with absolute paths.
-fn problems(config: RunConfig, base_dir: &Path, store: &Store) -> (Vec<Problem>, Option<u64>) {
+fn judge(config: RunConfig, base_dir: &Path, store: &Store) -> Judged {
     let mut found = data_problems(&config.data, &config.objective());
     if found.is_empty() {
         found = short_text_problems(&config.data, &config.objective(), config.train.batch);
@@ -36,19 +44,21 @@ fn problems(config: RunConfig, base_dir: &Path, store: &Store) -> (Vec<Problem>,
     found.extend(config.validate().into_iter().filter(|problem| problem.field == "model.patch"));
     found.extend(judging_metric(&config).err());
     let begins = initial::anchored(store, config.clone(), base_dir).map_err(|problem| vec![problem]);
+    let known = begins.as_ref().ok().and_then(|config| initial::vocabulary_of(store, config));
     let further = begins.and_then(|config| initial::plan_of(store, &config)).unwrap_or_else(|problems| {
         found.extend(problems);
         None
     });
+    let vocabulary = known.or_else(|| given_vocabulary(&config.data, &config.objective()));
     let (config, paths) = (&config, store.paths());
     let free = match device::free_bytes(config.device) {
         Ok(free) => free,
         Err(why) => {
             found.push(Problem::new("device", why));
-            return (found, None);
+            return Judged { problems: found, free_bytes: None, vocabulary };
         }
     };
-    let resolved = ModelPlan::resolve(config, estimated_vocabulary(config));
+    let resolved = ModelPlan::resolve(config, vocabulary.unwrap_or_else(|| estimated_vocabulary(config)));
     if let Ok(plan) = resolved.map(|plan| further.unwrap_or(plan)) {
         if let Some(why) = disk_space::shortage(config, &plan, paths, 0) {
             let why = format!(
@@ -74,5 +84,5 @@ fn problems(config: RunConfig, base_dir: &Path, store: &Store) -> (Vec<Problem>,
             ));
         }
     }
-    (found, free)
+    Judged { problems: found, free_bytes: free, vocabulary }
 }

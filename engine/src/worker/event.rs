@@ -330,6 +330,9 @@ pub enum Event {
         problems: Vec<Problem>,
         /// Free memory on the chosen device, when known.
         free_bytes: Option<u64>,
+        /// Entries of the vocabulary, where a tokenizer or a model to begin with is there already and has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        vocabulary: Option<usize>,
         /// The beginning of the table or of the images that the config names, if these can be read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         preview: Option<Box<DataPreview>>,
@@ -487,6 +490,9 @@ pub enum Event {
         cut_rows: usize,
         /// The file of each image, where each is one of its own; else none.
         names: Vec<String>,
+        /// The first of the images, made small; none of texts.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pictures: Vec<PreviewImage>,
     },
     /// Answer to [`super::Command::Predict`] of a model that answers questions about paragraphs.
     AnswersFound {

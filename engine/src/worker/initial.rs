@@ -117,6 +117,13 @@ pub(super) fn plan_of(store: &Store, config: &RunConfig) -> Result<Option<ModelP
     plan.trained_further(config).map(Some)
 }
 
+/// Entries of the vocabulary of the model that a run begins with, whether it is the config's or not; none where it cannot be
+/// read, or is yet to be trained.
+pub(super) fn vocabulary_of(store: &Store, config: &RunConfig) -> Option<usize> {
+    let directory = locate(store, config.model.initial.as_ref()?).ok()?.directory;
+    read_plan(&directory).ok().map(|plan| plan.vocabulary())
+}
+
 /// With what a run begins that does not begin with drawn weights alone.
 pub(super) struct Begun {
     /// The plan that the config asks for.

@@ -16,7 +16,10 @@ use crate::{
     attention::OutputPlan,
     checkpoint::{LoadedModel, load_model_dir},
     config::{Source, counted},
-    data::{DataError, Documents, ImageError, NumberedBatch, TextTokenizer, unanswered_batches, unanswered_images},
+    data::{
+        DataError, Documents, ImageError, NumberedBatch, TextTokenizer, UnansweredImages, unanswered_batches,
+        unanswered_images,
+    },
     model::{ForwardOptions, Model},
     objective::Labels,
     ops::softmax,
@@ -24,6 +27,9 @@ use crate::{
 
 /// Texts that are answered about at the same time.
 const AT_ONCE: usize = 32;
+
+/// Images that are seen beside their answers.
+const SHOWN: usize = 60;
 
 /// Answers about texts.
 pub(super) fn predict_job(context: &JobContext, job: &PredictJob, control: &JobControl) {
@@ -56,10 +62,10 @@ fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: 
             context.outbox.send(Event::Predicting { done, count });
         }
     };
-    if let Some((batches, names)) = images {
+    if let Some(UnansweredImages { batches, names, pictures }) = images {
         let outputs = outputs_of(&loaded, batches, &labels, control, &mut tell)?;
         let (target, names) = (named.to_owned(), names.unwrap_or_default());
-        return Ok(Event::Predicted { target, labels, outputs, cut_rows: 0, names });
+        return Ok(Event::Predicted { target, labels, outputs, cut_rows: 0, names, pictures });
     }
     let config = stored.map(|stored| stored.config).or(loaded.config.clone());
     let known = texts_known(&labels, config.as_ref().map(|config| &config.data.source));
@@ -84,15 +90,17 @@ fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: 
     let (batches, cut) =
         unanswered_batches(&documents, texts, &tokenizer, sequence, AT_ONCE).map_err(|error| told(&error))?;
     let outputs = outputs_of(&loaded, batches, &labels, control, &mut tell)?;
-    Ok(Event::Predicted { target: named.to_owned(), labels, outputs, cut_rows: cut, names: Vec::new() })
+    let (target, names, pictures) = (named.to_owned(), Vec::new(), Vec::new());
+    Ok(Event::Predicted { target, labels, outputs, cut_rows: cut, names, pictures })
 }
 
-/// The images of a path in batches, and what each is called.
-fn images_of(path: &Path, loaded: &LoadedModel) -> Result<(Vec<NumberedBatch>, Option<Vec<String>>), String> {
+/// The images of a path in batches.
+fn images_of(path: &Path, loaded: &LoadedModel) -> Result<UnansweredImages, String> {
     let (Some(shape), Some(normalisation)) = (loaded.plan.image_shape(), &loaded.normalisation) else {
         return Err(subject::NO_NORMALISATION.to_owned());
     };
-    unanswered_images(path, shape, normalisation, loaded.plan.stack.positions, AT_ONCE).map_err(|error| match error {
+    let sequence = loaded.plan.stack.positions;
+    unanswered_images(path, shape, normalisation, sequence, AT_ONCE, SHOWN).map_err(|error| match error {
         DataError::Image(ImageError::NotSquare { .. } | ImageError::MixedSizes { .. }) => {
             format!("The model reads images of {0} x {0} pixels. {error}", shape.size)
         }

@@ -131,7 +131,13 @@ fn configure_with_problems() {
             });
             let Some(revision) = revision else { return false };
             let problems = vec![Problem::new("data.path", "there is no file or folder of that name")];
-            screen.state().apply(Event::Checked { revision, problems, free_bytes: Some(9 << 30), preview: None });
+            screen.state().apply(Event::Checked {
+                revision,
+                problems,
+                free_bytes: Some(9 << 30),
+                vocabulary: None,
+                preview: None,
+            });
             true
         });
         screen.click("Name");

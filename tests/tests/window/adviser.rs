@@ -5,7 +5,7 @@ use headroom_app::context::PanelId;
 use headroom_engine::{
     advise::{Adviser, Wishes},
     config::from_toml,
-    store::{AdviceRecord, Advised},
+    store::{AdviceRecord, Advised, AnalysisId, AnalysisSummary},
     worker::{Command, Event},
 };
 use headroom_tests::{
@@ -132,6 +132,42 @@ fn dragging_a_slider_changes_plan_and_numbers() {
     screen.click("Open the plan in Configure");
     assert_eq!(screen.window().open_panel(), PanelId::CONFIGURE);
     assert_eq!(screen.window().panels.configure.config().attention, config.attention);
+}
+
+#[test]
+fn an_analysis_that_knows_the_errors_of_pairs_is_offered_and_never_the_one_that_is_shown() {
+    let mut screen = full();
+    let record = example_record(0);
+    let config = from_toml(&record.config_toml).unwrap();
+    // Both restored scores, of some other text: the one that is shown knows no errors for this plan.
+    let ids = ["an0thera0a", "an0thera0b"].map(|id| id.parse::<AnalysisId>().unwrap());
+    let summary = |number: u64| AnalysisSummary {
+        id: ids[number as usize - 1].clone(),
+        number,
+        run: Some(example_run(0)),
+        target: "the best checkpoint".to_owned(),
+        step: Some(100 * number),
+        data: "held-out text".to_owned(),
+        shuffled: None,
+        examples: 256,
+        tokens: 32,
+        created_ms: number as i64,
+        reconstructs: true,
+    };
+    screen.state().apply(Event::Analyses { analyses: vec![summary(2), summary(1)] });
+    for (id, step) in ids.iter().zip([100, 200]) {
+        let analysis = example_analysis(config.model.layers, config.model.heads, step);
+        screen.state().apply(Event::Analysed { analysis: id.clone(), result: Box::new(analysis) });
+    }
+    screen.state().analysis.open(&example_run(0).into(), Some(ids[1].clone()));
+    screen.settle();
+    assert!(screen.says("but in that of step 100") && !screen.says("but in that of step 200"), "{:#?}", screen.words());
+    screen.click("Show the analysis that has it");
+    assert!(screen.says("but in that of step 200") && !screen.says("but in that of step 100"), "{:#?}", screen.words());
+    screen.state().apply(Event::Analyses { analyses: vec![summary(1)] });
+    screen.settle();
+    assert!(!screen.has("Show the analysis that has it"), "{:#?}", screen.words());
+    assert!(screen.has("Analyse reconstruction now"));
 }
 
 #[test]

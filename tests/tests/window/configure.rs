@@ -11,7 +11,7 @@ use headroom_engine::{
 use headroom_tests::Screen;
 use tempfile::TempDir;
 
-use crate::common::store;
+use crate::common::{open_config, store, train, write_tiny};
 
 #[test]
 fn two_clicks_from_the_first_window_start_a_preset() {
@@ -33,6 +33,7 @@ fn two_clicks_from_the_first_window_start_a_preset() {
         revision: revision.unwrap(),
         problems: Vec::new(),
         free_bytes: None,
+        vocabulary: None,
         preview: None,
     });
     screen.settle();
@@ -68,6 +69,7 @@ fn a_double_click_on_start_starts_one_run() {
         revision: revision.get().unwrap(),
         problems: Vec::new(),
         free_bytes: None,
+        vocabulary: None,
         preview: None,
     });
     screen.settle();
@@ -213,6 +215,7 @@ fn an_empty_panel_starts_the_form_once_it_was_touched() {
         revision: revision.unwrap(),
         problems: Vec::new(),
         free_bytes: None,
+        vocabulary: None,
         preview: None,
     });
     screen.settle();
@@ -344,5 +347,50 @@ fn images_are_counted_and_seen_and_squares_that_do_not_cut_them_are_marked_at_on
     // Another source of images has other ones.
     screen.choose("Source", "Pathfinder images");
     screen.wait("curves", |screen| screen.has("Image: connected") || screen.has("Image: not connected"));
+    screen.close();
+}
+
+#[test]
+fn costs_of_a_config_that_begins_with_a_run_are_those_of_its_vocabulary() {
+    let folder = TempDir::new().unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    let path = write_tiny(folder.path(), "one", 1);
+    train(&mut screen, &path);
+    let [run] = screen.state().runs.as_slice() else { panic!("not one run") };
+    let (id, parameters) = (run.id.clone(), run.parameters.unwrap());
+    // Of another width: what does not fit is told, and costs are known all the same.
+    let written = fs::read_to_string(&path).unwrap().replace("tokenizer = { kind = \"bytes\" }\n", "");
+    let further = written.replace("[model]\n", &format!("[model]\ninitial = \"{id}\"\n"));
+    let [wide, same] = ["wide.toml", "same.toml"].map(|name| folder.path().join(name));
+    fs::write(&wide, further.replace("width = 16", "width = 32")).unwrap();
+    fs::write(&same, &further).unwrap();
+    open_config(&mut screen, &wide);
+    screen.wait_for_words("It is 32 here, and 16 in the model to begin with");
+    screen.wait("the vocabulary", |screen| !screen.says("For a vocabulary of"));
+    open_config(&mut screen, &same);
+    screen.wait("the vocabulary", |screen| !screen.says("For a vocabulary of"));
+    let parameters = headroom_app::format::si(parameters as f64, "");
+    screen.wait("the parameters of the run itself", |screen| screen.has(&parameters));
+    screen.close();
+}
+
+#[test]
+fn examples_of_the_data_are_seen_as_long_as_they_are_of_its_kind() {
+    let folder = TempDir::new().unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    let config = folder.path().join("words.toml");
+    fs::write(&config, "format = 1\n[data]\nkind = \"number_words\"\n[model]\nkind = \"encoder_decoder\"\n").unwrap();
+    open_config(&mut screen, &config);
+    screen.wait_for_words("The first of 20,000 pairs.");
+    assert!(screen.says("= dreiundneunzig"), "{:#?}", screen.words());
+    let other = folder.path().join("expressions.toml");
+    fs::write(
+        &other,
+        "format = 1\n[data]\nkind = \"listops\"\n[task]\nkind = \"classification\"\n[model]\nkind = \"encoder\"\n",
+    )
+    .unwrap();
+    open_config(&mut screen, &other);
+    assert!(!screen.says("20,000 pairs"), "{:#?}", screen.words());
+    screen.wait_for_words("The first of 22,000 expressions");
     screen.close();
 }

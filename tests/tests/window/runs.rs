@@ -123,6 +123,11 @@ fn several_runs_are_tagged_compared_exported_deleted_and_brought_back() {
     screen.click("one");
     screen.press(Modifiers::COMMAND, Key::A);
     assert!(screen.has("2 selected"), "{:#?}", screen.words());
+    // The inspector says that it is about one of them; beside a panel that knows none of it, it does not.
+    assert!(screen.says("One of 2 selected"), "{:#?}", screen.words());
+    screen.press_text(Key::Num3, "3");
+    assert!(!screen.says("One of 2 selected"));
+    screen.press_text(Key::Num4, "4");
     // In a narrow window they stand in a menu.
     screen.resize(egui::vec2(900.0, 700.0));
     screen.click("Do with them…");

@@ -7,7 +7,7 @@ use headroom_app::context::PanelId;
 use headroom_engine::{
     config::ImageShape,
     data::PreviewImage,
-    objective::{ConfusionMatrix, Measurements},
+    objective::{ConfusionMatrix, Labels, Measurements},
     store::{NewSnapshot, snapshot_kinds},
     worker::{Command, Event, FoundAnswer, MapText, Mistake, Notice, Request, Target},
 };
@@ -109,6 +109,40 @@ fn an_answer_is_shown_in_its_paragraph_and_a_failure_where_it_was_asked() {
     screen.state().apply(Notice { ticket: Some(request.ticket), event: Event::Refused { why: why.clone() } });
     screen.settle();
     assert!(screen.says(&why));
+}
+
+#[test]
+fn images_that_were_answered_about_are_seen_with_their_classes() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.state().current = None;
+    screen.state().selection.focused = Some(example_run(0));
+    let record = screen.state().records.get_mut(&example_run(0)).unwrap();
+    record.config["task"] = json!({ "kind": "image_classification" });
+    screen.click("Generate");
+    screen.recorded();
+    screen.fill("Image", "/images");
+    screen.click("Ask the model");
+    let request = asked(&mut screen).unwrap();
+    let picture = |label: &str, grey: u8| PreviewImage {
+        label: label.to_owned(),
+        shape: ImageShape { size: 2, channels: 1 },
+        pixels: vec![grey; 4],
+    };
+    let event = Event::Predicted {
+        target: "a run".to_owned(),
+        labels: Labels::Classes(vec!["bag".to_owned(), "coat".to_owned()]),
+        outputs: vec![vec![0.25, 0.75], vec![0.9, 0.1], vec![0.5, 0.5]],
+        cut_rows: 0,
+        names: vec!["a.png".to_owned(), "b.png".to_owned(), "c.png".to_owned()],
+        // Of many images only the first come along.
+        pictures: vec![picture("a.png", 10), picture("b.png", 200)],
+    };
+    screen.state().apply(Notice { ticket: Some(request.ticket), event });
+    screen.settle();
+    assert!(screen.has("Image: a.png: coat, 75.00 %"), "{:#?}", screen.words());
+    assert!(screen.has("Image: b.png: bag, 90.00 %") && !screen.says("Image: c.png"), "{:#?}", screen.words());
+    assert!(screen.says("c.png"), "it stands in the table");
 }
 
 #[test]

@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// Heights that charts can be given, in points.
-const HEIGHTS: RangeInclusive<f32> = 140.0..=1600.0;
+const HEIGHTS: RangeInclusive<f32> = 110.0..=1600.0;
 
 /// Rows of the table that stay in sight below the charts.
 const ROWS: usize = 4;
@@ -38,6 +38,8 @@ const ROWS: usize = 4;
 const ROW: f32 = 32.0;
 const TITLE: f32 = 28.0;
 const BETWEEN: f32 = 140.0;
+/// Below this width of the panel the controls of the table take two rows.
+const NARROW: f32 = 840.0;
 /// The height of the chart of the difference, as a share of the chart above it.
 const DIFFERENCE: f32 = 0.78;
 
@@ -45,7 +47,8 @@ const DIFFERENCE: f32 = 0.78;
 /// the table are in sight below.
 fn usual_height(ui: &Ui, heights: &[f32], rows: usize) -> f32 {
     let room = ui.clip_rect().height() - (ui.cursor().top() - ui.min_rect().top());
-    height_above(room, heights, rows, ui.ctx().content_rect().height())
+    let second_row = if ui.available_width() < NARROW { ROW } else { 0.0 };
+    height_above(room - second_row, heights, rows, ui.ctx().content_rect().height())
 }
 
 fn height_above(room: f32, heights: &[f32], rows: usize, window: f32) -> f32 {

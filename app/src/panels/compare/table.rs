@@ -37,7 +37,7 @@ pub(super) struct ComparedTable {
     widest: BTreeMap<String, f32>,
     /// The rows of then.
     widest_of: Vec<u64>,
-    /// The text of the "values at" field while it is typed.
+    /// The text of the "column at" field while it is typed.
     at: Option<String>,
 }
 
@@ -164,12 +164,12 @@ impl ComparedTable {
     /// The x at which the table compares; an empty field means the furthest that all reach.
     fn at_ui(&mut self, ui: &mut Ui, view: &mut View, common: Option<f64>) {
         let quantity = view.x.quantity();
-        ui.label(format!("Values at {}", view.x.label().to_lowercase()));
+        ui.label(format!("Column at {}", view.x.label().to_lowercase()));
         let mut text = self.at.clone().unwrap_or_else(|| view.at.map(|at| at.to_string()).unwrap_or_default());
         let hint = common.map_or_else(String::new, |common| quantity.value(common));
         let typed = ui.add(TextEdit::singleline(&mut text).desired_width(110.0).hint_text(hint));
-        let typed = typed.accessible_name("Values at").on_hover_text(
-            "The last value at or before this x, unsmoothed. Empty: the furthest x that all runs reach.",
+        let typed = typed.accessible_name("Column at").on_hover_text(
+            "One of the columns holds the last value at or before this x, unsmoothed. Empty: the furthest x that all runs reach.",
         );
         if typed.changed() {
             use crate::compare::filter::Value;
@@ -318,6 +318,35 @@ fn cell_ui(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A frame in which the widths of these rows are learnt.
+    fn widest_after(ctx: &egui::Context, table: &mut ComparedTable, rows: &[Row]) -> f32 {
+        let ids = vec!["loss".to_owned()];
+        let output = ctx.run_ui(egui::RawInput::default(), |ui| table.keep_widest(ui, &ids, rows));
+        output.drop_without_applying_deltas();
+        table.widest["loss"]
+    }
+
+    #[test]
+    fn columns_grow_with_what_they_hold_and_shrink_only_with_other_rows() {
+        let row = |number: u64, shown: &str| Row {
+            number,
+            name: number.to_string(),
+            n: 1,
+            is_baseline: false,
+            not_judged: None,
+            entries: vec![Entry { shown: shown.to_owned(), ..Entry::default() }],
+        };
+        let ctx = egui::Context::default();
+        theme::install(&ctx);
+        let mut table = ComparedTable::default();
+        let short = widest_after(&ctx, &mut table, &[row(1, "3.1"), row(2, "3")]);
+        let long = widest_after(&ctx, &mut table, &[row(1, "3.111 \u{b1} 0.017"), row(2, "3")]);
+        assert!(long > short + 20.0, "{short} {long}");
+        // Fewer digits and another order of the rows leave it; another run does not.
+        assert_eq!(widest_after(&ctx, &mut table, &[row(2, "3"), row(1, "3.1")]), long);
+        assert_eq!(widest_after(&ctx, &mut table, &[row(1, "3.1"), row(3, "3")]), short);
+    }
 
     #[test]
     fn a_column_is_as_wide_as_the_mean_of_a_group_with_its_difference() {

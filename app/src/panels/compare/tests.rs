@@ -160,7 +160,7 @@ fn a_run_on_other_text_is_named_and_one_click_hides_it() {
 fn the_table_compares_at_a_typed_x() {
     let (mut driver, mut panel) = open(state());
     assert!(driver.says("at step 100"), "the furthest that all reach");
-    driver.type_into(&mut panel, "Values at", "50");
+    driver.type_into(&mut panel, "Column at", "50");
     assert!(driver.says("at step 50"), "{:#?}", driver.names());
 }
 

@@ -1,10 +1,12 @@
 use std::{
+    mem::discriminant,
     path::PathBuf,
     time::{Duration, Instant},
 };
 
 use headroom_engine::{
-    config::{ImageShape, Problem, RunConfig, Source, TaskConfig, presets},
+    config::{ImageShape, Problem, RunConfig, Source, TaskConfig, Tokenizer, presets},
+    data::DataPreview,
     worker::Command,
 };
 
@@ -48,6 +50,8 @@ pub struct Draft {
     images: Option<(PathBuf, ImageShape)>,
     /// Classes of the data that it has looked at.
     classes: (Source, Vec<String>),
+    /// The vocabulary that it has found, of this tokenizer and this model to begin with.
+    vocabulary: Option<(Tokenizer, Option<String>, usize)>,
 }
 
 impl Default for Draft {
@@ -71,6 +75,7 @@ impl Default for Draft {
             noticed: None,
             images: None,
             classes: (Source::default(), Vec::new()),
+            vocabulary: None,
         };
         draft.judge();
         draft
@@ -157,6 +162,12 @@ impl Draft {
             return;
         }
         self.noticed = Some(check.revision);
+        let of = self.asked_config.as_ref().zip(check.vocabulary);
+        let vocabulary = of.map(|(asked, found)| (asked.data.tokenizer.clone(), asked.model.initial.clone(), found));
+        if self.vocabulary != vocabulary {
+            self.vocabulary = vocabulary;
+            self.count();
+        }
         let preview = check.preview.as_ref();
         let Some((preview, asked)) = preview.zip(self.asked_config.as_ref().map(|config| &config.data.source)) else {
             return;
@@ -171,6 +182,13 @@ impl Draft {
             (self.images, self.classes) = (images, classes);
             self.count();
         }
+    }
+
+    /// What the engine found in the data when it was asked last, as long as they are of the same kind.
+    pub fn preview<'a>(&self, state: &'a State) -> Option<&'a DataPreview> {
+        let asked = self.asked_config.as_ref().map(|config| &config.data.source);
+        let is_same = asked.is_none_or(|asked| discriminant(asked) == discriminant(&self.config.data.source));
+        state.check.as_ref()?.preview.as_ref().filter(|_| is_same)
     }
 
     /// The config with what is known of its images.
@@ -192,6 +210,18 @@ impl Draft {
         config
     }
 
+    /// Entries of the vocabulary, where they are known before a tokenizer is trained.
+    fn known_vocabulary(&self) -> Option<usize> {
+        let (tokenizer, initial, found) = self.vocabulary.as_ref()?;
+        (self.config.data.tokenizer == *tokenizer && self.config.model.initial == *initial).then_some(*found)
+    }
+
+    /// Whether costs are those of a vocabulary that was assumed: of a tokenizer that has one and was not read yet.
+    pub fn assumes_vocabulary(&self) -> bool {
+        let is_given = matches!(self.config.data.tokenizer, Tokenizer::File(_) | Tokenizer::Initial(_));
+        is_given && !self.config.data.source.has_own_tokens() && self.known_vocabulary().is_none()
+    }
+
     /// Whether costs are those of images of an assumed size.
     pub fn assumes_images(&self) -> bool {
         self.config.data.source.has_images() && self.known().data.source.image_shape().is_none()
@@ -206,7 +236,7 @@ impl Draft {
 
     fn count(&mut self) {
         let counted;
-        (counted, self.judged) = Estimate::judged(&self.known());
+        (counted, self.judged) = Estimate::judged(&self.known(), self.known_vocabulary());
         self.is_estimate_old = counted.is_none();
         if counted.is_some() {
             self.estimate = counted;
@@ -277,7 +307,7 @@ impl Draft {
 #[cfg(test)]
 mod tests {
     use headroom_engine::{
-        config::{FileSource, Source},
+        config::{FileSource, InitialTokenizer, Source, Tokenizer},
         worker::Event,
     };
 
@@ -285,7 +315,7 @@ mod tests {
 
     fn answer(revision: u64, problems: Vec<Problem>) -> State {
         let mut state = State::default();
-        state.apply(Event::Checked { revision, problems, free_bytes: None, preview: None });
+        state.apply(Event::Checked { revision, problems, free_bytes: None, vocabulary: None, preview: None });
         state
     }
 
@@ -349,6 +379,36 @@ mod tests {
         draft.edited(before, "model.heads");
         assert!(draft.is_estimate_old);
         assert_eq!(draft.estimate, narrow);
+    }
+
+    #[test]
+    fn costs_are_of_the_vocabulary_that_the_engine_found_as_long_as_it_is_that_of_the_config() {
+        let mut draft = Draft::default();
+        let mut config = draft.config.clone();
+        config.data.source = Source::File(FileSource { path: "there.txt".into(), ..FileSource::default() });
+        config.data.tokenizer = Tokenizer::Initial(InitialTokenizer {});
+        config.model.initial = Some("minilm".to_owned());
+        draft.load(config, PathBuf::new());
+        assert!(draft.assumes_vocabulary());
+        let parameters = |draft: &Draft| draft.estimate.as_ref().map(|estimate| estimate.cost.parameters).unwrap();
+        let assumed = parameters(&draft);
+        let Ok(Command::Check { revision, .. }) = draft.question(true) else { panic!("no question") };
+        let mut state = answer(revision, Vec::new());
+        state.check.as_mut().unwrap().vocabulary = Some(1000);
+        draft.notice(&state);
+        assert!(!draft.assumes_vocabulary());
+        assert_eq!(draft.estimate.as_ref().map(|estimate| estimate.vocabulary), Some(1000));
+        assert!(parameters(&draft) < assumed);
+        // Another batch costs by the same vocabulary; another model has one of its own.
+        let before = draft.config.clone();
+        draft.config.train.batch += 1;
+        draft.edited(before, "train.batch");
+        assert!(!draft.assumes_vocabulary());
+        let before = draft.config.clone();
+        draft.config.model.initial = Some("another".to_owned());
+        draft.edited(before, "model.initial");
+        assert!(draft.assumes_vocabulary());
+        assert_eq!(parameters(&draft), assumed);
     }
 
     #[test]

@@ -38,9 +38,9 @@ pub struct Matched {
 }
 
 impl Matched {
-    fn of(config: &RunConfig, cost: &Cost) -> Option<Self> {
+    fn of(config: &RunConfig, cost: &Cost, vocabulary: usize) -> Option<Self> {
         let found = ParameterMatch::of(config).ok().flatten()?;
-        let baseline = figures(config, config.attention.baseline(found.baseline))?;
+        let baseline = figures(config, config.attention.baseline(found.baseline), vocabulary)?;
         Some(Self {
             added: found.added,
             given: found.layers - found.added,
@@ -52,33 +52,41 @@ impl Matched {
 
 impl Estimate {
     /// What the config costs, where that can be said, and everything that is wrong with it: fields that have no part in
-    /// the costs do not take them away.
-    pub fn judged(config: &RunConfig) -> (Option<Self>, Vec<Problem>) {
-        match Self::of(config) {
+    /// the costs do not take them away. `vocabulary`: its entries, where they are known.
+    pub fn judged(config: &RunConfig, vocabulary: Option<usize>) -> (Option<Self>, Vec<Problem>) {
+        match Self::knowing(config, vocabulary) {
             Ok(estimate) => (Some(estimate), Vec::new()),
-            Err(problems) => (without(config, &problems).and_then(|config| Self::of(&config).ok()), problems),
+            Err(problems) => {
+                let without = without(config, &problems);
+                (without.and_then(|config| Self::knowing(&config, vocabulary).ok()), problems)
+            }
         }
     }
 
     /// Counts, or says everything that is wrong with the config.
     pub fn of(config: &RunConfig) -> Result<Self, Vec<Problem>> {
+        Self::knowing(config, None)
+    }
+
+    fn knowing(config: &RunConfig, vocabulary: Option<usize>) -> Result<Self, Vec<Problem>> {
         let config = &config.clone().with_image_tokens();
         let problems = config.validate();
         if problems.iter().any(|problem| ["model.layers", "model.heads"].contains(&problem.field.as_str())) {
             // A table of so many heads is not even tried.
             return Err(problems);
         }
-        let vocabulary = estimated_vocabulary(config);
+        let vocabulary = vocabulary.unwrap_or_else(|| estimated_vocabulary(config));
         let plan = ModelPlan::resolve(config, vocabulary)?;
         let cost = Cost::of(&plan, &Workload::training(config));
-        let baseline = figures(config, config.attention.baseline(Baseline::Standard));
+        let baseline = figures(config, config.attention.baseline(Baseline::Standard), vocabulary);
         let against = |of: Option<Figures>| Some(Difference { of: of?, baseline: baseline? });
         let train = &config.train;
         let tokens = [train.batch, train.accumulation, config.data.sequence_length];
         Ok(Self {
             difference: against(Some(Figures::of(&cost))),
-            answers: Question::ALL.map(|question| (question, against(figures(config, question.alone(config))))),
-            matched: Matched::of(config, &cost),
+            answers: Question::ALL
+                .map(|question| (question, against(figures(config, question.alone(config), vocabulary)))),
+            matched: Matched::of(config, &cost, vocabulary),
             cost,
             vocabulary,
             tokens_per_step: tokens.into_iter().fold(1, |product, n| product.saturating_mul(n as u64)),
@@ -156,13 +164,13 @@ mod tests {
         config.train.learning_rate = -1.0;
         config.name = String::new();
         config.data.validation_fraction = 7.0;
-        let (counted, problems) = Estimate::judged(&config);
+        let (counted, problems) = Estimate::judged(&config, None);
         assert_eq!(problems.len(), 3, "{problems:?}");
         assert_eq!(counted, Some(sound));
         config.model.width = 130;
-        assert_eq!(Estimate::judged(&config).0, None);
+        assert_eq!(Estimate::judged(&config, None).0, None);
         let text = preset("text-decoder").unwrap().config().unwrap();
-        let (counted, problems) = Estimate::judged(&text);
+        let (counted, problems) = Estimate::judged(&text, None);
         assert!(counted.is_some_and(|estimate| estimate.cost.parameters > 100_000), "{problems:?}");
     }
 

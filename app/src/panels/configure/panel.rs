@@ -166,9 +166,9 @@ impl ConfigurePanel {
 
     fn form_ui(&mut self, ui: &mut Ui, problems: &[Problem], cx: &mut PanelContext<'_>) {
         let before = self.draft.config.clone();
+        let preview = self.draft.preview(cx.state);
         let Draft { config, unreadable, base_dir, edition, heads, estimate, is_estimate_old, .. } = &mut self.draft;
         let (devices, marked) = (&cx.state.devices, &cx.state.analysis.marked);
-        let preview = cx.state.check.as_ref().and_then(|check| check.preview.as_ref());
         let (memory, editor) = (&mut self.memory, &mut self.editor);
         let judged =
             Judged { heads, estimate: estimate.as_ref(), is_estimate_old: *is_estimate_old, marked: marked.as_ref() };

@@ -204,7 +204,13 @@ mod tests {
         let asked = poll(&mut start, &mut draft, &mut state);
         let [Action::Send(Command::Check { revision, .. })] = asked.as_slice() else { panic!("{asked:?}") };
         assert!(poll(&mut start, &mut draft, &mut state).is_empty(), "no answer yet");
-        state.apply(Event::Checked { revision: *revision, problems: Vec::new(), free_bytes: None, preview: None });
+        state.apply(Event::Checked {
+            revision: *revision,
+            problems: Vec::new(),
+            free_bytes: None,
+            vocabulary: None,
+            preview: None,
+        });
         let seeds: Vec<u64> = poll(&mut start, &mut draft, &mut state)
             .iter()
             .filter_map(|action| if let Action::Start(config, _) = action { Some(config.seed) } else { None })
@@ -220,7 +226,13 @@ mod tests {
         let asked = poll(&mut start, &mut draft, &mut state);
         let [Action::Send(Command::Check { revision, .. })] = asked.as_slice() else { panic!("{asked:?}") };
         let problems = vec![Problem::new("data.path", "there is no such file")];
-        state.apply(Event::Checked { revision: *revision, problems, free_bytes: None, preview: None });
+        state.apply(Event::Checked {
+            revision: *revision,
+            problems,
+            free_bytes: None,
+            vocabulary: None,
+            preview: None,
+        });
         let done = poll(&mut start, &mut draft, &mut state);
         assert!(
             matches!(done.as_slice(), [Action::Open(PanelId::CONFIGURE), Action::Say(Level::Error, ..)]),

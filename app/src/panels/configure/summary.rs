@@ -43,6 +43,13 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
         let words = "For images of 32 × 32 pixels in colour, until they are read.";
         ui.label(RichText::new(words).small().color(palette.weak));
     }
+    if draft.assumes_vocabulary()
+        && let Some(estimate) = estimate
+    {
+        let entries = format::count(estimate.vocabulary as u64);
+        let words = format!("For a vocabulary of {entries}, until the tokenizer is read.");
+        ui.label(RichText::new(words).small().color(palette.weak));
+    }
     ui.scope(|ui| {
         if is_old {
             ui.multiply_opacity(theme::OUTDATED_OPACITY);
@@ -86,7 +93,7 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
                 parts_ui(
                     ui,
                     estimate,
-                    "Trainable parameters, with the requested vocabulary",
+                    "Trainable parameters, with the requested or the known vocabulary",
                     |part| part.parameters,
                     format::count,
                 );

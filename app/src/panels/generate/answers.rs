@@ -6,8 +6,9 @@ use egui::{
     Button, Color32, Grid, Key, ProgressBar, RichText, Spinner, TextEdit, TextFormat, TextStyle, Ui, text::LayoutJob,
 };
 use headroom_engine::{
+    data::PreviewImage,
     objective::Labels,
-    worker::{FoundAnswer, Target},
+    worker::{FoundAnswer, Target, Ticket},
 };
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,7 @@ use crate::{
     format::{self, shortened},
     state::{Answering, Answers, Question},
     theme,
+    widgets::{Thumbnail, Thumbnails},
 };
 
 /// Classes and images that are listed.
@@ -27,6 +29,9 @@ const LISTED: usize = 200;
 const COUNTED: usize = 20;
 /// Width of a bar of a probability.
 const BAR: f32 = 200.0;
+/// Points of a side of an image among several, and of one alone.
+const SIDE: f32 = 56.0;
+const ALONE: f32 = 112.0;
 /// Letters of a class or a file's name.
 const LETTERS: usize = 40;
 /// Letters of what was asked.
@@ -106,7 +111,7 @@ impl AnswersForm {
         about: About,
         target: Result<(Target, String), String>,
         is_wanted: bool,
-        cx: &mut PanelContext<'_>,
+        (cx, thumbnails): (&mut PanelContext<'_>, &mut Thumbnails),
     ) {
         let weak = theme::palette(ui.visuals()).weak;
         let is_wanted = self.fields_ui(ui, about, cx) || is_wanted;
@@ -150,8 +155,8 @@ impl AnswersForm {
         ui.separator();
         // What another model answered says nothing of this one.
         match cx.state.answers.asked.as_ref().filter(|asked| Some(&asked.question.target) == shown.as_ref()) {
-            Some(Answering { question, outcome: Some(outcome), .. }) => {
-                if let Some(csv) = outcome_ui(ui, question, outcome) {
+            Some(Answering { question, ticket, outcome: Some(outcome), .. }) => {
+                if let Some(csv) = outcome_ui(ui, question, (*ticket, outcome), thumbnails) {
                     cx.act(Action::Copy("The table of answers".to_owned(), csv));
                 }
             }
@@ -232,7 +237,12 @@ impl AnswersForm {
 }
 
 /// Draws an answer, or why there is none. Gives what is to be copied.
-fn outcome_ui(ui: &mut Ui, question: &Question, outcome: &Result<Answers, String>) -> Option<String> {
+fn outcome_ui(
+    ui: &mut Ui,
+    question: &Question,
+    (asked, outcome): (Ticket, &Result<Answers, String>),
+    thumbnails: &mut Thumbnails,
+) -> Option<String> {
     let palette = theme::palette(ui.visuals());
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(&question.name).color(palette.strong));
@@ -251,8 +261,13 @@ fn outcome_ui(ui: &mut Ui, question: &Question, outcome: &Result<Answers, String
             };
             ui.colored_label(palette.error, why);
         }
-        Ok(Answers::Outputs { labels, outputs, names, is_cut }) => {
+        Ok(Answers::Outputs { labels, outputs, names, pictures, is_cut }) => {
             cut_ui(ui, *is_cut);
+            let side = if outputs.len() == 1 { ALONE } else { SIDE };
+            let seen = pictures.iter().zip(outputs).enumerate();
+            let seen = seen.map(|(number, (picture, outputs))| seen_image(picture, (labels, outputs), number, names));
+            // Textures are made anew where another answer has come.
+            thumbnails.ui(ui, side, asked, || seen.collect());
             match outputs.as_slice() {
                 [one] => one_ui(ui, labels, one),
                 several => return several_ui(ui, labels, several, names),
@@ -307,6 +322,24 @@ fn one_ui(ui: &mut Ui, labels: &Labels, outputs: &[f64]) {
 /// What an image is called: by its file, or by its number in the file of all.
 fn name_of(number: usize, names: &[String]) -> String {
     names.get(number).cloned().unwrap_or_else(|| format!("Number {}", number + 1))
+}
+
+/// An image with its class below it.
+fn seen_image(
+    picture: &PreviewImage,
+    (labels, outputs): (&Labels, &[f64]),
+    number: usize,
+    names: &[String],
+) -> Thumbnail {
+    let best = ranked(outputs).first().copied();
+    let class = best.and_then(|best| labels.name(best)).unwrap_or_default();
+    let share = best.and_then(|best| outputs.get(best)).copied().unwrap_or_default();
+    Thumbnail {
+        word: class.to_owned(),
+        about: format!("{}: {class}, {:.2} %", name_of(number, names), share * 100.0),
+        size: picture.shape.size,
+        pixels: picture.pixels.clone(),
+    }
 }
 
 /// How many images each class was given, the largest class first.

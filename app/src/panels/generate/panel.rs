@@ -31,6 +31,7 @@ use crate::{
     },
     state::{Generation, GenerationPhase, GenerationSpec},
     theme,
+    widgets::Thumbnails,
 };
 
 /// What the panel remembers between starts.
@@ -52,6 +53,8 @@ pub struct GeneratePanel {
     memory: Option<Memory>,
     run: Option<RunId>,
     which: Which,
+    /// Images that were answered about.
+    thumbnails: Thumbnails,
     /// What the model of the run that was shown last answers about.
     of_run: Option<About>,
     /// Tokens that only one side has, of texts of these tickets and lengths.
@@ -68,6 +71,7 @@ type Versions = [(usize, bool, u64); 2];
 impl Default for GeneratePanel {
     fn default() -> Self {
         Self {
+            thumbnails: Thumbnails::default(),
             memory: None,
             run: None,
             which: Which::Best,
@@ -172,7 +176,7 @@ impl GeneratePanel {
         if about != About::Nothing {
             let target = memory.settings[0].model.target(run.map(|run| (run, self.which)), cx);
             let is_wanted = std::mem::take(&mut self.is_wanted);
-            memory.answers.ui(ui, about, target, is_wanted, cx);
+            memory.answers.ui(ui, about, target, is_wanted, (cx, &mut self.thumbnails));
             return;
         }
         let known = Known::of(&memory.settings[0].model, run, cx);

@@ -39,6 +39,8 @@ pub struct Inspector {
     beside: Option<RunId>,
     /// Whether that panel shows a model that is no run's: then it shows nothing.
     beside_directory: bool,
+    /// Whether that panel is the table of runs.
+    beside_runs: bool,
     /// What is typed and not yet written down, of one run.
     draft: Option<Draft>,
     /// The run's name in the frame before.
@@ -81,6 +83,11 @@ impl Panel for Inspector {
             self.begin(&summary, cx);
             // Whose numbers these are stays in sight.
             self.name_ui(ui, &summary, cx);
+            let together = cx.state.selection.together;
+            if self.beside_runs && together > 1 {
+                let words = format!("One of {together} selected: what is done here is done to this run alone.");
+                ui.label(RichText::new(words).small().color(theme::palette(ui.visuals()).weak));
+            }
             ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| self.run_ui(ui, &summary, cx));
         }
         if let Some(mut export) = self.export.take()
@@ -101,6 +108,7 @@ impl Inspector {
         let analyses = [PanelId::REDUNDANCY, PanelId::SPECTRA, PanelId::HEADS, PanelId::RECONSTRUCT, PanelId::ADVISER];
         let is_analysed = || analyses.contains(&panel) && cx.state.selection.directory().is_some();
         self.beside_directory = shows_directory || is_analysed();
+        self.beside_runs = panel == PanelId::RUNS;
         let is_of_many = [PanelId::CONFIGURE, PanelId::COMPARE, PanelId::RUNS, PanelId::SPEED].contains(&panel);
         let shown = if panel == PanelId::LIVE { live_run(cx) } else { shown_run(cx) };
         self.beside = shown.filter(|_| !is_of_many).map(|run| run.id);

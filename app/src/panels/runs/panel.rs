@@ -260,6 +260,7 @@ impl RunsPanel {
         }
         let menu_of = context.as_ref().map(|(_, run)| run.clone());
         // From here on the state may change.
+        cx.state.selection.together = memory.table.selected.len();
         let selection = &mut cx.state.selection;
         if let Some(run) = toggled {
             selection.toggle_visible(&run);

@@ -1,6 +1,6 @@
 //! The widget as a whole, without a screen.
 
-use egui::{Context, Event, Key, Modifiers, PointerButton, Pos2, RawInput, Rect, pos2, vec2};
+use egui::{Color32, Context, Event, Key, Modifiers, PointerButton, Pos2, RawInput, Rect, pos2, vec2};
 
 use super::*;
 use crate::plot::{HeatAxis, HeatData};
@@ -82,6 +82,37 @@ impl Bench {
 
 fn counting(side: usize) -> HeatData {
     HeatData::new(side, side, (0..side * side).map(|value| value as f32).collect())
+}
+
+/// The texts that a map of so many cells a side draws into them.
+fn texts_in_cells(side: usize) -> Vec<(String, Color32)> {
+    let ctx = Context::default();
+    let (data, mut state) = (counting(side), HeatState::default());
+    let text = |row: usize, column: usize| format!("at {row} {column}");
+    let axis = HeatAxis::default();
+    let input =
+        RawInput { screen_rect: Some(Rect::from_min_size(Pos2::ZERO, vec2(900.0, 700.0))), ..RawInput::default() };
+    let mut output = ctx.run_ui(input, |ui| {
+        let map = HeatMap::new("counts", &data).axes(&axis, &axis).cell_text(&text).room(vec2(600.0, 500.0));
+        map.show(ui, &mut state);
+    });
+    output.textures_delta.clear();
+    let texts = output.shapes.iter().filter_map(|clipped| match &clipped.shape {
+        egui::Shape::Text(text) => Some((text.galley.text().to_owned(), text.fallback_color)),
+        _ => None,
+    });
+    texts.filter(|(text, _)| text.starts_with("at ")).collect()
+}
+
+#[test]
+fn what_stands_in_cells_is_read_on_their_colours_and_left_out_where_it_does_not_fit() {
+    let texts = texts_in_cells(3);
+    assert_eq!(texts.len(), 9, "{texts:?}");
+    let of = |wanted: &str| texts.iter().find(|(text, _)| text == wanted).unwrap().1;
+    // The lowest value is dark, the highest bright.
+    let brightness = |colour: Color32| u32::from(colour.r()) + u32::from(colour.g()) + u32::from(colour.b());
+    assert!(brightness(of("at 0 0")) > 600 && brightness(of("at 2 2")) < 200, "{texts:?}");
+    assert!(texts_in_cells(60).is_empty(), "cells of ten points hold no word");
 }
 
 #[test]

@@ -27,12 +27,14 @@ mod txt;
 
 pub(in crate::data) use labelled::{Judged, LabelledRows, load_rows, probe_rows};
 pub use load::{Loaded, load_files};
-pub(in crate::data) use pairs::{PairFiles, load_pairs, probe_pair_file, probe_pairs};
+pub(in crate::data) use pairs::{PairFiles, load_pairs, pairs_beginning, probe_pair_file, probe_pairs};
 pub(in crate::data) use preview::{Beginning, beginning};
 pub(in crate::data) use probe::probe_files;
 pub(in crate::data) use read::text_bytes_at;
 pub use squad::is_squad_name;
-pub(in crate::data) use squad::{Needs, load_questions, parse as parse_questions, probe_questions};
+pub(in crate::data) use squad::{
+    Needs, load_questions, parse as parse_questions, probe_questions, questions_beginning,
+};
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use super::find::{Format, Found, wrong};
+use super::preview::read_beginning;
 use super::read::{read_text, text_bytes};
 use crate::config::{PairsSource, nearest};
 use crate::data::progress::advance;
@@ -71,6 +72,26 @@ pub(in crate::data) fn load_pairs(files: &PairFiles, progress: &dyn Progress) ->
     }
     advance(progress, Stage::Reading, total, total)?;
     Ok(pairs)
+}
+
+/// The pairs that the beginnings of the files hold, some megabytes of each, and whether these are all.
+pub(in crate::data) fn pairs_beginning(files: &PairFiles) -> Result<(Documents, bool), DataError> {
+    let texts = files.paths().into_iter().map(|path| read_beginning(&found(path)?)).collect::<Result<Vec<_>, _>>()?;
+    let is_whole = texts.iter().all(|(_, is_whole)| *is_whole);
+    let mut pairs = Documents::new();
+    match (files, texts.as_slice()) {
+        (PairFiles::Aligned(source, target), [(sources, _), (targets, _)]) => {
+            // Of a long file as many lines as of the other.
+            let common = [sources, targets].map(|text| lines(text).count()).into_iter().min().unwrap_or_default();
+            let cut = |text: &String| {
+                if is_whole { text.clone() } else { lines(text).take(common).collect::<Vec<_>>().join("\n") }
+            };
+            aligned([&cut(sources), &cut(targets)], [source, target], &mut pairs)?;
+        }
+        (PairFiles::Table(path, text), [(table, _)]) => rows(table, text.as_ref(), path, &mut pairs)?,
+        _ => {}
+    }
+    Ok((pairs, is_whole))
 }
 
 /// Files of up to so many bytes are read whole to judge them.

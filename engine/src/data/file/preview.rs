@@ -57,7 +57,7 @@ pub(in crate::data) fn beginning(path: &Path, source: &TableSource, judged: Judg
 }
 
 /// Whole lines of the beginning, and whether that is all.
-fn read_beginning(found: &Found) -> Result<(String, bool), DataError> {
+pub(super) fn read_beginning(found: &Found) -> Result<(String, bool), DataError> {
     let path = &found.path;
     if found.format == Format::Parquet {
         return parquet::json_lines(found, BEGINNING, |_| Ok(()));

@@ -1,8 +1,13 @@
 //! Questions about paragraphs in the format of `SQuAD` v1.1 and v2.0: JSON, also gzipped.
 
+use std::fmt;
+use std::io::{BufReader, Read};
 use std::path::Path;
 
-use serde::Deserialize;
+use flate2::read::MultiGzDecoder;
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use super::find::{Format, Found, wrong};
 use super::read::{read_text, text_bytes};
@@ -51,6 +56,67 @@ pub(in crate::data) fn probe_questions(path: &Path) -> Result<(), DataError> {
     load_questions(path, Needs::Answers, &Silent).map(drop)
 }
 
+/// The questions of the first articles of a file, and whether these are all. What is wrong behind them is not seen, and
+/// answers need not be there.
+pub(in crate::data) fn questions_beginning(path: &Path, articles: usize) -> Result<(Questions, bool), DataError> {
+    let found = found(path)?;
+    let file = open::open_file(path).map_err(|error| wrong(path, &error))?;
+    let source: Box<dyn Read> = if found.gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+    let mut first = FirstArticles { articles: Vec::new(), most: articles, version: Value::Null };
+    let read = first.deserialize(&mut serde_json::Deserializer::from_reader(BufReader::new(source)));
+    if let Err(error) = &read
+        && first.articles.is_empty()
+    {
+        return Err(broken(error, path).into());
+    }
+    let text = serde_json::json!({ "version": first.version, "data": first.articles }).to_string();
+    Ok((parse(&text, path, Needs::Questions)?, read.is_ok()))
+}
+
+/// Takes articles in, and ends in an error once there are enough.
+struct FirstArticles {
+    articles: Vec<Value>,
+    most: usize,
+    version: Value,
+}
+
+impl<'de> DeserializeSeed<'de> for &mut FirstArticles {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut FirstArticles {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object with the list `data`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "data" => map.next_value_seed(&mut *self)?,
+                "version" => self.version = map.next_value()?,
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while let Some(article) = list.next_element()? {
+            self.articles.push(article);
+            if self.articles.len() >= self.most {
+                return Err(serde::de::Error::custom("enough"));
+            }
+        }
+        Ok(())
+    }
+}
+
 fn has_ending(path: &Path, ending: &str) -> bool {
     path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending))
 }
@@ -79,10 +145,10 @@ fn found(path: &Path) -> Result<Found, DataError> {
 #[derive(Deserialize)]
 struct File {
     #[serde(default)]
-    version: serde_json::Value,
+    version: Value,
     data: Option<Vec<Article>>,
     #[serde(flatten)]
-    others: serde_json::Map<String, serde_json::Value>,
+    others: serde_json::Map<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -111,17 +177,19 @@ struct Answer {
     answer_start: Option<i64>,
 }
 
+fn broken(error: &serde_json::Error, path: &Path) -> SquadError {
+    let words = error.to_string();
+    SquadError::Broken {
+        path: path.to_owned(),
+        line: error.line(),
+        column: error.column(),
+        why: words.split(" at line ").next().unwrap_or(&words).to_owned(),
+    }
+}
+
 /// The questions of a file's text.
 pub(in crate::data) fn parse(text: &str, path: &Path, needs: Needs) -> Result<Questions, SquadError> {
-    let file: File = serde_json::from_str(text).map_err(|error| {
-        let words = error.to_string();
-        SquadError::Broken {
-            path: path.to_owned(),
-            line: error.line(),
-            column: error.column(),
-            why: words.split(" at line ").next().unwrap_or(&words).to_owned(),
-        }
-    })?;
+    let file: File = serde_json::from_str(text).map_err(|error| broken(&error, path))?;
     let version = file.version.as_str().unwrap_or_default().to_lowercase();
     let mut reader = Reader {
         path,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::classes::{self, Label};
 use super::examples::Pictures;
 use super::load::{Place, Set, load, load_unlabelled, require_shape};
-use super::{Normalisation, pathfinder};
+use super::{Normalisation, PreviewImage, pathfinder};
 use crate::config::{DataConfig, ImageShape, ImagesSource, Source, counted};
 use crate::data::answers::RowAnswers;
 use crate::data::hash::{sha256_hex, sha256_prefix};
@@ -209,8 +209,17 @@ pub(in crate::data) fn image_labels(source: &Source, base_dir: &Path) -> Result<
     }
 }
 
-/// Images of a path in batches, with nothing to predict, each with the numbers of its images; beside them what each image is
-/// called, where it is a file of its own.
+/// Images that a model is to answer about.
+pub struct UnansweredImages {
+    /// All of them in batches, with nothing to predict, each with the numbers of its images.
+    pub batches: Vec<NumberedBatch>,
+    /// What each image is called, where it is a file of its own.
+    pub names: Option<Vec<String>>,
+    /// The first of them, made small.
+    pub pictures: Vec<PreviewImage>,
+}
+
+/// The images of a path in batches of `batch`, the first `shown` of them also to be seen.
 ///
 /// # Errors
 /// If they cannot be read, or have another shape.
@@ -220,13 +229,18 @@ pub fn unanswered_images(
     normalisation: &Normalisation,
     sequence: usize,
     batch: usize,
-) -> Result<(Vec<NumberedBatch>, Option<Vec<String>>), DataError> {
+    shown: usize,
+) -> Result<UnansweredImages, DataError> {
     let set = load_unlabelled(path, shape.channels, &Silent)?;
     require_shape(set.shape, Some(shape), path)?;
     let (names, count) = (set.names.clone(), set.len());
+    let called = |number: usize| names.as_ref().and_then(|names| names.get(number)).cloned().unwrap_or_default();
+    let bytes = (shape.channels * shape.size * shape.size).max(1);
+    let first = set.pixels.chunks_exact(bytes).take(shown).enumerate();
+    let pictures = first.map(|(number, pixels)| PreviewImage::new(called(number), shape, pixels)).collect();
     let none = Answers::Classes { classes: Vec::new(), weights: None };
-    let pictures = Pictures::new(set.pixels.into(), shape, normalisation.clone(), &none, sequence).without_labels();
+    let all = Pictures::new(set.pixels.into(), shape, normalisation.clone(), &none, sequence).without_labels();
     let order: Vec<usize> = (0..count).collect();
-    let batches = order.chunks(batch.max(1)).map(|rows| (rows.to_vec(), pictures.batch(rows))).collect();
-    Ok((batches, names))
+    let batches = order.chunks(batch.max(1)).map(|rows| (rows.to_vec(), all.batch(rows))).collect();
+    Ok(UnansweredImages { batches, names, pictures })
 }

@@ -19,7 +19,7 @@ mod pathfinder;
 mod preview;
 mod raw;
 
-pub use corpus::{ImageCorpus, unanswered_images};
+pub use corpus::{ImageCorpus, UnansweredImages, unanswered_images};
 pub use error::ImageError;
 pub use kind::holds_images;
 pub use load::with_image_shape;

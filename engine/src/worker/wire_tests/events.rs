@@ -160,6 +160,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             revision: p.whole,
             problems: vec![Problem::new(text.clone(), text.clone())],
             free_bytes: p.maybe_whole(),
+            vocabulary: p.maybe_whole().map(|entries| entries as usize),
             preview: Some(Box::new(DataPreview::Table(TablePreview {
                 columns: vec![(text.clone(), text.clone())],
                 rows: p.whole,
@@ -268,6 +269,11 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             outputs: vec![vec![p.finite, p.finite]],
             cut_rows: p.count,
             names: vec![text.clone()],
+            pictures: vec![PreviewImage {
+                label: text.clone(),
+                shape: crate::config::ImageShape { size: 1, channels: 1 },
+                pixels: vec![7],
+            }],
         },
         Event::AnswersFound { .. } => Event::AnswersFound {
             target: text.clone(),

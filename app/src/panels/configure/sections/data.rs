@@ -15,7 +15,7 @@ use super::{
         field::Words,
         form::{Form, note_ui},
     },
-    examples::{expressions_ui, images_ui, pathfinder_ui},
+    examples::{expressions_ui, found_ui, images_ui, pathfinder_ui},
     table::{table_ui, weights_ui},
 };
 use crate::{
@@ -412,6 +412,9 @@ fn source_ui(
         }
         Source::Pathfinder(pathfinder) => pathfinder_ui(ui, form, pathfinder, found, thumbnails),
         Source::ListOps(expressions) => expressions_ui(ui, form, expressions),
+    }
+    if let Some(found) = preview.and_then(DataPreview::examples) {
+        found_ui(ui, found);
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use egui::Ui;
+use egui::{Label, RichText, Ui};
 use headroom_engine::{
     config::{ImageShape, ImagesSource, ListOpsSource, PathfinderSource, counted},
-    data::{ImagesPreview, PreviewImage},
+    data::{ExamplesPreview, ImagesPreview, PreviewExample, PreviewImage},
 };
 
 use super::{
@@ -18,8 +18,14 @@ use super::{
 };
 use crate::{
     file_dialogs::{Ask, Pick},
+    format::shortened,
+    theme,
     widgets::{Thumbnail, Thumbnails},
 };
+
+/// Letters of an example, and tokens of it, that are shown.
+const LETTERS: usize = 320;
+const TOKENS: usize = 48;
 
 const HELD_OUT_IMAGES: Words = Words::new(
     "data.validation_path",
@@ -154,4 +160,39 @@ pub(super) fn expressions_ui(ui: &mut Ui, form: &mut Form<'_>, source: &mut List
     form.size(ui, EXAMPLES, &mut source.examples, 1_000);
     form.size(ui, HELD_OUT_EXAMPLES, &mut source.validation_examples, 100);
     form.whole(ui, TEXT_SEED, &mut source.text_seed, 1);
+}
+
+/// Some examples with what is learnt of each.
+pub(super) fn found_ui(ui: &mut Ui, found: &ExamplesPreview) {
+    note_ui(ui, &[&found.about, "."].concat());
+    under_ui(ui, |ui| {
+        ui.vertical(|ui| {
+            for example in &found.examples {
+                found_example_ui(ui, example);
+                ui.add_space(4.0);
+            }
+        });
+    });
+}
+
+fn found_example_ui(ui: &mut Ui, example: &PreviewExample) {
+    let palette = theme::palette(ui.visuals());
+    let room = LETTERS / example.texts.len().max(1);
+    for text in &example.texts {
+        let shown = Label::new(RichText::new(shortened(text, room)).small().color(palette.weak)).wrap();
+        let shown = ui.add(shown);
+        if let Some(tokens) = &example.tokens {
+            let first: Vec<&str> = tokens.iter().take(TOKENS).map(String::as_str).collect();
+            let more = if tokens.len() > TOKENS { " …" } else { "" };
+            let fits = match example.cut_off {
+                0 => String::new(),
+                more => format!(", {} do not fit", counted(more, "token")),
+            };
+            let count = counted(tokens.len() as u64, "token");
+            shown.on_hover_text(format!("{count} as the model will see them{fits}:\n{}{more}", first.join(" ")));
+        } else {
+            shown.on_hover_text("The words; their tokens are known once the vocabulary is trained");
+        }
+    }
+    ui.add(Label::new(RichText::new(format!("= {}", shortened(&example.label, room))).small().strong()).wrap());
 }
