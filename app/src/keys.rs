@@ -1,6 +1,6 @@
 //! Every key of the window in one place: what is pressed, and the table that the help shows.
 
-use egui::{Context, Event, FocusDirection, Id, Key, LayerId, Modifiers, Popup, Response};
+use egui::{Context, Event, FocusDirection, Id, InputState, Key, LayerId, Modifiers, Popup, Response};
 
 /// What a key asks the window for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,10 +99,19 @@ fn in_field() -> Id {
     Id::unique("a field has the keyboard")
 }
 
+/// The modifiers that a key was pressed with since the last frame; none where it was not. Those that are held when the frame
+/// is drawn may be others: after a quick Ctrl+A, Ctrl is up again.
+pub fn pressed_with(input: &InputState, key: Key) -> Option<Modifiers> {
+    input.events.iter().find_map(|event| match event {
+        Event::Key { key: own, pressed: true, modifiers, .. } if *own == key => Some(*modifiers),
+        _ => None,
+    })
+}
+
 /// Whether Tab was pressed while nothing has the keyboard: what is drawn from now on does not get it until [`give_tab`]. So the
 /// form of a panel comes before what is drawn earlier, such as the top bar.
 pub fn take_tab(ctx: &Context) -> bool {
-    let is_pressed = ctx.input(|input| input.key_pressed(Key::Tab) && input.modifiers.is_none());
+    let is_pressed = ctx.input(|input| pressed_with(input, Key::Tab).is_some_and(|held| held.is_none()));
     let is_taken = is_pressed && !is_over_panels(ctx) && ctx.memory(|memory| memory.focused().is_none());
     if is_taken {
         ctx.memory_mut(|memory| memory.move_focus(FocusDirection::None));

@@ -1,6 +1,9 @@
 //! The table of what is compared.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, HashSet},
+    hash::{DefaultHasher, Hash, Hasher as _},
+};
 
 use egui::{Button, Color32, Key, Label, RichText, TextEdit, TextStyle, Ui};
 
@@ -24,6 +27,8 @@ use crate::{
 
 /// Room for the panel's scroll bar beside the table, in points.
 const BAR: f32 = 8.0;
+/// Values that are known to have been measured, at most: of a run that trains for days all would be too many.
+const MEASURED: usize = 100_000;
 /// Room in a cell beside its words, in points.
 const MARGIN: f32 = 10.0;
 
@@ -37,6 +42,8 @@ pub(super) struct ComparedTable {
     widest: BTreeMap<String, f32>,
     /// The rows of then.
     widest_of: Vec<u64>,
+    /// What was measured since then, by what tells it: nothing is measured twice.
+    measured: HashSet<u64>,
     /// The text of the "column at" field while it is typed.
     at: Option<String>,
 }
@@ -186,10 +193,20 @@ impl ComparedTable {
         rows.sort_unstable();
         if self.widest_of != rows {
             self.widest.clear();
+            self.measured.clear();
             self.widest_of = rows;
         }
+        if self.measured.len() > MEASURED {
+            self.measured.clear();
+        }
         for (place, id) in ids.iter().enumerate() {
-            let entries = table.iter().filter_map(|row| row.entries.get(place));
+            let measured = &mut self.measured;
+            let is_new = |entry: &&Entry| {
+                let mut hasher = DefaultHasher::new();
+                (id, &entry.shown, &entry.delta).hash(&mut hasher);
+                measured.insert(hasher.finish())
+            };
+            let entries = table.iter().filter_map(|row| row.entries.get(place)).filter(is_new);
             let now = entries.map(|entry| width_of(ui, entry)).fold(0.0, f32::max);
             let widest = self.widest.entry(id.clone()).or_default();
             *widest = widest.max(now);

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use egui::{Align, Id, Key, Layout, PointerButton, Pos2, RichText, ScrollArea, Ui, containers::menu::menu_style};
+use egui::{
+    Align, Id, InputState, Key, Layout, PointerButton, Pos2, RichText, ScrollArea, Ui, containers::menu::menu_style,
+};
 use headroom_engine::{
     store::{RunId, RunSummary},
     text::escaped_line,
@@ -27,6 +29,7 @@ use super::{
 use crate::{
     common::{ExportDialog, blank_ui, no_runs_ui, working_ui},
     context::{Action, Panel, PanelContext, PanelId},
+    keys::pressed_with,
     messages::Level,
     state::State,
     theme,
@@ -275,7 +278,7 @@ impl RunsPanel {
             // Keys are about the run that is marked.
             selection.focused = Some(run);
             self.focused.clone_from(&selection.focused);
-        } else if clicked.is_none() && cursor.is_some() && !shift && arrows(ui) {
+        } else if clicked.is_none() && cursor.is_some() && arrows(ui) {
             selection.focused = cursor;
         }
         if let Some(run) = activated {
@@ -445,5 +448,6 @@ fn damaged_ui(ui: &mut Ui, state: &State) {
 
 fn arrows(ui: &Ui) -> bool {
     let keys = [Key::ArrowUp, Key::ArrowDown, Key::PageUp, Key::PageDown, Key::Home, Key::End];
-    !ui.ctx().text_edit_focused() && ui.input(|i| keys.iter().any(|&key| i.key_pressed(key)))
+    let is_plain = |i: &InputState, key: Key| pressed_with(i, key).is_some_and(|held| !held.shift);
+    !ui.ctx().text_edit_focused() && ui.input(|i| keys.iter().any(|key| is_plain(i, *key)))
 }

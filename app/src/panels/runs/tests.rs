@@ -342,6 +342,18 @@ fn several_runs_are_selected_with_the_mouse_and_the_keyboard() {
     driver.key(&mut panel, Key::A);
     driver.modifiers = Modifiers::NONE;
     assert!(driver.has("5 selected"), "what the filter shows: {:#?}", driver.names());
+    // Quick hands let go of Shift and Ctrl before the frame is drawn.
+    driver.click(&mut panel, "run 2");
+    let quick = |key: Key, modifiers: Modifiers| {
+        let event = |pressed| egui::Event::Key { key, physical_key: None, pressed, repeat: false, modifiers };
+        vec![event(true), event(false)]
+    };
+    driver.frame(&mut panel, quick(Key::ArrowDown, Modifiers::SHIFT));
+    driver.settle(&mut panel);
+    assert!(driver.has("2 selected"), "{:#?}", driver.names());
+    driver.frame(&mut panel, quick(Key::A, Modifiers::COMMAND));
+    driver.settle(&mut panel);
+    assert!(driver.has("5 selected"), "{:#?}", driver.names());
     driver.type_into(&mut panel, "Filter runs", " number<3");
     assert!(driver.has("3 selected"), "what is not in sight is not meant: {:#?}", driver.names());
     assert!(driver.back(&mut panel));

@@ -5,7 +5,7 @@ use egui::{
 use egui_extras::{Column as Width, TableBuilder};
 
 use super::{Column, Sorting, TableState};
-use crate::theme;
+use crate::{keys, theme};
 
 /// The most that a column takes of the room that is left over, in points: eyes must find the way from a name to its values.
 const WIDEST: f32 = 420.0;
@@ -279,7 +279,7 @@ impl<'a> Table<'a> {
         }
         let filter = EventFilter { vertical_arrows: true, ..EventFilter::default() };
         ui.memory_mut(|memory| memory.set_focus_lock_filter(id, filter));
-        let (by, space, enter, all, shift) = ui.input(|i| {
+        let (step, space, enter, all) = ui.input(|i| {
             let end = isize::try_from(self.rows.len()).unwrap_or(isize::MAX);
             let steps = [
                 (Key::ArrowDown, 1),
@@ -289,11 +289,11 @@ impl<'a> Table<'a> {
                 (Key::End, end),
                 (Key::Home, -end),
             ];
-            let by = steps.iter().find(|(key, _)| i.key_pressed(*key)).map(|(_, by)| *by);
-            let all = i.modifiers.command && i.key_pressed(Key::A);
-            (by, i.key_pressed(Key::Space), i.key_pressed(Key::Enter), all, i.modifiers.shift)
+            let step = steps.iter().find_map(|(key, by)| Some((*by, keys::pressed_with(i, *key)?.shift)));
+            let all = keys::pressed_with(i, Key::A).is_some_and(|held| held.command);
+            (step, i.key_pressed(Key::Space), i.key_pressed(Key::Enter), all)
         });
-        if let Some(by) = by
+        if let Some((by, shift)) = step
             && let Some(key) = state.step(self.rows, by)
         {
             if shift {
@@ -313,7 +313,7 @@ impl<'a> Table<'a> {
         if all {
             state.selected = self.rows.iter().copied().collect();
         }
-        by.is_some()
+        step.is_some()
     }
 }
 
