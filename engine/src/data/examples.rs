@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::file::{PairFiles, pairs_beginning, questions_beginning};
 use super::listops::first_expressions;
 use super::number_words::first_number_words;
-use super::preview::{PreviewExample, brief, known_tokenizer, tokens};
+use super::seen::{PreviewExample, brief, known_tokenizer, seen};
 use super::tokenizer::symbols;
-use super::{DataError, Documents, TextTokenizer};
+use super::{DataError, Documents};
 use crate::config::{DataConfig, ListOpsSource, Source, counted};
 use crate::objective::{Objective, Questions};
 
@@ -84,7 +84,7 @@ fn of_expressions(
 ) -> Result<ExamplesPreview, DataError> {
     let tokenizer = symbols(objective.special_tokens(), &ListOpsSource::SYMBOLS)?;
     let example = |(text, value): (String, u8)| {
-        let (tokens, cut_off) = seen(Some(&tokenizer), &[&text], config);
+        let (tokens, cut_off) = seen(Some(&tokenizer), &[&text], config.sequence_length);
         PreviewExample { texts: vec![brief(&text)], label: value.to_string(), tokens, cut_off }
     };
     let examples = first_expressions(source, SHOWN)?.into_iter().map(example).collect();
@@ -105,7 +105,7 @@ fn of_questions(found: &Questions, is_whole: bool, config: &DataConfig, objectiv
     let examples = chosen(found).into_iter().filter_map(|place| {
         let question = found.all.get(place)?;
         let paragraph = &found.paragraphs.get(question.paragraph)?.text;
-        let (tokens, cut_off) = seen(tokenizer.as_ref(), &[&question.text, paragraph], config);
+        let (tokens, cut_off) = seen(tokenizer.as_ref(), &[&question.text, paragraph], config.sequence_length);
         let label = question.answers.first().map_or_else(|| "no answer".to_owned(), |answer| brief(answer));
         let texts = vec![brief(&question.text), around(paragraph, question.place)];
         Some(PreviewExample { texts, label, tokens, cut_off })
@@ -141,12 +141,6 @@ fn around(paragraph: &str, place: Option<[u32; 2]>) -> String {
     let kept: String = after.chars().take(if place.is_some() { AROUND } else { 2 * AROUND }).collect();
     let more = if kept.len() < after.len() { "…" } else { "" };
     format!("{}{before}{answer}{kept}{more}", if skipped > 0 { "…" } else { "" })
-}
-
-/// The tokens of an example and how many do not fit, where the tokenizer is known.
-fn seen(tokenizer: Option<&TextTokenizer>, texts: &[&str], config: &DataConfig) -> (Option<Vec<String>>, u64) {
-    let seen = tokenizer.and_then(|tokenizer| tokens(tokenizer, texts, config.sequence_length).ok());
-    seen.map_or((None, 0), |(tokens, cut_off)| (Some(tokens), cut_off))
 }
 
 #[cfg(test)]

@@ -37,6 +37,7 @@ mod progress;
 mod questions;
 mod random;
 mod rng;
+mod seen;
 mod split;
 mod squad_error;
 mod table_error;
@@ -60,10 +61,11 @@ pub use images::{
     unanswered_images, with_image_shape,
 };
 pub use open::{open_file, read_file, read_stream, read_text_file, wrong_kind};
-pub use preview::{DataPreview, PreviewAnswers, PreviewExample, TablePreview, given_vocabulary, preview};
+pub use preview::{DataPreview, PreviewAnswers, TablePreview, preview};
 pub use progress::{Progress, Silent, Stage};
 pub use questions::{questions_at, questions_of};
 pub use random::generate_random;
+pub use seen::{PreviewExample, given_vocabulary};
 pub use split::{Split, split};
 pub use squad_error::{SquadError, SquadPlace};
 pub use table_error::TableError;

@@ -4,20 +4,17 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::answered::cut;
+use super::DataError;
 use super::answers::sort_classes;
 use super::examples::{ExamplesPreview, preview_examples};
 use super::file::{Beginning, Judged, LabelledRows, beginning};
 use super::images::{ImagesPreview, preview_images};
-use super::tokenizer::given;
-use super::{DataError, TextTokenizer, tokenizer};
-use crate::config::{Column, DataConfig, Source, TableSource, Tokenizer};
+use super::seen::{PreviewExample, brief, known_tokenizer, seen};
+use crate::config::{Column, DataConfig, Source, TableSource};
 use crate::objective::Objective;
 
 /// Rows that are shown.
 const SHOWN: usize = 3;
-/// Letters of a text, or of a cell, that are shown.
-const LETTERS: usize = 400;
 /// Different labels that are counted.
 const MOST_LABELS: usize = 200;
 /// Names that columns of text, and of labels, often have.
@@ -96,19 +93,6 @@ pub enum PreviewAnswers {
     },
     /// No row could be read, or its label is no number where one is learnt.
     Unknown,
-}
-
-/// A row as a model will see it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PreviewExample {
-    /// Its texts, one or two; long ones are cut off.
-    pub texts: Vec<String>,
-    /// Its label as it is written.
-    pub label: String,
-    /// Its tokens with the special ones around them; none where the vocabulary is yet to be trained.
-    pub tokens: Option<Vec<String>>,
-    /// Tokens that do not fit into the sequence length and are cut off.
-    pub cut_off: u64,
 }
 
 /// What is found in the data of a config before anything is trained on it.
@@ -196,12 +180,6 @@ fn preview_table(config: &DataConfig, objective: &Objective) -> Result<Option<Ta
     }))
 }
 
-pub(super) fn brief(text: &str) -> String {
-    let mut letters = text.chars();
-    let short: String = letters.by_ref().take(LETTERS).collect();
-    if letters.next().is_some() { short + "…" } else { short }
-}
-
 fn answers(rows: &LabelledRows, objective: &Objective) -> PreviewAnswers {
     if rows.labels.is_empty() {
         return PreviewAnswers::Unknown;
@@ -255,47 +233,10 @@ fn examples(
     let example = |row: usize| {
         let own: Vec<&str> = (0..texts).filter_map(|text| rows.texts.get(row * texts + text)).collect();
         let label = rows.labels.get(row).map(|(label, _)| label.clone()).unwrap_or_default();
-        let seen = tokenizer.as_ref().and_then(|tokenizer| tokens(tokenizer, &own, config.sequence_length).ok());
-        let (tokens, cut_off) = seen.map_or((None, 0), |(tokens, cut_off)| (Some(tokens), cut_off));
+        let (tokens, cut_off) = seen(tokenizer.as_ref(), &own, config.sequence_length);
         PreviewExample { texts: own.into_iter().map(brief).collect(), label, tokens, cut_off }
     };
     chosen.into_iter().map(example).collect()
-}
-
-/// Entries of the vocabulary, where the config names a tokenizer's file that can be read; absolute paths.
-pub fn given_vocabulary(config: &DataConfig, objective: &Objective) -> Option<usize> {
-    let is_file = matches!(config.tokenizer, Tokenizer::File(_)) && !config.source.has_own_tokens();
-    is_file.then(|| known_tokenizer(&config.tokenizer, objective)).flatten().map(|known| known.vocabulary_size())
-}
-
-/// The tokenizer, where it is there before the text is read.
-pub(super) fn known_tokenizer(config: &Tokenizer, objective: &Objective) -> Option<TextTokenizer> {
-    match config {
-        Tokenizer::Bytes(_) => tokenizer::bytes(objective.special_tokens()).ok(),
-        Tokenizer::File(file) => given(&file.path, objective).ok(),
-        Tokenizer::Bpe(_) | Tokenizer::WordPiece(_) | Tokenizer::Words(_) | Tokenizer::Initial(_) => None,
-    }
-}
-
-/// The tokens of an example in their frame, and how many are cut off.
-pub(super) fn tokens(
-    tokenizer: &TextTokenizer,
-    texts: &[&str],
-    sequence: usize,
-) -> Result<(Vec<String>, u64), DataError> {
-    let frame = tokenizer.frame(texts.len())?;
-    let mut ids = Vec::with_capacity(2);
-    for text in texts {
-        ids.push(tokenizer.encode(text)?);
-    }
-    let own = |text: usize| ids.get(text).map(Vec::as_slice).unwrap_or_default();
-    let whole = [own(0).len(), own(1).len()];
-    let kept = cut(whole, sequence.saturating_sub(frame.tokens()));
-    let part = |text: usize, count: usize| own(text).get(..count).unwrap_or_default();
-    let framed = frame.around(part(0, kept[0]), part(1, kept[1]));
-    let written = |(id, _)| tokenizer.token(id).unwrap_or_else(|| format!("#{id}"));
-    let cut_off = whole.iter().sum::<usize>() - kept.iter().sum::<usize>();
-    Ok((framed.map(written).collect(), cut_off as u64))
 }
 
 #[cfg(test)]
@@ -303,7 +244,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::config::ByteTokenizer;
+    use crate::config::{ByteTokenizer, Tokenizer};
 
     fn look(content: &str, change: impl FnOnce(&mut DataConfig), objective: &Objective) -> TablePreview {
         let folder = TempDir::new().unwrap();
