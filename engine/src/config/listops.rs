@@ -57,6 +57,11 @@ impl ListOpsSource {
         vec![Problem::new("data.max_length", message)]
     }
 
+    /// Whether expressions can be drawn by it at all.
+    pub fn is_sound(&self) -> bool {
+        self.problems().is_empty() && self.counts().iter().all(|(_, number, range)| range.contains(number))
+    }
+
     /// Its numbers with what they may be.
     pub(super) fn counts(&self) -> Vec<Counted> {
         vec![

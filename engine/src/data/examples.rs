@@ -55,12 +55,14 @@ pub(super) fn preview_examples(
             let found = first_number_words(SHOWN, words.text_seed);
             Some(of_pairs(&found, format!("The first of {}", counted(words.pairs as u64, "pair"))))
         }
-        Source::ListOps(source) => Some(of_expressions(source, config, objective)?),
+        // A number that is half typed is told by the config's own problems.
+        Source::ListOps(source) if source.is_sound() => Some(of_expressions(source, config, objective)?),
         Source::Table(_)
         | Source::File(_)
         | Source::Grammar(_)
         | Source::Random(_)
         | Source::Squad(_)
+        | Source::ListOps(_)
         | Source::Images(_)
         | Source::Pathfinder(_) => None,
     })
@@ -224,7 +226,7 @@ mod tests {
 
     #[test]
     fn expressions_are_those_that_are_trained_on() {
-        let source = ListOpsSource { min_length: 5, max_length: 60, examples: 40, ..ListOpsSource::default() };
+        let source = ListOpsSource { min_length: 5, max_length: 60, examples: 100, ..ListOpsSource::default() };
         let found = look(Source::ListOps(source.clone()), &Objective::CLASSIFICATION).unwrap();
         assert_eq!(found.examples.len(), 3);
         let all = super::super::listops::generate_listops(&source, &super::super::Silent).unwrap();
@@ -233,7 +235,17 @@ mod tests {
             let tokens = example.tokens.as_ref().unwrap();
             assert!(tokens[0] == "[CLS]" && tokens.len() <= 32, "{tokens:?}");
         }
-        let rare = ListOpsSource { min_length: 1990, max_depth: 2, max_args: 2, ..source };
+        for unsound in [
+            ListOpsSource { max_args: 0, ..source.clone() },
+            ListOpsSource { max_args: 1, ..source.clone() },
+            ListOpsSource { max_length: 6, ..source.clone() },
+            ListOpsSource { max_length: usize::MAX, ..source.clone() },
+            ListOpsSource { examples: usize::MAX, ..source.clone() },
+            ListOpsSource { max_depth: usize::MAX, ..source.clone() },
+        ] {
+            assert_eq!(look(Source::ListOps(unsound.clone()), &Objective::CLASSIFICATION), None, "{unsound:?}");
+        }
+        let rare = ListOpsSource { min_length: 1990, max_length: 2000, max_depth: 2, max_args: 2, ..source };
         let config = DataConfig { source: Source::ListOps(rare), ..DataConfig::default() };
         assert!(preview_examples(&config, &Objective::CLASSIFICATION).is_err());
     }

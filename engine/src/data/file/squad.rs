@@ -18,6 +18,9 @@ use crate::objective::{Paragraph, Question, Questions};
 /// Files of up to so many bytes are read whole to judge them.
 const SMALL_BYTES: u64 = 4 << 20;
 
+/// Bytes of text in which the first articles of a file are looked for.
+const FIRST_BYTES: u64 = 64 << 20;
+
 /// Whether the answers must be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::data) enum Needs {
@@ -63,7 +66,8 @@ pub(in crate::data) fn questions_beginning(path: &Path, articles: usize) -> Resu
     let file = open::open_file(path).map_err(|error| wrong(path, &error))?;
     let source: Box<dyn Read> = if found.gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
     let mut first = FirstArticles { articles: Vec::new(), most: articles, version: Value::Null };
-    let read = first.deserialize(&mut serde_json::Deserializer::from_reader(BufReader::new(source)));
+    let source = BufReader::new(source.take(FIRST_BYTES));
+    let read = first.deserialize(&mut serde_json::Deserializer::from_reader(source));
     if let Err(error) = &read
         && first.articles.is_empty()
     {
