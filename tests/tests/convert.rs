@@ -154,6 +154,22 @@ fn every_conversion_says_what_it_changed() {
         assert!(answer["found"].as_str().unwrap().starts_with("error of scores"), "{answer}");
         assert!(distance(&price, 0) > 0.0, "{price}");
     }
+    for kind in ["symmetric", "pairwise", "shared_weight"] {
+        let (answer, price) = made(&[&format!("--{}", kind.replace('_', "-"))], kind);
+        assert_eq!(answer["conversion"]["kind"], kind, "{answer}");
+        assert!(answer["parameters"].as_u64().unwrap() < before && distance(&price, 0) > 0.0, "{answer}");
+        for attention in answer["attentions"].as_array().unwrap() {
+            let error = attention["relative_error"].as_f64().unwrap();
+            assert!(error > 0.0 && error < 1.0 && attention["sweeps"].as_u64().unwrap() > 0, "{attention}");
+        }
+        let config = program.run(&["show", kind, "--config"]).expect_code(0).stdout;
+        assert!(config.contains(&format!("kind = \"{kind}\"")), "{config}");
+        // It is trained further as what it is now.
+        let attention = format!("attention.compatibility={{ kind = \"{kind}\" }}");
+        let initial = format!("model.initial={}", program.path(kind).display());
+        let further = program.train(TINY_DECODER, &["--steps", "2", "--set", &attention, "--set", &initial]);
+        assert_eq!(program.show(&further)["parameters"], answer["parameters"]);
+    }
     // A folder from elsewhere needs a text.
     let _ = program
         .run(&["convert", "keyless", "--to", "new", "--borrow", "0.5"])
@@ -199,6 +215,8 @@ fn bad_input_is_refused_with_what_to_do() {
         &[&run, "--to", "new", "--grouped", "1", "--drop-key-biases"],
         &["--grouped cannot be used with --drop-key-biases"],
     );
+    refused(&[&run, "--to", "new", "--symmetric", "--pairwise"], &["--symmetric cannot be used with --pairwise"]);
+    refused(&[&pairwise, "--to", "new", "--shared-weight"], &["\"pairwise\"", "standard"]);
     refused(&[&run, "--to", "new", "--grouped", "1", "--d-k", "8"], &["--d-k", "--collaborative"]);
     refused(&[&run, "--to", "new", "--grouped", "1", "--merge"], &["--merge", "--borrow"]);
     refused(&[&run, "--to", "new", "--coverage", "full"], &["every pair is scored already"]);

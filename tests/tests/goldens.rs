@@ -12,7 +12,7 @@ use headroom_engine::{
     attention::OutputPlan,
     checkpoint::{LoadedModel, ModelDirectory, load_model_dir, save_model_dir},
     config::{Cache, DeviceChoice, Precision},
-    convert::{self, Conversion, Recipe, ToCollaborative},
+    convert::{self, Conversion, OneMap, Recipe, ToCollaborative},
     generate::{Ending, Progress, Sampling, Search, continue_text, generate},
     model::{ForwardOptions, Model, ModelInput, dtype, open_device},
     ops::Activation,
@@ -222,6 +222,37 @@ fn models_of_every_family_are_saved_as_they_came() {
         assert_eq!(class(&dir)["architectures"], class(&golden(name))["architectures"]);
         let device = open_device(DeviceChoice::Cpu).unwrap();
         assert_eq!(load_model_dir(&dir, dtype(Precision::F32), &device).unwrap().plan, loaded.plan, "{name}");
+    }
+}
+
+/// One map for queries and keys: every family comes back from a directory as it was made.
+#[test]
+fn models_of_every_family_are_given_one_map() {
+    let device = open_device(DeviceChoice::Cpu).unwrap();
+    for name in ["bert_mlm", "gpt2", "bert_seqcls", "bert_span", "vit", "bart"] {
+        for one_map in OneMap::ALL {
+            let (loaded, _) = load(name, Precision::F32);
+            convert::check(&loaded.plan, &one_map.conversion()).unwrap();
+            let recipe = Recipe::OneMap(one_map);
+            let converted =
+                convert::convert(&loaded.plan, &loaded.parameters, &recipe, &mut |_| ControlFlow::Continue(()))
+                    .unwrap();
+            assert!(converted.parameters.count() < loaded.parameters.count(), "{name}");
+            for one in &converted.attentions {
+                assert!((0.0..1.0).contains(&one.relative_error.unwrap()), "{name} {one_map:?}: {one:?}");
+            }
+            let folder = tempfile::tempdir().unwrap();
+            let dir = folder.path().join("model");
+            let tensors = converted.parameters.tensors();
+            let _ = save_model_dir(&dir, &ModelDirectory::of(&converted.plan, &tensors)).unwrap();
+            let again = load_model_dir(&dir, dtype(Precision::F32), &device).unwrap();
+            assert_eq!(again.plan, converted.plan, "{name} {one_map:?}");
+            let again = again.parameters.tensors();
+            for (tensor, was) in &tensors {
+                let [is, was] = [&again[tensor], was].map(|one| one.flatten_all().unwrap().to_vec1::<f32>().unwrap());
+                assert_eq!(is, was, "{name} {one_map:?}: {tensor}");
+            }
+        }
     }
 }
 

@@ -306,6 +306,9 @@ fn words(conversion: &Conversion, analysis: &Analysis) -> (String, String) {
             let kind = if matches!(to.coverage, Coverage::Eigen(_)) { "eigen" } else { "partial" };
             (format!("-k{k}"), format!("--coverage {kind}:k={k} --choose-from {}", to.examples))
         }
+        Conversion::Symmetric(_) => ("-symmetric".to_owned(), "--symmetric".to_owned()),
+        Conversion::Pairwise(_) => ("-pairwise".to_owned(), "--pairwise".to_owned()),
+        Conversion::SharedWeight(_) => ("-shared-weight".to_owned(), "--shared-weight".to_owned()),
         Conversion::Grouped(to) => (format!("-kv{}", to.kv_heads), format!("--grouped {}", to.kv_heads)),
         Conversion::WithoutKeyBiases(_) => ("-without-key-biases".to_owned(), "--drop-key-biases".to_owned()),
     }

@@ -8,7 +8,7 @@ use std::{
 use headroom_engine::{
     config::{Coverage, counted, from_toml},
     convert::{
-        Conversion, ConvertedAttention, LayerPrice, Price, ToBorrow, ToCollaborative, ToCoverage, ToGrouped,
+        Conversion, ConvertedAttention, LayerPrice, OneMap, Price, ToBorrow, ToCollaborative, ToCoverage, ToGrouped,
         WithoutKeyBiases,
     },
     worker::{Command, Event, Target},
@@ -130,6 +130,9 @@ fn conversion(args: &ConvertArgs, d_k: Option<usize>) -> CliResult<Conversion> {
     let named = [
         ("--collaborative", wanted.collaborative),
         ("--borrow", wanted.borrow.is_some()),
+        ("--symmetric", wanted.symmetric),
+        ("--pairwise", wanted.pairwise),
+        ("--shared-weight", wanted.shared_weight),
         ("--grouped", wanted.grouped.is_some()),
         ("--coverage", wanted.coverage.is_some()),
         ("--drop-key-biases", wanted.drop_key_biases),
@@ -138,14 +141,16 @@ fn conversion(args: &ConvertArgs, d_k: Option<usize>) -> CliResult<Conversion> {
     let one = match given.as_slice() {
         [one] => *one,
         [] => {
-            let message = "Nothing says what it is to become. Name one of --collaborative --d-k N, --borrow SIMILARITY, --grouped \
-                           KV_HEADS, --coverage KIND:k=N and --drop-key-biases.";
+            let message = "Nothing says what it is to become. Name one of --collaborative --d-k N, --borrow SIMILARITY, \
+                           --symmetric, --pairwise, --shared-weight, --grouped KV_HEADS, --coverage KIND:k=N and \
+                           --drop-key-biases.";
             return Err(CliError::at("--collaborative", message));
         }
         [first, rest @ ..] => {
             let message = format!(
                 "{first} cannot be used with {}. One at a time: let heads borrow first, then convert what comes out; only standard \
-                 attention becomes collaborative, grouped or bias-free, and pairs are left out last.",
+                 attention becomes collaborative, symmetric, pairwise, shared-weight, grouped or bias-free, and pairs are left out \
+                 last.",
                 rest.join(" or ")
             );
             return Err(CliError::at(*first, message));
@@ -173,6 +178,14 @@ fn conversion(args: &ConvertArgs, d_k: Option<usize>) -> CliResult<Conversion> {
             return Err(CliError::at("--coverage", message));
         }
         return Ok(Conversion::Coverage(ToCoverage { coverage, examples: whole(args.choose_from) }));
+    }
+    let one_map = [
+        (wanted.symmetric, OneMap::Symmetric),
+        (wanted.pairwise, OneMap::Pairwise),
+        (wanted.shared_weight, OneMap::SharedWeight),
+    ];
+    if let Some((_, to)) = one_map.into_iter().find(|(wanted, _)| *wanted) {
+        return Ok(to.conversion());
     }
     if wanted.drop_key_biases {
         return Ok(Conversion::WithoutKeyBiases(WithoutKeyBiases {}));

@@ -76,6 +76,15 @@ pub struct ConversionArgs {
     /// Standard attention becomes collaborative: queries and keys that all heads share, and a mixing row for each head.
     #[arg(long)]
     pub collaborative: bool,
+    /// Queries become keys too, `Q Qᵀ`: of every head the nearest product that is found.
+    #[arg(long)]
+    pub symmetric: bool,
+    /// Queries become keys too with a matrix between them, `Q U Qᵀ`: the nearest product that is found.
+    #[arg(long)]
+    pub pairwise: bool,
+    /// Queries, keys and values get one matrix, told apart by diagonals; the output is refitted to it.
+    #[arg(long)]
+    pub shared_weight: bool,
     /// Heads give up their own map for one of an earlier layer that is at least that similar (1 less the total-variation
     /// distance, 0 to 1), as in `--borrow 0.9`.
     #[arg(long, value_name = "SIMILARITY")]

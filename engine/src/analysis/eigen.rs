@@ -54,6 +54,11 @@ impl Dense {
         Self::product(self.view().transposed(), other.view().transposed(), self.columns)
     }
 
+    /// The sum of all squares.
+    pub(crate) fn norm_squared(&self) -> f64 {
+        self.values.iter().map(|value| value * value).sum()
+    }
+
     /// Rows and columns exchanged.
     pub(crate) fn turned(&self) -> Self {
         let mut values = vec![0.0; self.values.len()];

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::ControlFlow, time::Instant};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Conversion, ConvertError, ToCollaborative, ToGrouped, borrow, collaborative, grouped,
+    Conversion, ConvertError, OneMap, ToCollaborative, ToGrouped, borrow, collaborative, grouped, one_map,
     weights::{Weights, complete, places},
 };
 use crate::{
@@ -68,6 +68,8 @@ pub enum Recipe<'a> {
         /// Whether lenders get the best single map for themselves and their borrowers.
         merges: bool,
     },
+    /// Queries and keys are one map.
+    OneMap(OneMap),
     /// Several heads share keys and values.
     Grouped(&'a ToGrouped),
     /// Keys lose their biases.
@@ -116,7 +118,9 @@ pub fn check(plan: &ModelPlan, conversion: &Conversion) -> Result<(), ConvertErr
             Err(ConvertError::Similarity { similarity: to.similarity })
         }
         Conversion::Borrow(_) if plan.encoder.is_some() => Err(ConvertError::SeveralStacks),
-        Conversion::Borrow(_) => Ok(()),
+        Conversion::Borrow(_) | Conversion::Symmetric(_) | Conversion::Pairwise(_) | Conversion::SharedWeight(_) => {
+            Ok(())
+        }
         Conversion::Coverage(to) => {
             let after = plan.with_coverage(to.coverage.of_model());
             let leaves_out = (0..after.stack.layers).any(|layer| after.stack.approximates(layer));
@@ -134,6 +138,9 @@ pub fn planned(plan: &ModelPlan, conversion: &Conversion) -> Result<Option<Model
     check(plan, conversion)?;
     match conversion {
         Conversion::Collaborative(to) => Recipe::Collaborative(to).plan(plan).map(Some),
+        Conversion::Symmetric(_) => Recipe::OneMap(OneMap::Symmetric).plan(plan).map(Some),
+        Conversion::Pairwise(_) => Recipe::OneMap(OneMap::Pairwise).plan(plan).map(Some),
+        Conversion::SharedWeight(_) => Recipe::OneMap(OneMap::SharedWeight).plan(plan).map(Some),
         Conversion::Grouped(to) => Recipe::Grouped(to).plan(plan).map(Some),
         Conversion::WithoutKeyBiases(_) => Recipe::WithoutKeyBiases.plan(plan).map(Some),
         Conversion::Coverage(to) => Ok(Some(plan.with_coverage(to.coverage.of_model()))),
@@ -190,6 +197,7 @@ impl Recipe<'_> {
         match self {
             Self::Collaborative(to) => collaborative_plan(before, to.d_k),
             Self::Grouped(to) => grouped_plan(before, to.kv_heads),
+            Self::OneMap(to) => Ok(with_compatibility(before, &to.compatibility())),
             Self::WithoutKeyBiases => without_key_biases(before),
             Self::Borrow { heads, .. } => {
                 let mut after = before.clone();
@@ -236,6 +244,14 @@ pub fn convert(
                 if let Some(found) = collaborative::attention(&weights, to, number, &mut tensors, &mut tell)? {
                     (relative_error, sweeps) = (Some(found.relative_error), found.sweeps);
                 }
+            }
+            Recipe::OneMap(to) => {
+                let count = places.len();
+                let mut tell = |sweep: usize, relative_error: f64| {
+                    each(Progress { attention: &place.name, number, count, start: 0, sweep, relative_error })
+                };
+                let found = one_map::attention(&weights, *to, &mut tensors, &mut tell)?;
+                (relative_error, sweeps) = (found.map(|(error, _)| error), found.map_or(0, |(_, sweeps)| sweeps));
             }
             Recipe::Grouped(to) => relative_error = grouped::attention(&weights, to.kv_heads, &mut tensors)?,
             Recipe::Borrow { heads, .. } => {

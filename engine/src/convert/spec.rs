@@ -1,6 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-use crate::config::{AttentionConfig, Coverage, attention_words, counted};
+use crate::config::{
+    AttentionConfig, Compatibility, Coverage, Pairwise, SharedWeight, Symmetric, attention_words, counted,
+};
 
 /// What a model is to become.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -11,6 +13,13 @@ pub enum Conversion {
     /// Heads borrow maps that are like their own. (Bhojanapalli et al., "Leveraging redundancy in attention with Reuse
     /// Transformers", 2021)
     Borrow(ToBorrow),
+    /// Queries are keys too. (The family: Kowsher et al., "Does self-attention need separate weights in Transformers?", 2024,
+    /// table 3)
+    Symmetric(Symmetric),
+    /// Queries are keys too, with a matrix between them. (The family: as before)
+    Pairwise(Pairwise),
+    /// Queries, keys and values have one matrix, told apart by diagonals. (The family: as before, equation 1)
+    SharedWeight(SharedWeight),
     /// Several heads share keys and values. (Ainslie et al., "GQA", 2023, section 2.1)
     Grouped(ToGrouped),
     /// Not every pair is scored. (Bhojanapalli et al., "Eigen analysis of self-attention and its reconstruction from partial
@@ -26,6 +35,9 @@ impl Conversion {
         match self {
             Self::Collaborative(_) => "collaborative",
             Self::Borrow(_) => "borrow",
+            Self::Symmetric(_) => OneMap::Symmetric.kind(),
+            Self::Pairwise(_) => OneMap::Pairwise.kind(),
+            Self::SharedWeight(_) => OneMap::SharedWeight.kind(),
             Self::Grouped(_) => "grouped",
             Self::Coverage(_) => "coverage",
             Self::WithoutKeyBiases(_) => "without_key_biases",
@@ -44,6 +56,9 @@ impl Conversion {
                     if to.merges { ", queries and keys of lenders merged with those of their borrowers" } else { "" };
                 format!("maps borrowed where they are at least {} alike{merged}", to.similarity)
             }
+            Self::Symmetric(_) => "symmetric, queries that are keys too".to_owned(),
+            Self::Pairwise(_) => "pairwise, queries that are keys too and a matrix between them".to_owned(),
+            Self::SharedWeight(_) => "shared weight, one matrix for queries, keys and values".to_owned(),
             Self::Grouped(to) => {
                 let heads = counted(to.kv_heads as u64, "head");
                 format!("grouped, {heads} of keys and values, each the mean of its group")
@@ -59,7 +74,55 @@ impl Conversion {
     pub const fn needs_text(&self) -> bool {
         match self {
             Self::Borrow(_) | Self::Coverage(_) => true,
-            Self::Collaborative(_) | Self::Grouped(_) | Self::WithoutKeyBiases(_) => false,
+            Self::Collaborative(_)
+            | Self::Symmetric(_)
+            | Self::Pairwise(_)
+            | Self::SharedWeight(_)
+            | Self::Grouped(_)
+            | Self::WithoutKeyBiases(_) => false,
+        }
+    }
+}
+
+/// Attention whose queries and keys come from one map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OneMap {
+    /// `Q Qᵀ`
+    Symmetric,
+    /// `Q U Qᵀ`
+    Pairwise,
+    /// `S D_q D_k Sᵀ`, with values `S D_v`
+    SharedWeight,
+}
+
+impl OneMap {
+    /// Each of them.
+    pub const ALL: [Self; 3] = [Self::Symmetric, Self::Pairwise, Self::SharedWeight];
+
+    /// As configs call it.
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::Symmetric => "symmetric",
+            Self::Pairwise => "pairwise",
+            Self::SharedWeight => "shared_weight",
+        }
+    }
+
+    /// How a pair is scored then.
+    pub const fn compatibility(self) -> Compatibility {
+        match self {
+            Self::Symmetric => Compatibility::Symmetric(Symmetric {}),
+            Self::Pairwise => Compatibility::Pairwise(Pairwise {}),
+            Self::SharedWeight => Compatibility::SharedWeight(SharedWeight {}),
+        }
+    }
+
+    /// The conversion to it.
+    pub const fn conversion(self) -> Conversion {
+        match self {
+            Self::Symmetric => Conversion::Symmetric(Symmetric {}),
+            Self::Pairwise => Conversion::Pairwise(Pairwise {}),
+            Self::SharedWeight => Conversion::SharedWeight(SharedWeight {}),
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The largest difference, relative to the largest number expected, is at most `tolerance`.
-fn close(found: &[f64], expected: &[f64], tolerance: f64, what: &str) {
+pub(super) fn close(found: &[f64], expected: &[f64], tolerance: f64, what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     let largest = expected.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
     for (place, (found, expected)) in found.iter().zip(expected).enumerate() {
@@ -31,7 +31,7 @@ fn close(found: &[f64], expected: &[f64], tolerance: f64, what: &str) {
 const VOCABULARY: usize = 19;
 const POSITIONS: usize = 9;
 
-fn plan(kind: Architecture, norm: NormPlacement, biases: Biases, reuse: Reuse) -> ModelPlan {
+pub(super) fn plan(kind: Architecture, norm: NormPlacement, biases: Biases, reuse: Reuse) -> ModelPlan {
     let mut config = RunConfig::default();
     (config.model.kind, config.model.norm) = (kind, norm);
     (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (3, 4, 12, 7);
@@ -45,7 +45,7 @@ fn plan(kind: Architecture, norm: NormPlacement, biases: Biases, reuse: Reuse) -
 }
 
 /// Weights far from their initial values, biases too.
-fn wide(plan: &ModelPlan, dtype: DType) -> ParameterSet {
+pub(super) fn wide(plan: &ModelPlan, dtype: DType) -> ParameterSet {
     let mut tensors = BTreeMap::new();
     for (number, specification) in specifications(plan).into_iter().enumerate() {
         let mut stream = Stream::new(7, Purpose::Test, number as u64);
@@ -58,7 +58,7 @@ fn wide(plan: &ModelPlan, dtype: DType) -> ParameterSet {
     ParameterSet::from_tensors(plan, tensors).unwrap()
 }
 
-fn logits(plan: &ModelPlan, parameters: &ParameterSet) -> Vec<f64> {
+pub(super) fn logits(plan: &ModelPlan, parameters: &ParameterSet) -> Vec<f64> {
     let mut stream = Stream::new(11, Purpose::Test, 1000);
     let ids: Vec<u32> = (0..2 * POSITIONS).map(|_| stream.below(VOCABULARY as u64) as u32).collect();
     let read = || ModelInput::new(&ids, None, 2, POSITIONS, &Device::Cpu).unwrap();
@@ -170,7 +170,7 @@ fn what_cannot_be_converted_is_refused() {
 }
 
 /// The model with other weights of some names.
-fn changed(plan: &ModelPlan, from: &ParameterSet, change: impl Fn(&str, Tensor) -> Tensor) -> ParameterSet {
+pub(super) fn changed(plan: &ModelPlan, from: &ParameterSet, change: impl Fn(&str, Tensor) -> Tensor) -> ParameterSet {
     let tensors = from.tensors().into_iter().map(|(name, tensor)| {
         let new = change(&name, tensor);
         (name, new)

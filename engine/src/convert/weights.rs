@@ -137,9 +137,15 @@ impl<'a> Weights<'a> {
 
     /// Puts a linear map there, given row after row from inputs to `outputs`.
     pub fn put(&self, tensors: &mut Tensors, module: &str, values: &[f64], outputs: usize) -> Result<(), ConvertError> {
-        let inputs = self.heads.width();
+        let rows = self.heads.width();
+        let values = part(values, 0, rows * outputs).to_vec();
+        self.put_map(tensors, module, &Dense { rows, columns: outputs, values })
+    }
+
+    /// Puts a linear map there, inputs by outputs.
+    pub fn put_map(&self, tensors: &mut Tensors, module: &str, map: &Dense) -> Result<(), ConvertError> {
         let dtype = self.dtype(tensors);
-        let map = tensor(part(values, 0, inputs * outputs).to_vec(), &[inputs, outputs], dtype)?;
+        let map = tensor(map.values.clone(), &[map.rows, map.columns], dtype)?;
         let map = match self.place.stack.matrices {
             Orientation::InputsFirst => map,
             Orientation::OutputsFirst => map.t()?.contiguous()?,

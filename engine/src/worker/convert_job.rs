@@ -22,7 +22,8 @@ use crate::{
     },
     config::{Coverage, Precision, Reuse, RunConfig, counted, grouped},
     convert::{
-        Conversion, ConvertError, Converted, Price, Recipe, ToBorrow, ToCoverage, can_be_priced, check, convert, price,
+        Conversion, ConvertError, Converted, OneMap, Price, Recipe, ToBorrow, ToCoverage, can_be_priced, check,
+        convert, price,
     },
     data::memory,
     model::Model,
@@ -147,6 +148,9 @@ fn make(
     let needed = || text.ok_or_else(|| JobError::refusal(NO_TEXT));
     match &job.conversion {
         Conversion::Collaborative(to) => Ok(plain(by(&Recipe::Collaborative(to))?)),
+        Conversion::Symmetric(_) => Ok(plain(by(&Recipe::OneMap(OneMap::Symmetric))?)),
+        Conversion::Pairwise(_) => Ok(plain(by(&Recipe::OneMap(OneMap::Pairwise))?)),
+        Conversion::SharedWeight(_) => Ok(plain(by(&Recipe::OneMap(OneMap::SharedWeight))?)),
         Conversion::Grouped(to) => Ok(plain(by(&Recipe::Grouped(to))?)),
         Conversion::WithoutKeyBiases(_) => Ok(plain(by(&Recipe::WithoutKeyBiases)?)),
         Conversion::Borrow(to) => {

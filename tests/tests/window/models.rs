@@ -81,6 +81,12 @@ fn a_model_is_described_and_a_conversion_counted_before_it_is_asked_for() {
     assert!(screen.says(&why) && !screen.is_enabled("Convert"), "{:#?}", screen.words());
     assert_eq!(screen.state().messages.len(), messages, "the panel says it");
 
+    for (label, kind) in [("Symmetric", "symmetric"), ("Pairwise", "pairwise"), ("Shared weight", "shared_weight")] {
+        screen.choose("Conversion", label);
+        let preview = asked(&mut screen).pop().unwrap();
+        let Command::PreviewConversion { conversion, .. } = &preview.command else { panic!("{preview:?}") };
+        assert_eq!(conversion.kind(), kind);
+    }
     screen.choose("Conversion", "Grouped keys and values");
     screen.choose("Heads of keys and values", "2");
     let _ = asked(&mut screen);

@@ -6,7 +6,7 @@ use egui::{Button, ComboBox, RichText, TextEdit, Ui};
 use headroom_engine::{
     checkpoint::DirectoryFacts,
     config::{Coverage, DataConfig, EigenCoverage, FileSource, PartialCoverage, Source},
-    convert::{Conversion, ToBorrow, ToCollaborative, ToCoverage, ToGrouped, WithoutKeyBiases},
+    convert::{Conversion, OneMap, ToBorrow, ToCollaborative, ToCoverage, ToGrouped, WithoutKeyBiases},
 };
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,9 @@ use crate::{
     widgets::{number_ui, slider_ui, together_ui},
 };
 
+/// Room for all kinds in their list, in points.
+const ALL_KINDS: f32 = 320.0;
+
 /// The kinds of conversion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -29,6 +32,12 @@ pub enum Kind {
     Collaborative,
     /// Maps of other heads.
     Borrow,
+    /// Queries that are keys.
+    Symmetric,
+    /// The same with a matrix between them.
+    Pairwise,
+    /// One matrix for queries, keys and values.
+    SharedWeight,
     /// Shared keys and values.
     Grouped,
     /// Some pairs.
@@ -40,13 +49,25 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 6] =
-        [Self::Collaborative, Self::Borrow, Self::Grouped, Self::Partial, Self::Eigen, Self::WithoutKeyBiases];
+    const ALL: [Self; 9] = [
+        Self::Collaborative,
+        Self::Borrow,
+        Self::Symmetric,
+        Self::Pairwise,
+        Self::SharedWeight,
+        Self::Grouped,
+        Self::Partial,
+        Self::Eigen,
+        Self::WithoutKeyBiases,
+    ];
 
     fn label(self) -> &'static str {
         match self {
             Self::Collaborative => "Collaborative heads",
             Self::Borrow => "Borrowed maps",
+            Self::Symmetric => "Symmetric",
+            Self::Pairwise => "Pairwise",
+            Self::SharedWeight => "Shared weight",
             Self::Grouped => "Grouped keys and values",
             Self::Partial => "Some pairs scored",
             Self::Eigen => "Scores on eigenvectors",
@@ -59,6 +80,9 @@ impl Kind {
         match self {
             Self::Collaborative => "collaborative",
             Self::Borrow => "borrowed",
+            Self::Symmetric => "symmetric",
+            Self::Pairwise => "pairwise",
+            Self::SharedWeight => "shared-weight",
             Self::Grouped => "grouped",
             Self::Partial => "partial",
             Self::Eigen => "eigen",
@@ -75,6 +99,18 @@ impl Kind {
             Self::Borrow => {
                 "Heads give up their own map for one of an earlier layer that is like it on the text, and lose their queries and \
                  keys."
+            }
+            Self::Symmetric => {
+                "Queries are keys too: W_Q W_K^T of each head by the nearest W W^T. Half of the parameters of queries and keys; \
+                 much is lost, and training further brings some of it back."
+            }
+            Self::Pairwise => {
+                "Queries are keys too, with a matrix U between them: W_Q W_K^T of each head by the nearest W U W^T that is found. \
+                 Much is lost, and training further brings some of it back."
+            }
+            Self::SharedWeight => {
+                "One matrix for queries, keys and values, told apart by diagonals, and an output that is refitted: a third of their \
+                 parameters. Most is lost, and training further brings some of it back."
             }
             Self::Grouped => "Heads in groups share keys and values, each the mean of its group's.",
             Self::Partial => {
@@ -140,6 +176,9 @@ impl ConversionForm {
                 Conversion::Collaborative(ToCollaborative { d_k, random_starts, ..ToCollaborative::default() })
             }
             Kind::Borrow => Conversion::Borrow(ToBorrow { similarity: self.similarity, merges: self.merges }),
+            Kind::Symmetric => OneMap::Symmetric.conversion(),
+            Kind::Pairwise => OneMap::Pairwise.conversion(),
+            Kind::SharedWeight => OneMap::SharedWeight.conversion(),
             Kind::Grouped => Conversion::Grouped(ToGrouped { kv_heads: self.kv_heads }),
             Kind::Partial => coverage(Coverage::Partial(PartialCoverage { k: self.k, ..PartialCoverage::default() })),
             Kind::Eigen => coverage(Coverage::Eigen(EigenCoverage { k: self.k })),
@@ -156,6 +195,9 @@ impl ConversionForm {
             Conversion::Borrow(to) => {
                 (self.kind, self.similarity, self.merges) = (Kind::Borrow, to.similarity, to.merges);
             }
+            Conversion::Symmetric(_) => self.kind = Kind::Symmetric,
+            Conversion::Pairwise(_) => self.kind = Kind::Pairwise,
+            Conversion::SharedWeight(_) => self.kind = Kind::SharedWeight,
             Conversion::Grouped(to) => (self.kind, self.kv_heads) = (Kind::Grouped, to.kv_heads),
             Conversion::Coverage(to) => match &to.coverage {
                 Coverage::Partial(partial) => (self.kind, self.k) = (Kind::Partial, partial.k),
@@ -224,7 +266,7 @@ impl ConversionForm {
         let palette = theme::palette(ui.visuals());
         ui.horizontal_wrapped(|ui| {
             ui.label("Make it");
-            let combo = ComboBox::from_id_salt("kind").width(190.0).selected_text(self.kind.label());
+            let combo = ComboBox::from_id_salt("kind").width(190.0).height(ALL_KINDS).selected_text(self.kind.label());
             let combo = combo.show_ui(ui, |ui| {
                 for kind in Kind::ALL {
                     ui.selectable_value(&mut self.kind, kind, kind.label()).on_hover_text(kind.about());
@@ -302,7 +344,7 @@ impl ConversionForm {
                     drag.labelled_by(label.id).on_hover_text("Pairs of a row, or eigenvectors");
                 });
             }
-            Kind::WithoutKeyBiases => {}
+            Kind::Symmetric | Kind::Pairwise | Kind::SharedWeight | Kind::WithoutKeyBiases => {}
         }
     }
 

@@ -144,11 +144,16 @@ pub enum ImageError {
     /// A folder without images in folders of classes.
     #[error(
         "There are no images in it as classes have them: in a folder for each class, such as {}/cat/1.png. Sort them so, or name \
-         another folder: {}", path.display(), path.display()
+         {}: {}", path.display(), instead.as_ref().map_or_else(
+            || "another folder".to_owned(),
+            |file| format!("the file of images that is in it, {}, in its place", file.display())
+        ), path.display()
     )]
     NoClassFolders {
         /// The folder.
         path: PathBuf,
+        /// A file of many images that is in it.
+        instead: Option<PathBuf>,
     },
 
     /// A path without any image.

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::classes::Label;
 use super::decode::{Decoded, decode};
-use super::kind::single;
+use super::kind::{holds_many, single};
 use super::load::Set;
 use super::raw::Raw;
 use super::{ImageError, raw};
@@ -53,7 +53,16 @@ pub(super) fn first_shape(folder: &Path) -> Result<ImageShape, DataError> {
             }
         }
     }
-    Err(ImageError::NoClassFolders { path: folder.to_owned() }.into())
+    Err(without_classes(folder).into())
+}
+
+/// What is wrong with a folder without images in folders of classes: the file of many images in it is meant, if there is one.
+pub(super) fn without_classes(folder: &Path) -> ImageError {
+    let mut files: Vec<PathBuf> = entries(folder).unwrap_or_default();
+    // What is to be learnt goes before what is held out.
+    files.sort_by_key(|path| !path.file_name().is_some_and(|name| name.to_string_lossy().contains("train")));
+    let instead = files.into_iter().find(|path| holds_many(path));
+    ImageError::NoClassFolders { path: folder.to_owned(), instead }
 }
 
 fn read(path: &Path) -> Result<Decoded, DataError> {
@@ -96,7 +105,7 @@ pub(super) fn images(folder: &Path, channels: Option<usize>, progress: &dyn Prog
         }
     }
     if files.is_empty() {
-        return Err(ImageError::NoClassFolders { path: folder.to_owned() }.into());
+        return Err(without_classes(folder).into());
     }
     let mut set = of_files(&files, channels, progress)?;
     set.labels = Some(labels);

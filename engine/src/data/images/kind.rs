@@ -56,6 +56,16 @@ pub(super) fn beginning(path: &Path) -> Result<(Vec<u8>, usize), DataError> {
     Ok((raw.read(idx::LONGEST_HEADER as u64, path)?, expected))
 }
 
+/// Whether a file holds many images: an IDX or a CIFAR file.
+pub(super) fn holds_many(path: &Path) -> bool {
+    path.is_file()
+        && beginning(path).is_ok_and(|(first, length)| match Kind::of(&first, length) {
+            Some(Kind::Idx) => idx::Header::read(&first).is_some_and(|header| header.dimensions.len() == 3),
+            Some(Kind::Cifar) => !is_text(path),
+            Some(Kind::Single(_)) | None => false,
+        })
+}
+
 /// Whether a path is a folder, or a file of images: what is no text.
 pub fn holds_images(path: &Path) -> bool {
     path.is_dir()

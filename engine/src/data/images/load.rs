@@ -110,7 +110,7 @@ pub(super) fn shape_at(place: Place<'_>, channels: Option<usize>) -> Result<Imag
             place.without_labels_file()?;
             cifar::SHAPE
         }
-        Kind::Single(_) => return Err(ImageError::NoClassFolders { path: path.to_owned() }.into()),
+        Kind::Single(_) => return Err(ImageError::NoClassFolders { path: path.to_owned(), instead: None }.into()),
     };
     if found.size > MOST_SIDE {
         let why = format!("it has {} pixels a side, more than {MOST_SIDE}", found.size);
@@ -156,7 +156,7 @@ pub(super) fn load(place: Place<'_>, channels: Option<usize>, progress: &dyn Pro
             let (pixels, labels) = cifar::images(&bytes, path)?;
             Ok(set(pixels, labels, 1))
         }
-        Kind::Single(_) => Err(ImageError::NoClassFolders { path: path.to_owned() }.into()),
+        Kind::Single(_) => Err(ImageError::NoClassFolders { path: path.to_owned(), instead: None }.into()),
     }
 }
 

@@ -105,7 +105,7 @@ fn of_file(place: Place<'_>, shape: ImageShape) -> Result<Looked, DataError> {
             let looked_at = pixels.get(..pixels.len().min(LOOKED_AT * numbers)).unwrap_or_default();
             Ok(Looked { shown: pick(looked_at, numbers, numbers, &labels), labels })
         }
-        Kind::Single(_) => Err(ImageError::NoClassFolders { path: path.to_owned() }.into()),
+        Kind::Single(_) => Err(ImageError::NoClassFolders { path: path.to_owned(), instead: None }.into()),
     }
 }
 

@@ -51,6 +51,16 @@ fn told(source: ImagesSource, folder: &Path) -> (String, Option<&'static str>) {
 }
 
 #[test]
+fn in_a_folder_of_files_of_images_the_one_to_name_is_told() {
+    let folder = TempDir::new().unwrap();
+    for part in ["t10k", "train"] {
+        let _ = mnist(folder.path(), part, 3, 8);
+    }
+    let (why, _) = told(ImagesSource { path: ".".into(), ..ImagesSource::default() }, folder.path());
+    assert!(why.contains("train-images-idx3-ubyte.gz, in its place"), "{why}");
+}
+
+#[test]
 fn every_image_is_seen_once_an_epoch_with_its_class() {
     let folder = TempDir::new().unwrap();
     let corpus = corpus_of(mnist(folder.path(), "train", 200, 8), folder.path()).unwrap();
