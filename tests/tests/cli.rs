@@ -177,7 +177,14 @@ fn runs_and_show_tell_what_was_trained() {
     let runs = program.run(&["runs", "--json"]).expect_code(0).json();
     let ids: Vec<&str> = runs.as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap()).collect();
     assert_eq!(ids, [second.as_str(), run.as_str()], "newest first");
+    for name in ["the same beginning: one", "the same beginning: two"] {
+        let _ = program.train(TINY_DECODER, &["--name", name, "--steps", "1"]);
+    }
     let table = program.run(&["runs"]).expect_code(0).stdout;
+    assert!(
+        table.contains("the same beginning: one") && table.contains("the same beginning: two"),
+        "whole in a pipe: {table}"
+    );
     assert!(table.contains("first, \"quoted\"") && table.contains("30 of 30") && table.contains("finished"), "{table}");
 
     let shown = program.show(&run);

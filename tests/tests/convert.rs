@@ -164,6 +164,9 @@ fn every_conversion_says_what_it_changed() {
         }
         let config = program.run(&["show", kind, "--config"]).expect_code(0).stdout;
         assert!(config.contains(&format!("kind = \"{kind}\"")), "{config}");
+        let card = fs::read_to_string(program.path(kind).join("README.md")).unwrap();
+        let once = card.matches("modeling_headroom.py").count() == 1;
+        assert!(once && !card.contains("\\`") && card.contains("does not know compatibility"), "{card}");
         // It is trained further as what it is now.
         let attention = format!("attention.compatibility={{ kind = \"{kind}\" }}");
         let initial = format!("model.initial={}", program.path(kind).display());

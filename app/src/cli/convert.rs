@@ -15,6 +15,8 @@ use headroom_engine::{
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::format;
+
 use super::{
     convert_args::ConvertArgs,
     error::{CliError, CliResult, joined},
@@ -222,20 +224,22 @@ impl Shown {
     }
 
     fn show(&mut self, event: &Event) -> CliResult {
-        let Event::Converting { attention, number, count, start, sweep, relative_error } = event else {
-            return Ok(());
-        };
+        let Event::Converting { attention, number, count, .. } = event else { return Ok(()) };
         match self {
             Self::Bar(bar) => {
                 bar.set_length(*count as u64);
                 bar.set_position(*number as u64);
-                let error = 100.0 * relative_error;
-                print::beside(bar, format!("{attention}: beginning {}, sweep {sweep}, error {error:.2} %", start + 1));
+                print::beside(bar, format::converting(event));
                 Ok(())
             }
             Self::Lines { last } => {
                 if last.replace(*number) != Some(*number) {
-                    print::aside(format!("{attention}, {} of {count}", number + 1));
+                    let words = if number < count {
+                        format!("{attention}, {} of {count}", number + 1)
+                    } else {
+                        format::converting(event)
+                    };
+                    print::aside(words);
                 }
                 Ok(())
             }
@@ -319,7 +323,9 @@ fn tell_price(price: &Price) -> CliResult {
         table.row([layer.to_string(), distance, percent(*output_error)]);
     }
     print::block(&table.text())?;
-    let (Some(before), Some(now)) = (price.loss_before, price.loss) else { return Ok(()) };
+    let (Some(before), Some(now)) = (price.loss_before, price.loss) else {
+        return print::line("It predicts no tokens, so that there is no loss to compare.");
+    };
     print::line(format!("Loss {} nats per token, {} before", plain::number(now), plain::number(before)))
 }
 

@@ -60,7 +60,12 @@ pub fn run(store: Option<&Path>, args: &RunsArgs) -> CliResult {
         return print::line("No run matches the filter.");
     }
     let names: Names = runs.iter().filter_map(|run| called.get(&run.id)).map(String::as_str).collect();
-    let name_of = |run: &RunSummary| names.brief(called.get(&run.id).map_or(run.name.as_str(), String::as_str));
+    // What another program reads can be looked for.
+    let is_read_by_people = print::is_terminal();
+    let name_of = |run: &RunSummary| {
+        let name = called.get(&run.id).map_or(run.name.as_str(), String::as_str);
+        if is_read_by_people { names.brief(name) } else { name.into() }
+    };
     let text = if args.columns.is_empty() {
         usual(&runs, &damaged, name_of)
     } else {

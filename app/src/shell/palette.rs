@@ -112,6 +112,7 @@ pub fn entries(state: &State, panels: &[PanelInfo]) -> Vec<Entry> {
         Entry::new("Export what is shown", "Ctrl+E", PaletteAction::Press(Pressed::Export)),
         Entry::new("Filter", "/", PaletteAction::Press(Pressed::Filter)),
         Entry::new("Show all messages", "", PaletteAction::Log),
+        Entry::new("Convert a model", "Models", PaletteAction::Open(PanelId::MODELS)),
         Entry::new("Purge deleted runs", "Lists what would be removed, and asks first", PaletteAction::Purge),
         Entry::new("Show or hide the inspector", "]", PaletteAction::Press(Pressed::Inspector)),
         Entry::new("Show or hide the rail", "[", PaletteAction::Press(Pressed::Rail)),

@@ -10,7 +10,7 @@ use headroom_engine::{
 };
 
 use super::{GenerationPhase as Phase, request_cache::RequestCache};
-use crate::messages::Messages;
+use crate::{format, messages::Messages};
 
 /// Models and previews that are kept.
 const KEPT: usize = 64;
@@ -259,10 +259,9 @@ impl ModelsState {
             Event::ConversionPreviewed { target, conversion, before, after } => {
                 self.previews.answer(key(&(&target, &conversion)), Preview { before, after });
             }
-            Event::Converting { attention, number, count, start, sweep, relative_error } => {
+            ref event @ Event::Converting { number, count, .. } => {
                 if let Some(run) = self.run(ticket) {
-                    let error = 100.0 * relative_error;
-                    let words = format!("{attention}: beginning {}, sweep {sweep}, error {error:.2} %", start + 1);
+                    let words = format::converting(event);
                     (run.at, run.phase) = ((words, number as f64 / count.max(1) as f64), Phase::Going);
                 }
             }

@@ -4,7 +4,11 @@ use std::{fmt::Write as _, fs::File, io::Read as _, path::Path};
 
 use candle_core::Tensor;
 
-use super::{Lineage, ModelDirectory, hugging_face::module_class, in_transformers};
+use super::{
+    Lineage, ModelDirectory,
+    hugging_face::{COMPUTED_THERE, module_class},
+    in_transformers,
+};
 use crate::{
     attention::{HeadPlan, InputPlan, ModelPlan, OutputPlan, StackPlan},
     config::{Compatibility, RunConfig, counted},
@@ -77,7 +81,8 @@ pub(super) fn text(contents: &ModelDirectory<'_>, card: &ModelCard) -> String {
     line("## How to load it\n".to_owned());
     let trust = if found.opens { "" } else { ", trust_remote_code=True" };
     if !found.opens {
-        line(format!("{}\n", plain(&found.words)));
+        // What comes with it is said below.
+        line(format!("{}\n", plain(found.words.trim_end_matches(COMPUTED_THERE))));
     }
     if !found.opens && module_class(plan).is_none() {
         line("No PyTorch module comes with it yet; Headroom opens it.\n".to_owned());

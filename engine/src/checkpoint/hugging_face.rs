@@ -58,6 +58,10 @@ pub(super) fn module_class(plan: &ModelPlan) -> Option<&'static str> {
     (model_type == OWN_TYPE && is_usual && is_there()).then_some(class)
 }
 
+/// Behind why a model does not open by itself, where a module comes with it.
+pub(super) const COMPUTED_THERE: &str =
+    " An export's `modeling_headroom.py` computes it there (`trust_remote_code=True`).";
+
 /// The key of the sentence that says why `transformers` does not open a model.
 const NOTE: &str = "headroom_note";
 
@@ -96,7 +100,7 @@ pub fn in_transformers(plan: &ModelPlan) -> InTransformers {
     }
     unknown.extend(family.class(plan).err().map(str::to_owned));
     let with_module = match module_class(plan) {
-        Some(_) => " An export's `modeling_headroom.py` computes it there (`trust_remote_code=True`).",
+        Some(_) => COMPUTED_THERE,
         None => "",
     };
     let unknown = unknown.join(", nor ");

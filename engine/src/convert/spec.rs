@@ -31,7 +31,7 @@ pub enum Conversion {
 
 impl Conversion {
     /// The name of what the model becomes.
-    pub const fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self {
             Self::Collaborative(_) => "collaborative",
             Self::Borrow(_) => "borrow",
@@ -100,12 +100,8 @@ impl OneMap {
     pub const ALL: [Self; 3] = [Self::Symmetric, Self::Pairwise, Self::SharedWeight];
 
     /// As configs call it.
-    pub const fn kind(self) -> &'static str {
-        match self {
-            Self::Symmetric => "symmetric",
-            Self::Pairwise => "pairwise",
-            Self::SharedWeight => "shared_weight",
-        }
+    pub fn kind(self) -> &'static str {
+        self.compatibility().kind()
     }
 
     /// How a pair is scored then.

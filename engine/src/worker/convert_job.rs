@@ -55,6 +55,12 @@ fn run(context: &JobContext, job: &ConvertJob, control: &JobControl, named: &str
     check(&loaded.plan, &job.conversion)?;
     let text = Text::of(context, job, &loaded.plan)?;
     let made = make(context, job, control, &loaded, text.as_ref().ok())?;
+    if text.is_ok() {
+        let (number, count) = (made.converted.attentions.len(), made.converted.attentions.len());
+        let comparing =
+            Event::Converting { attention: String::new(), number, count, start: 0, sweep: 0, relative_error: 0.0 };
+        context.outbox.send(comparing);
+    }
     let (price, unpriced) = match &text {
         Ok(text) => text.price(&loaded, &made.converted, job, control)?,
         Err(why) => (None, Some(why.clone())),

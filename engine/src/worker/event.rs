@@ -534,9 +534,9 @@ pub enum Event {
     },
     /// A model is being converted. At most some 30 a second.
     Converting {
-        /// The attention in progress, as in `encoder.0.self`.
+        /// The attention in progress, as in `encoder.0.self`; empty once all are converted.
         attention: String,
-        /// Its number, from 0.
+        /// Its number, from 0; that of all while both models are compared on a text.
         number: usize,
         /// All of them.
         count: usize,

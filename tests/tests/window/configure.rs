@@ -47,6 +47,21 @@ fn two_clicks_from_the_first_window_start_a_preset() {
 }
 
 #[test]
+fn too_few_evaluations_are_told_before_the_start() {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    screen.click("Use preset grammar-decoder");
+    assert!(!screen.says("The run is evaluated"), "{:#?}", screen.words());
+    screen.fill("Steps", "400");
+    screen.wait("the note", |screen| {
+        screen.says("The run is evaluated 3 times: too few to tell a difference from noise.")
+    });
+    screen.fill("Steps", "60");
+    screen.wait("the note", |screen| screen.says("The run is evaluated once: too few"));
+}
+
+#[test]
 fn a_double_click_on_start_starts_one_run() {
     let mut screen = Screen::recorder();
     screen.state().apply(Event::Runs { runs: Vec::new() });

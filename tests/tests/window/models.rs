@@ -114,7 +114,7 @@ fn a_model_is_described_and_a_conversion_counted_before_it_is_asked_for() {
     };
     screen.state().apply(Notice { ticket: Some(*ticket), event: going });
     screen.settle();
-    assert!(screen.says("decoder.1.self: beginning 1, sweep 30, error 12.50 %"), "{:#?}", screen.words());
+    assert!(screen.says("decoder.1.self: sweep 30, error 12.50 %"), "{:#?}", screen.words());
     screen.click("Stop");
     let requests = asked(&mut screen);
     assert!(
@@ -204,6 +204,8 @@ fn a_trained_run_is_converted_in_the_window() {
     // Once more to the same place is refused before anything is touched.
     screen.choose("Conversion", "Collaborative heads");
     screen.wait("the preview", |screen| screen.is_enabled("Convert"));
+    assert_eq!(screen.value("Write to"), "", "a place of its own is proposed");
+    screen.fill("Write to", &to.display().to_string());
     screen.click("Convert");
     screen.wait("the refusal", |screen| screen.says("is there already"));
 }

@@ -48,13 +48,22 @@ pub(super) struct ComparedTable {
     at: Option<String>,
 }
 
-/// Whether metrics differ from those of the baseline, and none by more than its noise.
-fn all_within_noise(rows: &[Row], measures: &[Measure]) -> bool {
+/// What is to be said of all differences to the baseline: that none is more than its noise, or that nothing is known of that.
+fn all_in_all(rows: &[Row], measures: &[Measure]) -> &'static str {
     let is_metric = |measure: &Measure| matches!(measure, Measure::Last(_) | Measure::Best(_) | Measure::At(..));
     let entries = rows.iter().filter(|row| !row.is_baseline).flat_map(|row| row.entries.iter().zip(measures));
-    let verdicts: Vec<Verdict> =
-        entries.filter(|(_, measure)| is_metric(measure)).map(|(entry, _)| entry.verdict()).collect();
-    verdicts.contains(&Verdict::Unclear) && !verdicts.iter().any(|v| matches!(v, Verdict::Better | Verdict::Worse))
+    let judged: Vec<&Entry> = entries.filter(|(_, measure)| is_metric(measure)).map(|(entry, _)| entry).collect();
+    let is_clear = |entry: &&Entry| matches!(entry.verdict(), Verdict::Better | Verdict::Worse);
+    let unclear = |entry: &&Entry| entry.verdict() == Verdict::Unclear;
+    let is_known = |entry: &Entry| entry.against.is_some_and(|delta| delta.half_width.is_some());
+    if judged.iter().any(is_clear) || !judged.iter().any(unclear) {
+        return "";
+    }
+    if judged.iter().filter(|entry| unclear(entry)).any(|entry| is_known(entry)) {
+        "No difference clears its noise. "
+    } else {
+        "Nothing is known of the noise yet: more evaluations or seeds tell. "
+    }
 }
 
 impl ComparedTable {
@@ -106,7 +115,7 @@ impl ComparedTable {
                 None => "Pin a baseline to see deltas (p)".to_owned(),
             };
             // What matters stands where it is not cut off.
-            let noise = if all_within_noise(&table, &measures) { "No difference clears its noise. " } else { "" };
+            let noise = all_in_all(&table, &measures);
             ui.add(Label::new(RichText::new(noise.to_owned() + &text).color(weak)).truncate());
         });
         self.sort(&mut table, &ids);

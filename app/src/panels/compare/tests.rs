@@ -93,7 +93,9 @@ fn full_it_compares_with_the_pinned_baseline() {
     assert_eq!(driver.state.selection.baseline, None);
     driver.click(&mut panel, "Pin base, seed 0 as the baseline");
     assert!(
-        driver.has("No difference clears its noise. Δ: against the baseline \"base, seed 0\""),
+        driver.has(
+            "Nothing is known of the noise yet: more evaluations or seeds tell. Δ: against the baseline \"base, seed 0\""
+        ),
         "{:#?}",
         driver.names()
     );

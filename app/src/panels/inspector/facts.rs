@@ -76,7 +76,7 @@ pub fn facts(record: &RunRecord, run: &RunSummary) -> Vec<Fact> {
         (Some(commit), Some(true)) => format!("{commit}, with changes"),
         (Some(commit), _) => commit.clone(),
     };
-    facts.push(Fact::new("Git commit", commit, "Commit that the program was built from"));
+    facts.push(Fact::new("Headroom's commit", commit, "Git commit that the program was built from"));
     let hash = record.data_hash.clone().unwrap_or_else(|| "not known yet".to_owned());
     facts.push(Fact::new("Data hash", hash, "Hash of text and tokenizer: equal hashes mean equal data"));
     let machine = &record.machine;
@@ -108,7 +108,7 @@ mod tests {
             "Seed: 1",
             "Parameters: 1240000",
             "Steps: 100 of 100",
-            "Git commit: 0123456789abcdef, with changes",
+            "Headroom's commit: 0123456789abcdef, with changes",
             "Data hash: feedbeef",
             "Processor: a processor, 2 cores",
             "Queued: 2025-03-09 14:05:09 UTC",

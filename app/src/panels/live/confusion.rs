@@ -104,7 +104,11 @@ fn figure(run: &RunSummary, step: u64, found: &ConfusionMatrix) -> MapFigure {
 
 /// What stands in a cell, in words.
 fn cell_words(found: &ConfusionMatrix, row: usize, column: usize) -> String {
-    let label = |at: usize| found.labels.get(at).map(String::as_str).unwrap_or_default();
+    // A number alone would be read as a count.
+    let label = |at: usize| {
+        let label = found.labels.get(at).map(String::as_str).unwrap_or_default();
+        if label.parse::<f64>().is_ok() { format!("class {label}") } else { label.to_owned() }
+    };
     let counts = found.counts.get(row).map(Vec::as_slice).unwrap_or_default();
     let (count, all) = (counts.get(column).copied().unwrap_or_default(), counts.iter().sum::<u64>());
     let what = if row == column { "found".to_owned() } else { format!("taken for {}", label(column)) };

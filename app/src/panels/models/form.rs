@@ -80,8 +80,8 @@ impl Kind {
         match self {
             Self::Collaborative => "collaborative",
             Self::Borrow => "borrowed",
-            Self::Symmetric => "symmetric",
-            Self::Pairwise => "pairwise",
+            Self::Symmetric => OneMap::Symmetric.kind(),
+            Self::Pairwise => OneMap::Pairwise.kind(),
             Self::SharedWeight => "shared-weight",
             Self::Grouped => "grouped",
             Self::Partial => "partial",
@@ -213,6 +213,11 @@ impl ConversionForm {
         }
     }
 
+    /// What is made next goes to a folder of its own name.
+    pub fn forget_place(&mut self) {
+        self.to.clear();
+    }
+
     /// Half of the whole where nothing was chosen.
     fn shared_width(&self, facts: &DirectoryFacts) -> usize {
         if self.d_k == 0 { (facts.width / 2).max(1) } else { self.d_k }
@@ -284,7 +289,8 @@ impl ConversionForm {
                 ui.label(RichText::new("Counting…").color(palette.weak));
             }
             Err(why) => {
-                ui.label(RichText::new(why).color(palette.error));
+                // Said before anything was asked for: no fault of the user's.
+                ui.label(RichText::new(why).color(palette.warning));
             }
         }
         self.places_ui(ui, (name, facts), is_of_run, cx);

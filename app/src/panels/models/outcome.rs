@@ -104,6 +104,9 @@ fn done_ui(ui: &mut Ui, outcome: &Event) -> Option<Clicked> {
             counted(examples as u64, "example")
         ));
     }
+    if price.as_ref().is_some_and(|price| price.loss.is_none()) {
+        ui.label("It predicts no tokens, so that there is no loss to compare.");
+    }
     let mut clicked = None;
     ui.horizontal_wrapped(|ui| {
         if ui.button("Show it").on_hover_text("Chooses the model that was made").clicked() {

@@ -256,7 +256,11 @@ impl ModelsPanel {
         let Some((number, what)) = clicked else { return };
         let Some(run) = cx.state.models.conversions.get(number) else { return };
         match what {
-            Clicked::Open => memory.model = ModelChoice::of_folder(&run.asked.to),
+            Clicked::Open => {
+                memory.model = ModelChoice::of_folder(&run.asked.to);
+                // It is there now, and what is made of it goes elsewhere.
+                memory.form.forget_place();
+            }
             Clicked::Dismiss => cx.state.models.dismiss(number),
             Clicked::Export => {
                 if let Some(data) = exported::outcome(run) {

@@ -143,11 +143,12 @@ pub enum ImageError {
 
     /// A folder without images in folders of classes.
     #[error(
-        "There are no images in it as classes have them: in a folder for each class, such as {}/cat/1.png. Sort them so, or name \
-         {}: {}", path.display(), instead.as_ref().map_or_else(
-            || "another folder".to_owned(),
-            |file| format!("the file of images that is in it, {}, in its place", file.display())
-        ), path.display()
+        "There are no images in {} as classes have them: in a folder for each class, like cat/1.png. Sort them so, or name {}",
+        path.display(),
+        instead.as_ref().map_or_else(
+            || "another folder.".to_owned(),
+            |file| format!("the file of images that is in it: {}", file.display())
+        )
     )]
     NoClassFolders {
         /// The folder.

@@ -52,7 +52,9 @@ impl Header {
     fn other(&self, wanted: &'static str, path: &Path) -> ImageError {
         let of = if self.element == BYTES { "bytes" } else { "numbers other than bytes" };
         let dimensions: Vec<String> = self.dimensions.iter().map(ToString::to_string).collect();
-        ImageError::OtherIdx { path: path.to_owned(), found: format!("{of} of {}", dimensions.join(" x ")), wanted }
+        let labels = if self.element == BYTES && dimensions.len() == 1 { ", as a file of labels does" } else { "" };
+        let found = format!("{of} of {}{labels}", dimensions.join(" x "));
+        ImageError::OtherIdx { path: path.to_owned(), found, wanted }
     }
 }
 

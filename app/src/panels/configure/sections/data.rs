@@ -474,7 +474,7 @@ fn file_ui(ui: &mut Ui, form: &mut Form<'_>, file: &mut FileSource) {
     let picks = [Pick::File, Pick::Folder];
     form.path(ui, PATH, &mut file.path, &picks, |pick| ask_text(pick, "Text to train on"));
     if file.path.is_relative() && !file.path.as_os_str().is_empty() {
-        note_ui(ui, &format!("Starts at {}", form.base_dir.display()));
+        note_ui(ui, &format!("Relative paths start at {}", form.base_dir.display()));
     }
     let mut validation = file.validation_path.clone().unwrap_or_default();
     if form.path(ui, VALIDATION_PATH, &mut validation, &picks, |pick| ask_text(pick, "Text to evaluate on")) {

@@ -90,6 +90,13 @@ const STABILITY: Words = Words::new(
      at once. A loss that is not finite always ends the run.",
 );
 
+/// Evaluations from which on a run's own spread tells of its noise.
+const FEWEST_JUDGED: u64 = 4;
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
 /// The loop.
 pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
     let hides_tokens = matches!(config.objective(), Objective::MaskedTokens(_));
@@ -116,6 +123,12 @@ pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
         form.decimal(ui, SMOOTHING, &mut train.label_smoothing);
     }
     form.whole(ui, EVALUATE_EVERY, &mut train.evaluate_every, 10);
+    let evaluations = train.steps.zip((train.evaluate_every > 0).then_some(train.evaluate_every));
+    if let Some(count) = evaluations.map(|(steps, every)| steps.div_ceil(every)).filter(|count| *count < FEWEST_JUDGED)
+    {
+        let words = format!("The run is evaluated {}: too few to tell a difference from noise.", times(count));
+        note_ui(ui, &words);
+    }
     form.size(ui, EVALUATE_BATCHES, &mut train.evaluate_batches, 4);
     form.whole(ui, CHECKPOINT_EVERY, &mut train.checkpoint_every, 50);
     form.size(ui, KEEP, &mut train.keep_checkpoints, 1);
