@@ -15,8 +15,8 @@ const PATIENCE: usize = 15;
 /// A gain of less than this share of what is lost is none.
 const LEAST_GAIN: f64 = 1e-6;
 
-/// In the second part of a search each sweep stays near to the one before, by this share of the strongest direction: then none loses
-/// more than the one before.
+/// In the second part of a search each sweep stays near to the one before, by this share of the strongest direction, so that
+/// sweeps as a rule do not lose again what was gained.
 const STEADY: f64 = 0.1;
 
 /// What a bias costs beside what it brings: directions that scores hardly have would want a huge one.
@@ -186,7 +186,7 @@ impl Wanted<'_> {
     }
 
     /// `F Fᵀ`: the largest positive eigenvalues of the even part are the nearest to the bare products (Higham, 1988). What the bias
-    /// adds is a last row; the last column is free, and taken from the sweep before, which never loses more.
+    /// adds is a last row; the last column is free, and taken from the sweep before.
     fn symmetric(&self) -> Result<Fit, AnalysisError> {
         let mut best = self.positive(&self.even)?;
         let mut least = self.lost(&best)?;
