@@ -2,7 +2,7 @@
 
 mod elide;
 
-use headroom_engine::worker::Event;
+use headroom_engine::{convert::Price, worker::Event};
 
 pub use elide::{Names, brief};
 
@@ -306,6 +306,22 @@ pub fn converting(event: &Event) -> String {
     format!("{attention}: {from}sweep {sweep}, error {:.2} %", 100.0 * relative_error)
 }
 
+/// Why a conversion tells no loss, in a sentence; none where it tells one.
+pub fn without_loss(price: &Price) -> Option<String> {
+    match (price.loss_before, price.loss) {
+        (Some(_), Some(_)) => None,
+        (None, None) => Some("It predicts no tokens, so that there is no loss to compare.".to_owned()),
+        (Some(before), None) => Some(format!("The loss is not finite any more; it was {} before.", number(before))),
+        (None, Some(now)) => Some(format!("Loss {} nats; before it was not finite.", number(now))),
+    }
+}
+
+/// What a conversion did not take over from the directory of the model, in a sentence; none where there is nothing.
+pub fn left_out(names: &[String]) -> Option<String> {
+    let copy = "Copy what another program wants of it.";
+    (!names.is_empty()).then(|| format!("Not taken over, since nothing here reads it: {}. {copy}", names.join(", ")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -323,6 +339,23 @@ mod tests {
         assert_eq!(converting(&at(0, 0)), "encoder.0.self: sweep 30, error 12.50 %");
         assert_eq!(converting(&at(1, 2)), "encoder.0.self: random start 2, sweep 30, error 12.50 %");
         assert_eq!(converting(&at(2, 0)), "Comparing both models on the text");
+    }
+
+    #[test]
+    fn what_a_conversion_cannot_tell_is_said() {
+        let price = |loss_before, loss| {
+            let data = "a text".to_owned();
+            Price { data, examples: 1, tokens: 2, layers: Vec::new(), loss_before, loss }
+        };
+        assert_eq!(without_loss(&price(Some(2.0), Some(3.0))), None);
+        assert!(without_loss(&price(None, None)).is_some_and(|why| why.contains("predicts no tokens")));
+        assert!(
+            without_loss(&price(Some(2.0), None)).is_some_and(|why| why.contains("not finite any more; it was 2.000"))
+        );
+        assert!(without_loss(&price(None, Some(3.0))).is_some_and(|why| why.starts_with("Loss 3.000")));
+        assert_eq!(left_out(&[]), None);
+        let names = ["1_Pooling", "modules.json"].map(str::to_owned);
+        assert!(left_out(&names).is_some_and(|told| told.contains(": 1_Pooling, modules.json. Copy")));
     }
 
     #[test]

@@ -87,10 +87,17 @@ fn a_directory_of_another_program_is_converted() {
     for file in ["config.json", "model.safetensors"] {
         program.write(&format!("gpt2/{file}"), fs::read(from.join(file)).unwrap());
     }
+    // Of another program: told, since nothing here reads them.
+    for file in ["modules.json", "1_Pooling/config.json", ".gitattributes", "model.onnx"] {
+        program.write(&format!("gpt2/{file}"), "{}");
+    }
     let config: Value = serde_json::from_slice(&fs::read(from.join("config.json")).unwrap()).unwrap();
     let whole = config["n_embd"].to_string();
     let answer = convert(&program, "gpt2", "whole", &whole).pop().unwrap();
     assert_eq!(answer["attentions"].as_array().unwrap().len() as u64, config["n_layer"].as_u64().unwrap());
+    assert_eq!(answer["left_out"], serde_json::json!(["1_Pooling", "modules.json"]), "{answer}");
+    let told = program.run(&["convert", "gpt2", "--to", "told", "--symmetric"]).expect_code(0).stdout;
+    assert!(told.contains("Not taken over, since nothing here reads it: 1_Pooling, modules.json."), "{told}");
     let text = |target: &str| {
         let arguments = ["generate", target, "--ids", "5,6,7", "--max-length", "8", "--json"];
         program.run(&arguments).expect_code(0).json()["tokens"].clone()

@@ -387,7 +387,8 @@ pub struct EvalArgs {
     /// has positions.
     #[arg(long, value_name = "N")]
     pub tokens: Option<usize>,
-    /// Tell so many examples that the model puts into another class than their own, the surest mistakes first.
+    /// Tell so many examples that the model puts into another class than their own, or questions that it gives another answer, the surest
+    /// mistakes first.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub mistakes: usize,
     /// Once more with Gaussian noise on the embeddings: the length of the noise as shares of the mean length of the embeddings, such

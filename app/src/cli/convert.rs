@@ -273,6 +273,7 @@ fn tell(event: &Event) -> CliResult {
         found,
         price,
         unpriced,
+        left_out,
         seconds,
     } = event
     else {
@@ -304,10 +305,10 @@ fn tell(event: &Event) -> CliResult {
     if let Some(price) = price {
         tell_price(price)?;
     }
-    match unpriced {
-        Some(why) => print::line(format!("What it changed in maps and outputs was not measured: {why}.")),
-        None => Ok(()),
+    if let Some(why) = unpriced {
+        print::line(format!("What it changed in maps and outputs was not measured: {why}."))?;
     }
+    format::left_out(left_out).map_or(Ok(()), print::line)
 }
 
 fn tell_price(price: &Price) -> CliResult {
@@ -324,9 +325,9 @@ fn tell_price(price: &Price) -> CliResult {
     }
     print::block(&table.text())?;
     let (Some(before), Some(now)) = (price.loss_before, price.loss) else {
-        return print::line("It predicts no tokens, so that there is no loss to compare.");
+        return format::without_loss(price).map_or(Ok(()), print::line);
     };
-    print::line(format!("Loss {} nats per token, {} before", plain::number(now), plain::number(before)))
+    print::line(format!("Loss {} nats, {} before", plain::number(now), plain::number(before)))
 }
 
 fn percent(share: f64) -> String {

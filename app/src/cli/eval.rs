@@ -160,7 +160,7 @@ pub(super) fn named_text(
         return Err(CliError::at("--translations", message));
     }
     if !path.exists() {
-        return Err(CliError::at("--data", format!("data: there is no file or folder {}.", path.display())));
+        return Err(CliError::at("--data", format!("--data: there is no file or folder {}.", path.display())));
     }
     let other =
         OtherText { field: field.cloned(), column: column.cloned(), translations: translations.map(Path::to_owned) };
@@ -209,10 +209,15 @@ fn tell(event: &Event) -> CliResult {
         }
         print::block(&table.text())?;
     }
-    for Mistake { texts, image, right, predicted, confidence, .. } in mistakes {
+    for Mistake { texts, image, right, predicted, confidence, places, .. } in mistakes {
         let what = image.map_or_else(|| texts.join(" | "), |image| format!("image {}", image + 1));
         let sure = plain::number(100.0 * confidence);
-        print::line(format!("{right} taken for {predicted} ({sure} %): {}", escaped_line(&what)))?;
+        let words = if places.is_some() {
+            format!("{predicted} ({sure} %), not {right}: ")
+        } else {
+            format!("{right} taken for {predicted} ({sure} %): ")
+        };
+        print::line(words + &escaped_line(&what))?;
     }
     for noisy in noise {
         let more =
@@ -220,7 +225,8 @@ fn tell(event: &Event) -> CliResult {
         let told: Vec<String> = [format!("loss {}", plain::number(noisy.loss))].into_iter().chain(more).collect();
         print::line(format!(
             "with noise of {} % of the embeddings' mean length: {}",
-            plain::number(100.0 * noisy.noise),
+            // As it was asked for: 0, 12.5, 20.
+            (1e6 * noisy.noise).round() / 1e4,
             told.join(", ")
         ))?;
     }

@@ -38,7 +38,11 @@ pub fn welcome_ui(ui: &mut Ui, state: &State) -> Option<Choice> {
             "Train a small transformer, watch it learn, and compare it with others. Choose a starting point; \
              everything in it can be changed before it starts.",
         );
-        ui.add_space(10.0);
+        ui.add_space(4.0);
+        if ui.button("Go to the form").on_hover_text("Shows every field of the config as it stands").clicked() {
+            chosen = Some(Choice::Draft);
+        }
+        ui.add_space(6.0);
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing = Vec2::new(12.0, 12.0);
             let starts = presets().iter().filter(|preset| preset.group == PresetGroup::Start);
@@ -68,10 +72,6 @@ pub fn welcome_ui(ui: &mut Ui, state: &State) -> Option<Choice> {
                     }
                 }
             });
-        }
-        ui.add_space(6.0);
-        if ui.button("Go to the form").on_hover_text("Shows every field of the config as it stands").clicked() {
-            chosen = Some(Choice::Draft);
         }
         if state.current.is_none() && state.runs.is_empty() {
             ui.add_space(6.0);

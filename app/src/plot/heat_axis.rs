@@ -68,6 +68,14 @@ impl HeatAxis {
         }
     }
 
+    /// What stands beside its names, of which one in `every` is drawn: the title, and that words between them have no name there.
+    pub fn title_of(&self, every: Option<usize>) -> String {
+        match (&self.labels, every) {
+            (Labels::Names { .. }, Some(every)) if every > 1 => format!("{}, one in {every} named", self.title),
+            _ => self.title.clone(),
+        }
+    }
+
     /// Whether any name stands beside the map.
     pub fn has_labels(&self) -> bool {
         self.labels != Labels::None
@@ -129,5 +137,8 @@ mod tests {
         );
         assert_eq!((words.short(1).chars().count(), words.name(1).len(), words.name(7)), (LONGEST, 24, String::new()));
         assert_eq!(HeatAxis::plain("x").every(100.0, 1.0), None);
+        let titles = [Some(1), Some(3), None].map(|every| words.title_of(every));
+        assert_eq!(titles, [words.title.clone(), format!("{}, one in 3 named", words.title), words.title.clone()]);
+        assert_eq!(layers.title_of(Some(5)), layers.title, "numbers are counted on");
     }
 }

@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Instant};
 
 use headroom_engine::{
     analysis::{Analysis, AnalysisSpec},
@@ -26,6 +26,8 @@ pub struct PendingAnalysis {
     pub at: Option<(String, f64)>,
     /// Whether it was told to end.
     pub is_cancelling: bool,
+    /// When it was told of first, and the share that was done then.
+    since: Option<(Instant, f64)>,
     /// Whether scores are restored from some of their pairs: what it is called once it is done.
     restores: bool,
     /// Whether the panels show it once it is there.
@@ -35,8 +37,23 @@ pub struct PendingAnalysis {
 impl PendingAnalysis {
     /// One that waits, and is not shown by itself.
     fn new(analysis: AnalysisId, of: SubjectId) -> Self {
-        Self { analysis, of, at: None, is_cancelling: false, restores: false, opens: false }
+        Self { analysis, of, at: None, is_cancelling: false, since: None, restores: false, opens: false }
     }
+
+    /// Seconds until it ends, as far as it has come; none where that is not known yet.
+    pub fn seconds_left(&self) -> Option<f64> {
+        let (since, from) = self.since?;
+        left(since.elapsed().as_secs_f64(), from, self.at.as_ref()?.1)
+    }
+}
+
+/// Seconds, and the share of the whole that was done in them, from which on the rest is told.
+const TELLING: (f64, f64) = (2.0, 0.03);
+
+/// Seconds that are left after so many, in which it went from one share to another.
+fn left(seconds: f64, from: f64, to: f64) -> Option<f64> {
+    let done = to - from;
+    (seconds >= TELLING.0 && done >= TELLING.1 && to < 1.0).then(|| seconds * (1.0 - to) / done)
 }
 
 /// An answer of the engine that panels of analyses wait for.
@@ -371,6 +388,7 @@ impl AnalysisState {
             }
             Event::Analysing { analysis, stage, fraction } => {
                 if let Some(pending) = self.pending.iter_mut().find(|pending| pending.analysis == analysis) {
+                    pending.since.get_or_insert_with(|| (Instant::now(), fraction));
                     pending.at = Some((stage, fraction));
                 }
             }
@@ -409,6 +427,13 @@ mod tests {
 
     fn run() -> RunId {
         "1k7qz00001".parse().unwrap()
+    }
+
+    #[test]
+    fn what_is_left_follows_from_what_was_done() {
+        assert_eq!(left(10.0, 0.0, 0.25), Some(30.0));
+        assert_eq!(left(10.0, 0.5, 0.75), Some(10.0));
+        assert_eq!([left(1.0, 0.0, 0.5), left(10.0, 0.2, 0.21), left(10.0, 0.0, 1.0)], [None; 3]);
     }
 
     #[test]

@@ -262,7 +262,9 @@ impl ModelsState {
             ref event @ Event::Converting { number, count, .. } => {
                 if let Some(run) = self.run(ticket) {
                     let words = format::converting(event);
-                    (run.at, run.phase) = ((words, number as f64 / count.max(1) as f64), Phase::Going);
+                    // Where no attention has to be searched for, all that is left is to compare.
+                    let share = if count == 0 { 1.0 } else { number as f64 / count as f64 };
+                    (run.at, run.phase) = ((words, share), Phase::Going);
                 }
             }
             event @ Event::Converted { .. } => {
@@ -331,6 +333,7 @@ mod tests {
             found: None,
             price: None,
             unpriced: None,
+            left_out: Vec::new(),
             seconds: 0.5,
         };
         state.apply(Notice { ticket: Some(tickets[0]), event: done });

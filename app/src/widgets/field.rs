@@ -33,6 +33,19 @@ pub struct FieldResponse {
     pub unreadable: Option<String>,
 }
 
+/// What a list of choices has beside the chosen one: its arrow and its margins.
+const BESIDE_CHOICE: f32 = 36.0;
+/// Frames in which a form is not drawn, from which on it is another visit.
+const UNSEEN: u64 = 1;
+
+/// The line below a field.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    height: f32,
+    /// The frame in which it was drawn last.
+    frame: u64,
+}
+
 /// Height beyond which a list of choices scrolls.
 const LIST: f32 = 340.0;
 
@@ -172,6 +185,7 @@ impl<'a> Field<'a> {
     ) -> FieldResponse {
         self.row(ui, |field, ui| {
             let current = choices.iter().find(|(choice, _)| choice == value).map_or("", |(_, name)| *name);
+            let current = fitting(ui, current, field.width - BESIDE_CHOICE);
             let mut changed = false;
             let combo = egui::ComboBox::from_id_salt(field.label).selected_text(current);
             let combo = combo.width(field.width).height(LIST).truncate();
@@ -255,42 +269,35 @@ impl<'a> Field<'a> {
     }
 
     /// Says below the control what is wrong with it. While one types or clicks, nothing is moved: a problem that is new is told over
-    /// what is below, and the line of one that is gone stays empty.
+    /// what is below. The line of one that is gone stays empty as long as the form is looked at, so that nothing moves under a pointer
+    /// that is on its way.
     fn problem_ui(&self, ui: &mut Ui, response: &Response, problem: Option<&str>, spacing: f32) {
         let id = response.id.with("line of the problem");
         let error = theme::palette(ui.visuals()).error;
-        let known = ui.data(|data| data.get_temp::<f32>(id));
+        let frame = ui.ctx().cumulative_frame_nr();
+        let known = ui.data(|data| data.get_temp::<Line>(id)).filter(|line| frame - line.frame <= UNSEEN);
         let is_settled = !response.has_focus() && !ui.input(|input| input.pointer.any_down());
-        let is_line = match (problem, known) {
-            (Some(problem), Some(_)) => {
-                self.line_ui(ui, problem, spacing);
-                true
-            }
-            (Some(problem), None) if is_settled => {
-                let height = self.line_ui(ui, problem, spacing);
-                ui.data_mut(|data| data.insert_temp(id, height));
-                true
-            }
-            (Some(problem), None) => {
+        let height = match (problem, known) {
+            (Some(problem), known) if is_settled || known.is_some() => Some(self.line_ui(ui, problem, spacing)),
+            (Some(problem), _) => {
                 if response.has_focus() {
                     let told = |ui: &mut Ui| ui.add(egui::Label::new(RichText::new(problem).color(error)).wrap());
                     egui::Tooltip::for_widget(response).show(told);
                 }
-                false
+                None
             }
-            (None, Some(height)) if !is_settled => {
+            (None, Some(Line { height, .. })) => {
                 ui.allocate_space(Vec2::new(1.0, height));
-                true
+                Some(height)
             }
-            (None, Some(_)) => {
-                ui.data_mut(|data| data.remove::<f32>(id));
-                false
-            }
-            (None, None) => false,
+            (None, None) => None,
         };
-        if !is_line {
+        match height {
+            Some(height) => {
+                ui.data_mut(|data| data.insert_temp(id, Line { height, frame }));
+            }
             // With a line or without one, what comes below is the same to the pointer and the keyboard.
-            ui.skip_ahead_auto_ids(1);
+            None => ui.skip_ahead_auto_ids(1),
         }
     }
 
@@ -340,6 +347,14 @@ impl<'a> Field<'a> {
         });
         FieldResponse { response, changed, unreadable: parsed.err() }
     }
+}
+
+/// What a list shows of the chosen one: where "No reuse: every head scores" has no room, "No reuse".
+fn fitting<'a>(ui: &Ui, choice: &'a str, width: f32) -> &'a str {
+    let Some((name, _)) = choice.split_once(": ") else { return choice };
+    let font = egui::TextStyle::Button.resolve(ui.style());
+    let galley = ui.painter().layout_no_wrap(choice.to_owned(), font, egui::Color32::WHITE);
+    if galley.size().x > width { name } else { choice }
 }
 
 /// Outlines a control whose value cannot be used, and says so to screen readers.
@@ -496,7 +511,7 @@ mod tests {
         below(vec![down(false)], None);
         let told = below(Vec::new(), None);
         assert!(told > before + 5.0, "{told} and {before}");
-        // While it is mended its line stays, too.
+        // While it is mended its line stays, too, and afterwards, as long as the form is there.
         below(Vec::new(), Some(true));
         let key = egui::Event::Key {
             key: Key::Backspace,
@@ -509,7 +524,12 @@ mod tests {
         assert!((below(text("2"), None) - told).abs() < 1.0);
         below(Vec::new(), Some(false));
         below(Vec::new(), None);
-        assert_eq!(below(Vec::new(), None), before);
+        assert!((below(Vec::new(), None) - told).abs() < 1.0);
+        for _ in 0..2 {
+            let mut output = ctx.run_ui(egui::RawInput::default(), |_| ());
+            output.textures_delta.clear();
+        }
+        assert_eq!(below(Vec::new(), None), before, "another visit");
     }
 
     #[test]

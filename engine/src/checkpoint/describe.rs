@@ -169,6 +169,25 @@ fn files_of(dir: &Path) -> Result<Vec<FileFacts>, CheckpointError> {
     Ok(there.collect())
 }
 
+/// Formats of weights of which a directory may hold several.
+const WEIGHT_FORMATS: [&str; 8] = ["bin", "gguf", "h5", "msgpack", "onnx", "ot", "pt", "safetensors"];
+
+/// What a directory holds beside the model, by name: files and folders that nothing here reads, such as the `modules.json` and the
+/// `1_Pooling` of `sentence-transformers`. Hidden ones and further formats of the weights are not told.
+pub(crate) fn beside_the_model(dir: &Path) -> Vec<String> {
+    let known = files_of(dir).unwrap_or_default();
+    let is_told = |name: &String| {
+        let is_weights =
+            Path::new(name).extension().is_some_and(|end| WEIGHT_FORMATS.iter().any(|format| end == *format));
+        !name.starts_with('.') && !is_weights && !known.iter().any(|file| file.name == *name)
+    };
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(is_told).collect();
+    names.sort();
+    names
+}
+
 /// Tokens of an example where no run says how many: most models read more than fits into a small machine.
 const LENGTH: usize = 128;
 

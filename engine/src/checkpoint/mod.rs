@@ -52,6 +52,7 @@ mod training_state;
 mod weights;
 
 pub use card::ModelCard;
+pub(crate) use describe::beside_the_model;
 pub use describe::{DirectoryFacts, FileFacts, TensorFacts, TrainingFacts, describe_model_dir};
 pub(crate) use directory::kind_words;
 pub use error::CheckpointError;

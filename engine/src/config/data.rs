@@ -89,6 +89,15 @@ pub(super) const OWN_TOKENS: [&str; 3] = ["images", "listops", "pathfinder"];
 /// Names of the common fields.
 pub(super) const COMMON: [&str; 4] = ["sequence_length", "shuffled", "tokenizer", "validation_fraction"];
 
+/// The common fields that a source of this kind does not have.
+pub(super) fn without(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "images" | "pathfinder" => &["sequence_length", "tokenizer"],
+        kind if OWN_TOKENS.contains(&kind) => &["tokenizer"],
+        _ => &[],
+    }
+}
+
 impl TryFrom<toml::Table> for DataConfig {
     type Error = toml::de::Error;
 

@@ -461,7 +461,8 @@ fn drop_fields(section: &mut Table, path: &str, kind: &Value) -> Option<String> 
     if before == kind {
         return None;
     }
-    let is_shared = |name: &str| name == "kind" || (is_data && data::COMMON.contains(&name));
+    let has_it = |name: &str| data::COMMON.contains(&name) && !data::without(&kind).contains(&name);
+    let is_shared = |name: &str| name == "kind" || (is_data && has_it(name));
     let gone: Vec<String> =
         section.iter().filter(|(name, _)| !is_shared(name)).map(|(name, value)| format!("{name} = {value}")).collect();
     section.retain(|name, _| is_shared(name));
@@ -697,6 +698,10 @@ mod tests {
                 "train.schedule.kind is now constant, which leaves out final_fraction = 0.5 (of cosine).",
             ]
         );
+        // What the other kind has no use for goes too.
+        let (config, notes) = from_toml_noting(text, &["data.kind=images", "data.path=x"].map(str::to_owned)).unwrap();
+        assert_eq!((config.data.sequence_length, &config.data.tokenizer), (0, &Tokenizer::default()));
+        assert!(notes[0].contains("sequence_length = 32") && notes[0].contains("tokenizer = "), "{notes:?}");
         let same = ["data.tokenizer.kind=bpe".to_owned()];
         assert_eq!(from_toml_noting(text, &same).unwrap().1, Vec::<String>::new());
     }

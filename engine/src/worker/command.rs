@@ -78,7 +78,8 @@ pub enum Command {
         noise: Vec<f64>,
         /// The same seed gives the same noise.
         noise_seed: u64,
-        /// How many examples are told that the model puts into another class than their own, the surest mistakes first.
+        /// How many examples are told that the model puts into another class than their own, or questions that it gives another
+        /// answer, the surest mistakes first.
         #[serde(default)]
         mistakes: usize,
         /// Folder from which relative paths in `data` are taken.

@@ -17,8 +17,8 @@ use crate::{
     analysis::{AnalysisContext, AnalysisError, AnalysisSpec, Measure, analyse, examples_at_once},
     attention::{HeadPlan, ModelPlan},
     checkpoint::{
-        AttentionError, Lineage, LoadedModel, MeasuredChange, ModelCard, ModelDirectory, load_model_dir,
-        save_model_dir, weights_sha256,
+        AttentionError, Lineage, LoadedModel, MeasuredChange, ModelCard, ModelDirectory, beside_the_model,
+        load_model_dir, save_model_dir, weights_sha256,
     },
     config::{Coverage, Precision, Reuse, RunConfig, counted, grouped},
     convert::{
@@ -101,6 +101,12 @@ fn run(context: &JobContext, job: &ConvertJob, control: &JobControl, named: &str
         ..ModelDirectory::of(&converted.plan, &tensors)
     };
     let saved = save_model_dir(&job.to, &contents).map_err(failure)?;
+    let left_out = match &job.target {
+        Target::Directory(_) => {
+            beside_the_model(&directory).into_iter().filter(|name| !job.to.join(name).exists()).collect()
+        }
+        Target::Run { .. } => Vec::new(),
+    };
     Ok(Event::Converted {
         target: told,
         conversion: job.conversion.clone(),
@@ -112,6 +118,7 @@ fn run(context: &JobContext, job: &ConvertJob, control: &JobControl, named: &str
         found,
         price,
         unpriced,
+        left_out,
         seconds: begun.elapsed().as_secs_f64(),
     })
 }

@@ -362,7 +362,8 @@ pub enum Event {
         /// How often each class was predicted where each is right, where examples are classified.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         confusion: Option<Box<ConfusionMatrix>>,
-        /// Examples that the model puts into another class than their own, where that was asked for, the surest mistakes first.
+        /// Examples that the model puts into another class than their own, or questions that it gives another answer, where that was
+        /// asked for, the surest mistakes first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         mistakes: Vec<Mistake>,
         /// The same with noise on the embeddings, where that was asked for.
@@ -570,6 +571,10 @@ pub enum Event {
         price: Option<Price>,
         /// Why that is not known.
         unpriced: Option<String>,
+        /// What stood beside the model in its directory and was not taken over, by name: nothing here reads it, but another
+        /// program may, such as `modules.json` of `sentence-transformers`.
+        #[serde(default)]
+        left_out: Vec<String>,
         /// Time that it took.
         #[serde(with = "floats")]
         seconds: f64,

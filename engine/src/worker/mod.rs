@@ -64,6 +64,6 @@ pub use filling::{FilledWord, Filling, WordGuess};
 pub use forward::{ForwardSpec, ForwardTimes, forward_times};
 pub use gpu::GpuReading;
 pub use job::JobLabel;
-pub use mistakes::Mistake;
+pub use mistakes::{AnswerPlaces, Mistake};
 pub use models::ModelCost;
 pub use request::{Notice, Request, Ticket, from_line, to_line};

@@ -91,6 +91,7 @@ fn what_a_conversion_did() {
                 loss: Some(2.86),
             }),
             unpriced: None,
+            left_out: Vec::new(),
             seconds: 1.9,
         };
         screen.state().apply(Notice { ticket: Some(ticket), event });

@@ -107,6 +107,15 @@ fn questions_with_and_without_answers_are_learnt_answered_exported_and_begun_wit
     assert_eq!((&again["loss"], &again["metrics"]), (&found["loss"], &found["metrics"]));
     let said = program.run(&["eval", run]).expect_code(0).stdout;
     assert!(said.contains("the same as a right one") && said.contains("with the best threshold"), "{said}");
+    // As many mistakes as exact match leaves.
+    let wrong = program.run(&["eval", run, "--json", "--which", "last", "--mistakes", "100"]).expect_code(0).json();
+    let wrong = wrong["mistakes"].as_array().unwrap();
+    let judged = (45.0 * (1.0 - metric("exact_match"))).round() as usize;
+    assert_eq!(wrong.len(), judged, "{wrong:?}");
+    for mistake in wrong {
+        let sure = number(&mistake["confidence"]);
+        assert!((0.0..=1.0).contains(&sure) && mistake["places"].is_object(), "{mistake}");
+    }
     // What `transformers` opens.
     let _ = program.run(&["export", run, "--to", "model", "--which", "last"]).expect_code(0);
     assert_eq!(settings(&program, "model")["architectures"][0], "BertForQuestionAnswering");

@@ -10,6 +10,8 @@ use crate::common::{named, two_runs};
 #[test]
 fn two_runs_are_compared_and_their_chart_leaves_as_a_file() {
     let (folder, mut screen) = two_runs();
+    // A metric that was looked at before, and that runs of text do not have.
+    screen.window().settings.set_panel("compare", &serde_json::json!({ "metric": "validation/accuracy" }));
     screen.press_text(Key::Num3, "3");
     screen.wait("both curves and configs", |screen| {
         screen.has("Compared runs") && screen.says("another group of runs") && !screen.says("Loading")
@@ -20,6 +22,7 @@ fn two_runs_are_compared_and_their_chart_leaves_as_a_file() {
     assert!(screen.has("seed"), "{:#?}", screen.words());
     assert!(screen.has("Pin a baseline to see deltas (p)"));
     screen.wait("both lines", |screen| screen.description("Chart: Validation loss").0.starts_with("2 lines."));
+    assert!(screen.says("None of these runs has \"Accuracy") && screen.says("\"Validation loss\" is shown until"));
     assert!(!screen.has("model.layers"), "only what differs is listed: {:#?}", screen.words());
     screen.click("Pin one as the baseline");
     assert!(screen.says("Δ: against the baseline \"one\""));
@@ -51,7 +54,8 @@ fn two_runs_are_compared_and_their_chart_leaves_as_a_file() {
             "png" => assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n") && bytes.len() > 5_000),
             "svg" => {
                 let text = String::from_utf8(bytes).unwrap();
-                assert!(text.contains("<svg") && text.contains(">one</text>") && text.contains("Validation loss"));
+                let has = ["<svg", ">one</text>", "Validation loss"].map(|words| text.contains(words));
+                assert_eq!(has, [true; 3], "{text}");
             }
             _ => {
                 let text = String::from_utf8(bytes).unwrap();
@@ -67,5 +71,7 @@ fn two_runs_are_compared_and_their_chart_leaves_as_a_file() {
 
     screen.choose("Group by", "seed: same config otherwise");
     screen.wait_for_words("Δ: against the mean of");
+    screen.choose("Metric", "Training loss");
+    assert!(!screen.says("None of these runs has"), "it was chosen: {:#?}", screen.words());
     screen.close();
 }

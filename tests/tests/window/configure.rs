@@ -5,7 +5,7 @@ use std::fs;
 use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
-    config::{Architecture, RunConfig, Source, TaskConfig, preset},
+    config::{Architecture, RunConfig, Source, TaskConfig, TrainConfig, preset},
     worker::{Command, Event},
 };
 use headroom_tests::Screen;
@@ -306,10 +306,18 @@ fn a_table_is_mapped_by_its_columns_and_seen_before_it_is_trained_on() {
     assert_eq!(config.task.map(|task| task.kind()), Some("classification"));
     assert_eq!(config.model.kind, Architecture::Encoder);
     // Another text has no task, and this one has it again.
+    // What is held out of it is evaluated as a whole, unless somebody asks for less.
+    assert_eq!(config.train.evaluate_batches, 0);
     screen.choose("Source", "Built-in English");
-    assert_eq!(screen.window().panels.configure.config().task, None);
+    let config = screen.window().panels.configure.config().clone();
+    assert_eq!((config.task, config.train.evaluate_batches), (None, TrainConfig::default().evaluate_batches));
     screen.choose("Source", "A table with labels");
-    assert!(screen.window().panels.configure.config().task.is_some());
+    let config = screen.window().panels.configure.config().clone();
+    assert!(config.task.is_some() && config.train.evaluate_batches == 0);
+    assert!(!screen.says("in one evaluation;"));
+    screen.fill("Evaluate on", "2");
+    let words = format!("At most {} held-out examples in one evaluation; 0 takes all", 2 * config.train.batch);
+    assert!(screen.says(&words), "{:#?}", screen.words());
     screen.close();
 }
 

@@ -46,6 +46,7 @@ fn a_pretrained_model_is_looked_into_without_any_run() {
     assert!(!screen.is_enabled("Analyse now"), "it has no text: {:#?}", screen.words());
     screen.fill("Text file", text.to_str().unwrap());
     assert!(screen.is_enabled("Analyse now"), "{:#?}", screen.words());
+    assert!(screen.says("Of 256 examples of ") && screen.says("above takes others"), "{:#?}", screen.words());
     screen.click("Analyse now");
     screen.wait_for("Map: similarity of layers");
     screen.wait("the list of analyses", |screen| screen.has("Which analysis"));
@@ -74,6 +75,17 @@ fn a_pretrained_model_is_looked_into_without_any_run() {
     screen.click("Start the reconstruction");
     screen.wait_for("Chart: Error of restored scores");
     screen.wait("the map that is rebuilt", |screen| screen.has("Map: Rebuilt map"));
+
+    // What it was looked into on is what another model is compared on.
+    screen.click("Models");
+    screen.wait_for("Convert");
+    screen.choose("Conversion", "Symmetric");
+    assert_eq!(screen.value("Text"), "");
+    screen.fill("Write to", folder.path().join("symmetric").to_str().unwrap());
+    screen.wait("the model", |screen| screen.is_enabled("Convert"));
+    screen.click("Convert");
+    screen.wait_for("Show it");
+    assert!(screen.says("Compared on 32 examples of ") && screen.says("text.txt."), "{:#?}", screen.words());
     screen.close();
 }
 

@@ -196,7 +196,7 @@ fn a_trained_run_is_converted_in_the_window() {
     screen.click("Convert");
     screen.wait("the conversion", |screen| !screen.state().models.is_converting());
     screen.settle();
-    assert!(screen.says("nats per token") && screen.has("Show it"), "{:#?}", screen.words());
+    assert!(screen.says(" nats, ") && screen.has("Show it"), "{:#?}", screen.words());
     assert!(to.join("model.safetensors").exists());
     screen.click("Show it");
     screen.wait("what was made", |screen| screen.says("Where it came from"));

@@ -187,6 +187,7 @@ fn a_mistake_shows_its_image_or_its_attention() {
         right: "cat".to_owned(),
         predicted: "dog".to_owned(),
         confidence: 0.9,
+        places: None,
     };
     let event = Event::Evaluation {
         target: "a run".to_owned(),

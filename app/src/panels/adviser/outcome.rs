@@ -128,7 +128,7 @@ impl Outcomes {
                         ui.label(present);
                         ui.label(predicted);
                         ui.label(RichText::new(came_out).strong());
-                        ui.add(Label::new(RichText::new(note).small().color(palette.weak)).truncate());
+                        ui.add(Label::new(RichText::new(note).small().color(palette.weak)).wrap());
                         ui.end_row();
                     }
                 });

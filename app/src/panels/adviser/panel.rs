@@ -110,8 +110,14 @@ impl AdviserPanel {
         let (words, metadata) = provenance(subject, analysis, cx);
         ui.label(format!("What this model could save. {}.", with_capital(&words)));
         if analysis.step == Some(0) {
-            let words = "Nothing is learnt before the first step: choose a later one.";
-            ui.label(RichText::new(words).color(palette.warning));
+            let is_training = cx.state.current.as_ref().is_some_and(|current| subject.id.run() == Some(&current.run));
+            // While it trains there may be no other one yet.
+            let (words, colour) = if is_training {
+                ("Nothing is learnt before the first step: the next analysis tells more.", palette.weak)
+            } else {
+                ("Nothing is learnt before the first step: choose a later one.", palette.warning)
+            };
+            ui.label(RichText::new(words).color(colour));
         }
         ui.add_space(4.0);
         self.charts.wanted = export_menu_ui(ui, CHARTS.into_iter().enumerate()).or(self.charts.wanted);

@@ -1,6 +1,7 @@
 use egui::{Button, ComboBox, ProgressBar, RichText, Spinner, Ui};
 use headroom_engine::{
     analysis::AnalysisSpec,
+    config::counted,
     store::RunId,
     worker::{Subspace, Which},
 };
@@ -181,6 +182,15 @@ impl<O: FormOptions> AnalysisForm<O> {
         tokens.labelled_by(label.id).on_hover_text(help);
     }
 
+    /// `256 examples of 64 tokens`
+    fn amount_words(&self) -> String {
+        let tokens = match self.tokens {
+            0 => "as many tokens as it was trained on".to_owned(),
+            tokens => counted(tokens as u64, "token"),
+        };
+        format!("{} of {tokens}", counted(self.examples as u64, "example"))
+    }
+
     /// Asks for what the form says.
     pub fn start(&mut self, subject: &Subject, cx: &mut PanelContext<'_>) {
         let was_open = std::mem::take(&mut self.is_open);
@@ -214,6 +224,10 @@ impl<O: FormOptions> AnalysisForm<O> {
                     if subject.run.is_some() { O::WORDS.now.to_owned() } else { format!("{} now", O::WORDS.submit) };
                 if (subject.run.is_some() || !self.is_open) && self.submit_ui(ui, (&words, &words), subject, cx) {
                     self.start(subject, cx);
+                }
+                if !self.is_open {
+                    let words = format!("Of {}; {} above takes others.", self.amount_words(), O::WORDS.button);
+                    ui.label(RichText::new(words).small().color(theme::palette(ui.visuals()).weak));
                 }
             }
             more(ui, cx);
@@ -250,7 +264,8 @@ pub fn failure_ui(ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>) {
 pub fn pending_ui(ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>) {
     let mut cancel = None;
     let own = cx.state.analysis.pending.iter().filter(|pending| pending.of == subject.id);
-    for PendingAnalysis { analysis, of, at, is_cancelling, .. } in own {
+    for pending in own {
+        let PendingAnalysis { analysis, of, at, is_cancelling, .. } = pending;
         ui.horizontal_wrapped(|ui| {
             let name = cx.state.subject_name(of);
             if let Some((stage, fraction)) = at {
@@ -258,6 +273,10 @@ pub fn pending_ui(ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>) {
                 ui.add(bar).accessible_name("Progress of the analysis");
                 // The stage names the model; what tells runs of one name apart is not in it.
                 ui.label(stage).on_hover_text(name);
+                if let Some(left) = pending.seconds_left() {
+                    let left = format!("about {} left", format::duration(left));
+                    ui.label(RichText::new(left).color(theme::palette(ui.visuals()).weak));
+                }
             } else {
                 ui.add(Spinner::new().size(14.0));
                 ui.label(format!("The analysis of \"{name}\" is waiting in the queue"));

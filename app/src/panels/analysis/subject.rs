@@ -137,7 +137,8 @@ impl Subject {
 
     /// Chooses the text that a model directory reads; `panel` tells the dialogs of panels apart. Nothing for a run.
     pub fn text_ui(&self, ui: &mut Ui, panel: &str, cx: &mut PanelContext<'_>) {
-        if self.run.is_some() {
+        // Images are not typed.
+        if self.run.is_some() || (self.reads_images(cx.state) && !self.needs_text(cx.state)) {
             return;
         }
         let mut typed = typed_text(cx);

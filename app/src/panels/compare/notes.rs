@@ -10,7 +10,7 @@ use super::{
     view::View,
 };
 use crate::{
-    compare::{why_missing, why_not_judged},
+    compare::{series_title, why_missing, why_not_judged},
     context::PanelContext,
     theme,
 };
@@ -68,6 +68,13 @@ pub(super) fn notes_ui(
             ui.label(RichText::new(text).color(palette.weak));
         }
     });
+}
+
+/// Says that the wished metric is not there yet, and what is shown until it is.
+pub(super) fn instead_ui(ui: &mut Ui, wished: &str, instead: &str) {
+    let (wished, instead) = (series_title(wished), series_title(instead));
+    let text = format!("None of these runs has \"{wished}\" yet: \"{instead}\" is shown until one has.");
+    ui.label(RichText::new(text).small().color(theme::palette(ui.visuals()).weak));
 }
 
 /// Names so many runs; of the others only how many.

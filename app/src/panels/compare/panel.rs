@@ -11,7 +11,7 @@ use super::{
     difference::DifferenceMaker,
     figures::{chart, difference_chart, difference_title, figure, metadata},
     lines::{Bundle, Line, LineMaker, Made, RENEW_EVERY, bundles, style_bundles},
-    notes::{notes_ui, other_text_ui},
+    notes::{instead_ui, notes_ui, other_text_ui},
     parallel::ParallelView,
     samples::Samples,
     scatter::{Given, ScatterView},
@@ -219,6 +219,9 @@ impl ComparePanel {
         let difference = difference.filter(tells);
         if made.iter().chain(&difference).any(|made| made.stale) {
             ui.ctx().request_repaint_after(RENEW_EVERY);
+        }
+        if let Some((wished, instead)) = &self.instead {
+            instead_ui(ui, wished, instead);
         }
         if view.shape == Shape::Curves {
             notes_ui(ui, view, (&made, difference.as_ref(), is_untold), missing);

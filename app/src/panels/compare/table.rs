@@ -344,6 +344,7 @@ fn cell_ui(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::{Basis, Delta};
 
     /// A frame in which the widths of these rows are learnt.
     fn widest_after(ctx: &egui::Context, table: &mut ComparedTable, rows: &[Row]) -> f32 {
@@ -372,6 +373,28 @@ mod tests {
         // Fewer digits and another order of the rows leave it; another run does not.
         assert_eq!(widest_after(&ctx, &mut table, &[row(2, "3"), row(1, "3.1")]), long);
         assert_eq!(widest_after(&ctx, &mut table, &[row(1, "3.1"), row(3, "3")]), short);
+    }
+
+    #[test]
+    fn what_is_said_of_all_differences_knows_whether_their_noise_is_known() {
+        let measures = [Measure::Last("validation/loss".to_owned()), Measure::Parameters];
+        let row = |is_baseline: bool, verdict: Verdict, half_width: Option<f64>| {
+            let delta = Delta { absolute: 0.1, relative: None, half_width, basis: Basis::Exact, verdict };
+            let entry = Entry { against: Some(delta), ..Entry::default() };
+            // Of what is no metric nothing is said.
+            let clear = Delta { verdict: Verdict::Better, ..delta };
+            let entries = vec![entry, Entry { against: Some(clear), ..Entry::default() }];
+            Row { number: 1, name: "a".to_owned(), n: 1, is_baseline, not_judged: None, entries }
+        };
+        let said = |rows: &[Row]| all_in_all(rows, &measures);
+        let (noise, unknown) = ("No difference clears its noise. ", "Nothing is known of the noise yet: ");
+        let baseline = row(true, Verdict::Better, Some(0.2));
+        assert_eq!(said(&[baseline.clone(), row(false, Verdict::Unclear, Some(0.2))]), noise);
+        assert!(said(&[baseline.clone(), row(false, Verdict::Unclear, None)]).starts_with(unknown));
+        let some = [row(false, Verdict::Unclear, None), row(false, Verdict::Unclear, Some(0.2))];
+        assert_eq!(said(&some), noise, "of one it is known");
+        assert_eq!(said(&[row(false, Verdict::Unclear, None), row(false, Verdict::Worse, Some(0.01))]), "");
+        assert_eq!(said(&[baseline, row(false, Verdict::Neutral, None)]), "");
     }
 
     #[test]

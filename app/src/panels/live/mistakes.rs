@@ -1,10 +1,14 @@
-//! The held-out examples that a classifier gets wrong, the surest mistakes first, with a field to search them.
+//! The held-out examples that a model gets wrong, the surest mistakes first, with a field to search them.
 
-use egui::{Button, Label, RichText, ScrollArea, Spinner, TextEdit, Ui};
+use std::ops::Range;
+
+use egui::{
+    Button, Color32, Label, RichText, ScrollArea, Spinner, Stroke, TextEdit, TextFormat, TextStyle, Ui, text::LayoutJob,
+};
 use headroom_engine::{
     config::counted,
     store::{RunId, RunSummary},
-    worker::Mistake,
+    worker::{AnswerPlaces, Mistake},
 };
 
 use crate::{
@@ -41,8 +45,7 @@ impl MistakesView {
         let is_known = cx.state.mistakes.of(&run.id).is_some();
         ui.horizontal_wrapped(|ui| {
             let words = if is_known { "Show the mistakes anew" } else { "Show the mistakes" };
-            let about =
-                "The held-out examples that its best checkpoint puts into another class, the surest mistakes first";
+            let about = "The held-out examples that its best checkpoint gets wrong, the surest mistakes first";
             let button = ui.add_enabled(!is_waiting && run.steps_done > 0, Button::new(words));
             if button.on_hover_text(about).accessible_name("Show the mistakes").clicked() {
                 cx.state.mistakes.ask(&run.id);
@@ -55,7 +58,7 @@ impl MistakesView {
             }
             if is_known {
                 let typed =
-                    TextEdit::singleline(&mut self.wanted).desired_width(200.0).hint_text("Search text or class");
+                    TextEdit::singleline(&mut self.wanted).desired_width(200.0).hint_text("Search text or answer");
                 ui.add(typed).accessible_name("Search the mistakes");
             }
         });
@@ -68,7 +71,10 @@ impl MistakesView {
                 let found: Vec<&Mistake> = all.iter().filter(|mistake| matches(mistake, &self.wanted)).collect();
                 let of = if found.len() == all.len() { String::new() } else { format!(" of {}", all.len()) };
                 let words = format!("{}{of}", counted(found.len() as u64, "mistake"));
-                ui.label(RichText::new(words).small().color(palette.weak));
+                let has_places = found.iter().any(|mistake| mistake.places.is_some());
+                let marks =
+                    if has_places { ". On a ground: the right answer; underlined: that of the model" } else { "" };
+                ui.label(RichText::new(words + marks).small().color(palette.weak));
                 ScrollArea::vertical().id_salt("mistakes").max_height(HEIGHT).show(ui, |ui| {
                     let listed = found.iter().take(LISTED).copied();
                     let of = (asked, &self.wanted);
@@ -95,7 +101,8 @@ impl MistakesView {
 }
 
 fn words(mistake: &Mistake) -> String {
-    format!("taken for {} ({})", mistake.predicted, format::percent(mistake.confidence))
+    let verb = if mistake.places.is_some() { "answered" } else { "taken for" };
+    format!("{verb} {} ({})", mistake.predicted, format::percent(mistake.confidence))
 }
 
 /// The image of a mistake.
@@ -124,6 +131,10 @@ fn mistake_ui<'a>(ui: &mut Ui, mistake: &'a Mistake) -> Option<&'a str> {
     let row = ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(right).small().strong());
         ui.label(RichText::new(words(mistake)).small().color(palette.warning));
+        if let (Some(_), [question, ..]) = (mistake.places, texts.as_slice()) {
+            ui.add(Label::new(RichText::new(question).small()).wrap());
+            return None;
+        }
         let what = image.map_or_else(|| texts.join("  |  "), |image| format!("held-out image {}", image + 1));
         ui.add(Label::new(RichText::new(what).small()).wrap());
         // Heads reads one text.
@@ -131,7 +142,36 @@ fn mistake_ui<'a>(ui: &mut Ui, mistake: &'a Mistake) -> Option<&'a str> {
         let button = ui.small_button("Heads").on_hover_text("Shows the attention of every head on this text");
         button.accessible_name(format!("Attention on \u{201C}{text}\u{201D}")).clicked().then_some(text.as_str())
     });
+    if let (Some(places), [_, paragraph]) = (mistake.places, texts.as_slice()) {
+        let small = TextStyle::Small.resolve(ui.style());
+        let plain = TextFormat::simple(small, palette.text);
+        let mut job = LayoutJob::default();
+        for (piece, is_right, is_predicted) in pieces(paragraph, places) {
+            let background = if is_right { palette.accent.gamma_multiply(0.45) } else { Color32::TRANSPARENT };
+            let underline = if is_predicted { Stroke::new(1.5, palette.warning) } else { Stroke::NONE };
+            job.append(piece, 0.0, TextFormat { background, underline, ..plain.clone() });
+        }
+        job.wrap.max_width = ui.available_width();
+        ui.label(job);
+        ui.add_space(4.0);
+    }
     row.inner
+}
+
+/// A paragraph cut where answers begin and end: the pieces, and whether they belong to the right answer and to that of the model.
+fn pieces(paragraph: &str, places: AnswerPlaces) -> Vec<(&str, bool, bool)> {
+    let byte = |character: usize| paragraph.char_indices().nth(character).map_or(paragraph.len(), |(at, _)| at);
+    let bytes = |place: Option<[usize; 2]>| place.map_or(0..0, |[start, end]| byte(start)..byte(end.max(start)));
+    let (right, predicted) = (bytes(places.right), bytes(places.predicted));
+    let mut cuts = vec![0, right.start, right.end, predicted.start, predicted.end, paragraph.len()];
+    cuts.sort_unstable();
+    cuts.dedup();
+    let is_in = |range: &Range<usize>, at: usize| range.contains(&at);
+    let piece = |ends: &[usize]| {
+        let &[start, end] = ends else { return None };
+        Some((paragraph.get(start..end)?, is_in(&right, start), is_in(&predicted, start)))
+    };
+    cuts.windows(2).filter_map(piece).collect()
 }
 
 #[cfg(test)]
@@ -147,9 +187,23 @@ mod tests {
             right: "positive".to_owned(),
             predicted: "negative".to_owned(),
             confidence: 0.9,
+            places: None,
         };
         let found = ["", " bad ", "POSITIVE", "neg"].map(|wanted| matches(&mistake, wanted));
         assert_eq!(found, [true; 4]);
         assert!(!matches(&mistake, "good"));
+    }
+
+    #[test]
+    fn a_paragraph_is_cut_where_answers_begin_and_end() {
+        let text = "zo\u{eb} has 42 cats";
+        let both = AnswerPlaces { right: Some([8, 10]), predicted: Some([4, 10]) };
+        let expected =
+            [("zo\u{eb} ", false, false), ("has ", false, true), ("42", true, true), (" cats", false, false)];
+        assert_eq!(pieces(text, both), expected);
+        let beyond = AnswerPlaces { right: None, predicted: Some([11, 99]) };
+        assert_eq!(pieces(text, beyond), [("zo\u{eb} has 42 ", false, false), ("cats", false, true)]);
+        assert_eq!(pieces(text, AnswerPlaces::default()), [(text, false, false)]);
+        assert_eq!(pieces("", both), []);
     }
 }

@@ -178,6 +178,13 @@ impl LivePanel {
     fn confusion_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
         cx.state.want_confusion(&run.id);
         if !cx.state.confusion.get(&run.id).is_some_and(Option::is_some) {
+            cx.state.want_record(&run.id);
+            let task = cx.state.records.get(&run.id).and_then(|record| record.config.pointer("/task/kind"));
+            // Answers to questions have no classes, but mistakes.
+            if task.is_some_and(|kind| kind == "span") {
+                self.mistakes.ui(ui, run, cx);
+                ui.add_space(8.0);
+            }
             return;
         }
         let export = if ui.available_width() >= CONFUSION + 300.0 {

@@ -94,11 +94,15 @@ pub fn samples_ui(ui: &mut Ui, view: &mut SampleView, run: &RunSummary, cx: &mut
 
 /// Stands between what a decoder was given and how it went on.
 const MARK: &str = " » ";
+/// Stands between what a model was asked and what it answered.
+const ARROW: &str = " \u{2192} ";
 
 /// What is what in a sample.
 fn caption(text: &str) -> &'static str {
     if text.contains(MARK) {
         "Dimmed: the prompt, from the held-out text. After »: the continuation."
+    } else if text.contains(ARROW) {
+        "After the arrow: what it answers; in brackets what is right, where that is something else."
     } else if text.contains('[') {
         "In brackets: the prediction for a masked word, and the right word where it is wrong."
     } else {

@@ -12,7 +12,11 @@ use crate::{format, theme};
 pub fn facts_ui(ui: &mut Ui, facts: &DirectoryFacts) {
     let palette = theme::palette(ui.visuals());
     let class = facts.class.clone().unwrap_or_else(|| "not said".to_owned());
-    let rows = [
+    // A model of images has no words.
+    let has_words = facts.vocabulary > 0;
+    let reads = if has_words { "" } else { " of an image: its squares, and one for its class" };
+    let vocabulary = has_words.then(|| ("Vocabulary", counted(facts.vocabulary as u64, "token")));
+    let before = [
         ("Architecture", format!("{}, {class}", facts.architecture.replace('_', "-"))),
         ("Parameters", format::count(facts.parameters)),
         (
@@ -25,13 +29,11 @@ pub fn facts_ui(ui: &mut Ui, facts: &DirectoryFacts) {
                 facts.feed_forward
             ),
         ),
-        ("Reads", format!("up to {}", counted(facts.positions as u64, "token"))),
-        ("Vocabulary", counted(facts.vocabulary as u64, "token")),
-        ("On disk", on_disk(facts)),
-        ("Folder", facts.path.display().to_string()),
+        ("Reads", format!("up to {}{reads}", counted(facts.positions as u64, "token"))),
     ];
+    let rows = [("On disk", on_disk(facts)), ("Folder", facts.path.display().to_string())];
     Grid::new("facts").num_columns(2).spacing([16.0, 4.0]).show(ui, |ui| {
-        for (name, value) in rows {
+        for (name, value) in before.into_iter().chain(vocabulary).chain(rows) {
             ui.label(RichText::new(name).color(palette.weak));
             // A long path takes no more room than there is.
             ui.add(Label::new(value).truncate());

@@ -223,12 +223,10 @@ impl ConversionForm {
         if self.d_k == 0 { (facts.width / 2).max(1) } else { self.d_k }
     }
 
-    /// The text, read as the run reads its own where there is one; none: the run's own.
-    pub fn data(&self, trained_on: Option<&DataConfig>) -> Option<Box<DataConfig>> {
-        let text = self.text.trim();
-        if text.is_empty() {
-            return None;
-        }
+    /// The text, read as the run reads its own where there is one; none: the run's own. `inside`: the one that is read where the model
+    /// is looked into.
+    pub fn data(&self, trained_on: Option<&DataConfig>, inside: &str) -> Option<Box<DataConfig>> {
+        let text = [self.text.trim(), inside.trim()].into_iter().find(|text| !text.is_empty())?;
         let source = Source::File(FileSource {
             path: typed_path(text, &current_folder()),
             validation_path: None,
@@ -265,7 +263,7 @@ impl ConversionForm {
         ui: &mut Ui,
         (name, facts): (&str, &DirectoryFacts),
         preview: &Result<Option<Preview>, String>,
-        is_of_run: bool,
+        (is_of_run, inside): (bool, &str),
         cx: &mut PanelContext<'_>,
     ) {
         let palette = theme::palette(ui.visuals());
@@ -293,7 +291,7 @@ impl ConversionForm {
                 ui.label(RichText::new(why).color(palette.warning));
             }
         }
-        self.places_ui(ui, (name, facts), is_of_run, cx);
+        self.places_ui(ui, (name, facts), (is_of_run, inside), cx);
     }
 
     fn numbers_ui(&mut self, ui: &mut Ui, facts: &DirectoryFacts) {
@@ -358,12 +356,14 @@ impl ConversionForm {
         &mut self,
         ui: &mut Ui,
         (name, facts): (&str, &DirectoryFacts),
-        is_of_run: bool,
+        (is_of_run, inside): (bool, &str),
         cx: &mut PanelContext<'_>,
     ) {
         let needs = matches!(self.kind, Kind::Borrow | Kind::Partial | Kind::Eigen);
+        let of_inside = format!("{inside}, as in Look inside");
         let hint = match (is_of_run, needs) {
             (true, _) => "the text that was held out of the run",
+            (false, _) if !inside.is_empty() => of_inside.as_str(),
             (false, true) => "path of a text: it depends on one",
             (false, false) => "path of a text, to compare both on it",
         };

@@ -74,6 +74,7 @@ fn done_ui(ui: &mut Ui, outcome: &Event) -> Option<Clicked> {
         found,
         price,
         unpriced,
+        left_out,
         seconds,
         ..
     } = outcome
@@ -98,14 +99,14 @@ fn done_ui(ui: &mut Ui, outcome: &Event) -> Option<Clicked> {
         // Of a few examples: not the loss of all held-out text.
         let examples = price.as_ref().map_or(0, |price| price.examples);
         ui.label(format!(
-            "Loss {} nats per token, {} before, on these {}.",
+            "Loss {} nats, {} before, on these {}.",
             format::number(now),
             format::number(before),
             counted(examples as u64, "example")
         ));
     }
-    if price.as_ref().is_some_and(|price| price.loss.is_none()) {
-        ui.label("It predicts no tokens, so that there is no loss to compare.");
+    if let Some(why) = price.as_ref().and_then(format::without_loss) {
+        ui.label(why);
     }
     let mut clicked = None;
     ui.horizontal_wrapped(|ui| {
@@ -136,6 +137,9 @@ fn done_ui(ui: &mut Ui, outcome: &Event) -> Option<Clicked> {
     }
     if let Some(why) = unpriced {
         let text = format!("What it changed in maps and outputs was not measured: {why}.");
+        ui.label(RichText::new(text).small().color(palette.weak));
+    }
+    if let Some(text) = format::left_out(left_out) {
         ui.label(RichText::new(text).small().color(palette.weak));
     }
     clicked

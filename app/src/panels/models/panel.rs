@@ -214,13 +214,15 @@ impl ModelsPanel {
         let conversion = memory.form.conversion(&facts);
         let preview = cx.state.models.preview(target, &conversion);
         let of_run = matches!(target, Target::Run { .. });
-        memory.form.ui(ui, (name, &facts), &preview, of_run, cx);
+        // What is looked into on a text is compared on it, too, unless another one is named.
+        let inside = if of_run { String::new() } else { typed_text(cx).trim().to_owned() };
+        memory.form.ui(ui, (name, &facts), &preview, (of_run, &inside), cx);
         let conversion = memory.form.conversion(&facts);
         let trained_on = match target {
             Target::Run { .. } => facts.config.as_ref().map(|config| &config.data),
             Target::Directory(_) => None,
         };
-        let data = memory.form.data(trained_on);
+        let data = memory.form.data(trained_on, &inside);
         let lacks_text = conversion.needs_text() && data.is_none() && !of_run;
         let is_busy = cx.state.models.is_converting();
         ui.horizontal_wrapped(|ui| {

@@ -26,7 +26,8 @@ pub(super) fn axes_ui(
     let (seen_rows, seen_columns) = view.seen();
     let inside = |at: f32, low: f32, high: f32| at >= low - 0.5 && at <= high + 0.5;
     let painter = ui.painter();
-    if let Some(every) = rows.every(cell.y, LINE - 1.0) {
+    let row_every = rows.every(cell.y, LINE - 1.0);
+    if let Some(every) = row_every {
         let at = |row: usize| view.rect(plot, (row, 0), 1, 1).center().y;
         let told = told.0.filter(|row| seen_rows.contains(row)).map(|row| (row, at(row)));
         for row in seen_rows.clone().filter(|row| row.is_multiple_of(every)) {
@@ -87,10 +88,16 @@ pub(super) fn axes_ui(
             painter.add(shape.with_angle(-std::f32::consts::FRAC_PI_2));
         }
     }
-    upright(ui, painter, pos2(layout.outer.left() + LINE / 2.0, plot.center().y), &rows.title, plot.height());
+    upright(
+        ui,
+        painter,
+        pos2(layout.outer.left() + LINE / 2.0, plot.center().y),
+        &rows.title_of(row_every),
+        plot.height(),
+    );
     if !columns.title.is_empty() {
         let place = pos2(plot.center().x, layout.outer.top());
-        painter.text(place, Align2::CENTER_TOP, &columns.title, small, palette.weak);
+        painter.text(place, Align2::CENTER_TOP, columns.title_of(every), small, palette.weak);
     }
 }
 

@@ -60,20 +60,21 @@ fn of_one_map(plan: &ModelPlan, to: OneMap, dtype: DType) -> ParameterSet {
         if name.contains("query_key_value") {
             let width = own.dims()[1] / 3;
             let [query, value] = [0, 2].map(|which| own.narrow(1, which * width, width).unwrap().contiguous().unwrap());
-            return back(plan, &Tensor::cat(&follow(&query, &value, to), 1).unwrap(), rank);
+            return back(plan, &Tensor::cat(&follow(&query, &value, to, rank == 1), 1).unwrap(), rank);
         }
         let modules = [("query", 0), ("key", 1), ("value", 2)];
         let found = modules.into_iter().find(|(module, _)| name.contains(&format!(".{module}.")));
         let Some((module, which)) = found else { return tensor };
         let Some(query) = all.get(&name.replace(&format!(".{module}."), ".query.")) else { return tensor };
-        back(plan, &follow(&columns(plan, query), &own, to)[which], rank)
+        back(plan, &follow(&columns(plan, query), &own, to, rank == 1)[which], rank)
     });
     let tensors = made.tensors().into_iter().map(|(name, one)| (name, one.to_dtype(dtype).unwrap()));
     ParameterSet::from_tensors(plan, tensors.collect()).unwrap()
 }
 
-/// Queries, keys and values of heads of three columns that are those of one map.
-fn follow(query: &Tensor, value: &Tensor, to: OneMap) -> [Tensor; 3] {
+/// Queries, keys and values of heads of three columns that are those of one map. Biases of values are their own all the same: what
+/// they add to every token can stand in that of the output.
+fn follow(query: &Tensor, value: &Tensor, to: OneMap, is_bias: bool) -> [Tensor; 3] {
     let columns = query.dims()[1];
     let diagonal = |first: f64| {
         let values: Vec<f64> = (0..columns).map(|column| (first + column as f64 * 0.37).sin() + 0.2).collect();
@@ -90,17 +91,21 @@ fn follow(query: &Tensor, value: &Tensor, to: OneMap) -> [Tensor; 3] {
                 .collect();
             [query.clone(), Tensor::cat(&heads, 1).unwrap(), value.clone()]
         }
+        OneMap::SharedWeight if is_bias => [query.clone(), diagonal(1.0), value.clone()],
         OneMap::SharedWeight => [query.clone(), diagonal(1.0), diagonal(4.0)],
     }
 }
 
-/// Every architecture, norm placement and schedule: what is of this family already computes what it did.
+/// Every architecture, norm placement, schedule and choice of biases: what is of this family already computes what it did.
 #[test]
 fn products_of_one_map_are_found() {
     for (number, kind) in Architecture::ALL.into_iter().enumerate() {
         let reuses = if kind == Architecture::EncoderDecoder { vec![Reuse::default()] } else { Reuse::examples(3, 4) };
-        for (reuse, one_map) in reuses.iter().flat_map(|reuse| OneMap::ALL.map(|one_map| (reuse, one_map))) {
-            let plan = plan(kind, NormPlacement::ALL[number % 2], Biases::All, reuse.clone());
+        let with_biases = reuses.into_iter().map(|reuse| (reuse, Biases::All));
+        let without = [Biases::WithoutKey, Biases::None].map(|biases| (Reuse::default(), biases));
+        let all: Vec<(Reuse, Biases)> = with_biases.chain(without).collect();
+        for ((reuse, biases), one_map) in all.iter().flat_map(|one| OneMap::ALL.map(|one_map| (one, one_map))) {
+            let plan = plan(kind, NormPlacement::ALL[number % 2], *biases, reuse.clone());
             // Heads that borrow have values of their own and no queries that these could follow.
             if one_map == OneMap::SharedWeight && *reuse != Reuse::default() {
                 let made = to(&plan, &wide(&plan, DType::F64), one_map);
@@ -108,7 +113,7 @@ fn products_of_one_map_are_found() {
                 continue;
             }
             for (dtype, tolerance) in [(DType::F64, 1e-4), (DType::F32, 1e-3)] {
-                let what = format!("{kind:?} {one_map:?} {reuse:?} {dtype:?}");
+                let what = format!("{kind:?} {one_map:?} {reuse:?} {biases:?} {dtype:?}");
                 let before = of_one_map(&plan, one_map, dtype);
                 let after = to(&plan, &before, one_map);
                 assert_eq!(after.plan.stack.compatibility, one_map.compatibility());

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{
     super::{
-        AnswerSpan, DeviceInfo, Event, FilledWord, Filling, FoundAnswer, GpuReading, Mistake, ModelCost,
+        AnswerPlaces, AnswerSpan, DeviceInfo, Event, FilledWord, Filling, FoundAnswer, GpuReading, Mistake, ModelCost,
         NoisyEvaluation, PrecisionProof, WordGuess, WrittenText,
     },
     parts::{Parts, every},
@@ -185,7 +185,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             coverage: p.maybe.clone(),
             score_error: p.maybe_any(),
             confusion: Some(Box::new(ConfusionMatrix { labels: vec![text.clone()], counts: vec![vec![p.whole]] })),
-            mistakes: vec![Mistake { texts: vec![text.clone()], image: Some(p.count), picture: Some(PreviewImage { label: text.clone(), shape: crate::config::ImageShape { size: 1, channels: 1 }, pixels: vec![7] }), right: text.clone(), predicted: text.clone(), confidence: p.any }],
+            mistakes: vec![Mistake { texts: vec![text.clone()], image: Some(p.count), picture: Some(PreviewImage { label: text.clone(), shape: crate::config::ImageShape { size: 1, channels: 1 }, pixels: vec![7] }), right: text.clone(), predicted: text.clone(), confidence: p.any, places: Some(AnswerPlaces { right: Some([1, p.count]), predicted: None }) }],
             noise: vec![NoisyEvaluation { noise: p.finite, loss: p.any, metrics: p.metrics() }],
         },
         Event::Generating { .. } => Event::Generating {
@@ -342,6 +342,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
                 loss: None,
             }),
             unpriced: Some(text.clone()),
+            left_out: vec![text.clone()],
             seconds: p.any,
         },
         Event::HubDescribed { .. } => Event::HubDescribed {

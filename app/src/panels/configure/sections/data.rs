@@ -5,7 +5,7 @@ use headroom_engine::config::{
     Architecture, ByteTokenizer, ClassificationTask, DataConfig, FileSource, FileTokenizer, GrammarSource,
     ImageClassificationTask, ImagesSource, InitialTokenizer, ListOpsSource, LongPairs, NumberWordsSource, PairsSource,
     PathfinderSource, RandomSource, RunConfig, Source, SpanTask, SquadSource, TableSource, TaskConfig, Tokenizer,
-    TrainedTokenizer, TranslationTask, WordTokenizer, presets,
+    TrainConfig, TrainedTokenizer, TranslationTask, WordTokenizer, presets,
 };
 
 use headroom_engine::data::DataPreview;
@@ -305,12 +305,19 @@ pub fn follow_labels(config: &mut RunConfig, memory: &mut SourceMemory) {
     let source = &config.data.source;
     if config.task.as_ref().is_some_and(|task| !task.learns_from(source)) {
         memory.task = config.task.take();
+        if config.train.evaluate_batches == 0 {
+            config.train.evaluate_batches = TrainConfig::default().evaluate_batches;
+        }
     }
     if !source.has_labels() || config.task.is_some() {
         return;
     }
     let known = memory.task.clone().filter(|task| task.learns_from(source));
     config.task = known.or_else(|| usual_task(source));
+    // Examples with labels are few beside tokens: what is told of a set is of all of it.
+    if config.train.evaluate_batches == TrainConfig::default().evaluate_batches {
+        config.train.evaluate_batches = 0;
+    }
     // Nothing else answers about whole examples.
     (config.model.kind, config.model.encoder_layers) = (Architecture::Encoder, None);
 }

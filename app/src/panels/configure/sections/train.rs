@@ -101,6 +101,7 @@ fn times(count: u64) -> String {
 pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
     let hides_tokens = matches!(config.objective(), Objective::MaskedTokens(_));
     let translates = matches!(config.objective(), Objective::Translation(_));
+    let answers = config.answers_examples();
     let train = &mut config.train;
     length_ui(ui, form, train);
     form.size(ui, BATCH, &mut train.batch, 4);
@@ -130,6 +131,10 @@ pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
         note_ui(ui, &words);
     }
     form.size(ui, EVALUATE_BATCHES, &mut train.evaluate_batches, 4);
+    if answers && train.evaluate_batches > 0 {
+        let examples = counted((train.evaluate_batches * train.batch) as u64, "held-out example");
+        note_ui(ui, &format!("At most {examples} in one evaluation; 0 takes all of them."));
+    }
     form.whole(ui, CHECKPOINT_EVERY, &mut train.checkpoint_every, 50);
     form.size(ui, KEEP, &mut train.keep_checkpoints, 1);
     let maps = MapMemoryChoice::ALL.map(|choice| {
