@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn a_question_with_another_answer_is_told_with_places_and_probability() {
         let span = Span::from(&crate::config::SpanTask::default());
-        // [CLS] how many [SEP], then the paragraph: 3 of 4 positions before it count as none.
+        // [CLS] how [SEP], then the paragraph: of what stands before it the first position alone counts, for no answer.
         let window = Window { question: 0, before: 3, first: 0, tokens: 4 };
         let mut logits = vec![vec![0.0, 0.0]; 7];
         (logits[4][0], logits[5][1]) = (2.0, 1.0);

@@ -305,9 +305,9 @@ fn a_table_is_mapped_by_its_columns_and_seen_before_it_is_trained_on() {
     assert_eq!((table.text[0].to_string(), table.label.to_string()), ("sentence".to_owned(), "mark".to_owned()));
     assert_eq!(config.task.map(|task| task.kind()), Some("classification"));
     assert_eq!(config.model.kind, Architecture::Encoder);
-    // Another text has no task, and this one has it again.
     // What is held out of it is evaluated as a whole, unless somebody asks for less.
     assert_eq!(config.train.evaluate_batches, 0);
+    // Another text has no task, and this one has it again.
     screen.choose("Source", "Built-in English");
     let config = screen.window().panels.configure.config().clone();
     assert_eq!((config.task, config.train.evaluate_batches), (None, TrainConfig::default().evaluate_batches));
