@@ -128,6 +128,8 @@ pub struct FileDialogs {
     looks: BTreeMap<String, (Instant, PathBuf, Option<PathBuf>)>,
     /// A dialog was asked for and could not be shown.
     not_shown: bool,
+    /// As on a system that has no dialogs.
+    offers_none: bool,
     wake: Arc<dyn Fn() + Send + Sync>,
 }
 
@@ -142,13 +144,20 @@ impl FileDialogs {
             answers: BTreeMap::new(),
             looks: BTreeMap::new(),
             not_shown: false,
+            offers_none: false,
             wake,
         }
     }
 
     /// Opens a file dialog; the answer is [`Answer::Picked`], [`Answer::Cancelled`] or [`Answer::NotShown`].
     pub fn pick(&mut self, key: &str, ask: Ask) {
-        self.pick_with(key, move || show(ask));
+        let offers_none = self.offers_none;
+        self.pick_with(key, move || if offers_none { None } else { show(ask) });
+    }
+
+    /// From now on no dialog can be shown, as on a system that offers none. For tests.
+    pub fn offer_none(&mut self) {
+        self.offers_none = true;
     }
 
     fn pick_with(&mut self, key: &str, show: impl FnOnce() -> Option<PathBuf> + Send + 'static) {

@@ -73,6 +73,9 @@ fn what_is_advised_is_trained_beside_its_run_and_compared_with_what_was_predicte
     assert!((row(&trained, "Borrowed maps")["came_out"].as_f64().unwrap() - 1.0).abs() < 1e-6);
     assert_eq!(row(&trained, "Best validation loss")["predicted"], Value::Null);
     assert!(row(&trained, "Its difference")["came_out"].is_number());
+    let judged = &trained["loss_judged"];
+    assert_eq!(judged["rests_on"], "nothing", "one evaluation each: {judged}");
+    assert!(["unclear", "same"].contains(&judged["verdict"].as_str().unwrap()), "{judged}");
 
     // Asked again later, from either side.
     let later = program.run(&["advise", &run, "--outcome", "--json"]).expect_code(0).json();

@@ -61,6 +61,10 @@ fn a_race_trains_every_variant_with_every_seed_and_compares_them_with_the_baseli
     assert!((loss["mean"].as_f64().unwrap() - mean).abs() < 1e-12, "{loss}");
     assert!((loss["sd"].as_f64().unwrap() - sd).abs() < 1e-12, "{loss}");
     assert!((loss["delta"].as_f64().unwrap() - (mean - all[0].2)).abs() < 1e-12, "{loss}");
+    let judged = &loss["judged"];
+    assert_eq!((&judged["rests_on"], &judged["pairs"]), (&"pairs".into(), &2.into()), "{loss}");
+    assert!(judged["half_width"].is_number() && judged["verdict"].is_string(), "{loss}");
+    assert!(baseline["best_validation_loss"]["judged"].is_null(), "{baseline}");
     assert!(symmetric["parameters"]["delta"].as_f64().unwrap() < 0.0, "a key projection less in each layer");
     assert!(symmetric["flops_per_step"]["delta"].as_f64().unwrap() < 0.0);
     for figure in ["steps_per_sec", "peak_memory_bytes"] {
@@ -85,6 +89,62 @@ fn a_race_trains_every_variant_with_every_seed_and_compares_them_with_the_baseli
     assert!(told.contains("narrow"), "{told}");
     let unknown = program.run(&["compare", "--tag", "race:nothing"]).expect_code(2);
     let _ = unknown.expect_words(&["race:nothing", "race:tiny decoder 2"]);
+}
+
+#[test]
+fn runs_that_are_named_are_judged_over_the_seeds_that_repeat() {
+    let program = program();
+    let train = |name: &str, seed: &str, feed_forward: &str| {
+        let few = ["--name", name, "--seed", seed, "--set", feed_forward, "train.steps=6", "train.evaluate_every=3"];
+        program.train(TINY_DECODER, &few)
+    };
+    let wide = ["1", "2"].map(|seed| train("wide", seed, "model.feed_forward=32"));
+    let narrow = ["1", "2"].map(|seed| train("narrow", seed, "model.feed_forward=16"));
+    let all = ["compare", &wide[0], &wide[1], &narrow[0], &narrow[1]];
+    let answer = program.run(&with(&all, &["--json"])).expect_code(0).json();
+    let names: Vec<_> = entrants(&answer).into_iter().map(|(name, finished, _)| (name, finished)).collect();
+    assert_eq!(names, [("wide".to_owned(), 2), ("narrow".to_owned(), 2)]);
+    let judged = &answer["entrants"][1]["best_validation_loss"]["judged"];
+    assert_eq!((&judged["rests_on"], &judged["pairs"]), (&"pairs".into(), &2.into()), "{answer}");
+    // One run against another is told with its difference and not called anything.
+    for run in 1..4 {
+        let alone = &answer["runs"][run]["metrics"]["validation/loss"]["last_judged"];
+        assert!(alone["difference"].is_number(), "{alone}");
+        assert!(["none", "same"].contains(&alone["verdict"].as_str().unwrap()), "{alone}");
+    }
+    let text = program.run(&all).expect_code(0).stdout;
+    for words in ["Seeds repeat: what is better or worse is judged over them", "variant", "seed by seed"] {
+        assert!(text.contains(words), "no {words} in {text}");
+    }
+    // A seed each: there is nothing to put together.
+    let two = ["compare", &wide[0], &narrow[0]];
+    let answer = program.run(&with(&two, &["--json"])).expect_code(0).json();
+    assert!(answer["entrants"].is_null(), "{answer}");
+    let alone = &answer["runs"][1]["metrics"]["validation/loss"]["last_judged"]["verdict"];
+    assert!(["unclear", "same"].contains(&alone.as_str().unwrap()), "two evaluations tell nothing: {answer}");
+    assert!(!program.run(&two).expect_code(0).stdout.contains("Seeds repeat"));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_run_that_was_stopped_is_held_against_another_where_both_have_been() {
+    let program = program();
+    program.write("tiny.toml", TINY_DECODER);
+    let whole = program.train(TINY_DECODER, &["--steps", "400", "--name", "whole"]);
+    let training = program.start(&["train", "tiny.toml", "--json", "--steps", "100000", "--name", "stopped"]);
+    let stopped = training.wait_for("queued", |_| true).unwrap()["run"].as_str().unwrap().to_owned();
+    training.wait_for("checkpointed", |event| event["step"].as_u64().unwrap() >= 40).unwrap();
+    training.signal("INT");
+    assert_eq!(training.wait().0, 1);
+    let runs = ["compare", &whole, &stopped];
+    let answer = program.run(&with(&runs, &["--json"])).expect_code(0).json();
+    assert_eq!(answer["runs"][1]["state"], "stopped", "{answer}");
+    let loss = |run: usize| &answer["runs"][run]["metrics"]["validation/loss"];
+    let common = [0, 1].map(|run| loss(run)["last_step"].as_u64().unwrap()).into_iter().min().unwrap();
+    assert_eq!(loss(1)["last_judged"]["at_step"], common, "{answer}");
+    let text = program.run(&runs).expect_code(0).stdout;
+    let row = text.lines().find(|row| row.starts_with("validation/loss, last")).unwrap();
+    assert!(row.contains(&format!(" at {common}")), "{text}");
 }
 
 #[test]

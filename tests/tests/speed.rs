@@ -6,11 +6,11 @@ use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
     config::from_toml,
-    speed::{GenerationPreset, SweepSpec},
-    store::BenchmarkId,
+    speed::{GenerationPreset, Outcome, SweepResult, SweepSpec},
+    store::{BenchmarkId, MeasuredDevice},
     worker::{Command, Engine, EngineOptions, Event},
 };
-use headroom_tests::{Program, Screen, TINY_DECODER, fill_with_benchmarks, fill_with_generation};
+use headroom_tests::{Program, Screen, TINY_DECODER, example_benchmark, fill_with_benchmarks, fill_with_generation};
 use tempfile::TempDir;
 
 fn program() -> Program {
@@ -86,6 +86,66 @@ fn a_sweep_is_measured_kept_shown_and_compared() {
     assert!(ratios.iter().all(|ratio| ratio["ratio"].as_f64().unwrap() > 0.0), "{compared}");
     let told = program.run(&["bench", "compare", "1", "2"]).expect_code(0).stdout;
     assert!(told.contains("second / first") && told.contains("memory") && told.contains("Headroom 0."), "{told}");
+}
+
+/// Keeps an example benchmark, after this was done to what was measured.
+#[expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
+fn keep(program: &Program, number: u64, slow: f64, change: impl FnOnce(&mut SweepResult)) {
+    let mut record = example_benchmark(number, &format!("benchmark {number}"), slow);
+    change(&mut record.results);
+    let (store, id) = (program.store(), &record.summary.id);
+    store.create_benchmark(id, &record.summary.name, &record.spec, MeasuredDevice::default()).unwrap();
+    store.update_benchmark(id, &record.results, true).unwrap();
+}
+
+#[test]
+fn times_that_cannot_be_trusted_are_marked_wherever_they_are_told() {
+    let program = program();
+    // Others used the machine at the first point; at the third the quartiles of the two sides overlap.
+    keep(&program, 1, 1.0, |results| {
+        results.points[0].others_cores = Some(1.2);
+        let Outcome::Measured(found) = &mut results.points[2].sides[1].outcome else { panic!("it is measured") };
+        found.step_secs.lower = 0.0;
+    });
+    keep(&program, 2, 1.31, |_| ());
+    keep(&program, 3, 1.0, |results| results.limits.as_mut().unwrap().product_flops_per_sec = 1e9);
+    let disturbed = "data.sequence_length=64: other programs used 1.2 cores meanwhile, so these times may be too long.";
+    let told = program.run(&["bench", "show", "1"]).expect_code(0).stdout;
+    let neither = "disturbed: other programs used the machine meanwhile, so neither is called faster.";
+    for words in ["1.092 disturbed", "1.124 slower", "1.188 unclear", disturbed, neither] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    let warnings = program.run(&["bench", "show", "1", "--json"]).expect_code(0).json()["warnings"].clone();
+    assert_eq!(warnings.as_array().map(Vec::len), Some(1), "{warnings}");
+    assert!(warnings[0].as_str().unwrap().starts_with(disturbed), "{warnings}");
+    let out = program.path("figures");
+    let _ = program.run(&["bench", "show", "1", "--out", &out.display().to_string()]).expect_code(0);
+    let figure = std::fs::read_to_string(out.join("step-time.svg")).unwrap();
+    let note = "Other programs used the machine, so times may be too long: data.sequence_length=64";
+    assert!(figure.contains(note), "{figure}");
+
+    let told = program.run(&["bench", "compare", "1", "2"]).expect_code(0).stdout;
+    let of_first = format!("First: {disturbed}");
+    for words in ["1.310 disturbed", "1.310 slower", neither, &of_first] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert_eq!(told.matches(" disturbed").count(), 2, "both sides of one point: {told}");
+    let compared = program.run(&["bench", "compare", "2", "1", "--json"]).expect_code(0).json();
+    for ratio in compared["ratios"].as_array().unwrap() {
+        let verdict = if ratio["settings"][0]["value"] == "64" { "disturbed" } else { "faster" };
+        assert_eq!(ratio["verdict"], verdict, "{ratio}");
+    }
+    assert!(compared["warnings"]["second"][0].as_str().unwrap().starts_with(disturbed), "{compared}");
+
+    // A product that is faster than the roof is impossible.
+    let impossible = "An operation is faster than the compute limit, which cannot be";
+    let told = program.run(&["bench", "show", "3"]).expect_code(0).stdout;
+    assert!(told.contains(impossible) && told.contains("data.sequence_length=128, 4 heads"), "{told}");
+    let warnings = program.run(&["bench", "show", "3", "--json"]).expect_code(0).json()["warnings"].clone();
+    assert!(warnings[0].as_str().unwrap().starts_with(impossible), "{warnings}");
+    let sound = program.run(&["bench", "show", "2", "--json"]).expect_code(0).json();
+    assert_eq!(sound["warnings"].as_array().map(Vec::len), Some(0), "{sound}");
+    assert!(!program.run(&["bench", "show", "2"]).expect_code(0).stdout.contains("disturbed"));
 }
 
 #[test]

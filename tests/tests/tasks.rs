@@ -7,7 +7,7 @@ mod images;
 
 use std::fmt::Write as _;
 
-use headroom_tests::Program;
+use headroom_tests::{Answer, Program};
 use serde_json::Value;
 
 #[path = "tasks/spans.rs"]
@@ -187,6 +187,78 @@ fn numbers_are_learnt_with_their_correlations() {
     program.write("in.txt", "the cat is good\tthe dog\nthe cat is poor\tthe dog\n");
     let answers = program.run(&["predict", "model", "--input", "in.txt", "--json"]).expect_code(0).events();
     assert!(number(&answers[0]["value"]) > number(&answers[1]["value"]) + 1.0, "{answers:?}");
+}
+
+/// Texts before their classes, which are words, in tables of every kind, and without names of the columns.
+#[test]
+fn tables_of_every_kind_are_trained_on() {
+    let rows = |first: usize, count: usize, row: &str| -> String {
+        let of = |number: usize| {
+            let class = if number.is_multiple_of(2) { "fine" } else { "poor" };
+            let text = format!("the {}, which I saw, was {class}", ANIMALS[number % 5]);
+            row.replace("TEXT", &text).replace("CLASS", class)
+        };
+        (first..first + count).map(of).collect()
+    };
+    for (ending, header, row, [text, label]) in [
+        ("jsonl", "", "{\"text\": \"TEXT\", \"class\": \"CLASS\"}\n", ["text", "class"]),
+        ("csv", "text,class\n", "\"TEXT\",CLASS\n", ["text", "class"]),
+        ("csv", "", "\"TEXT\",CLASS\n", ["0", "1"]),
+        ("tsv", "", "TEXT\tCLASS\n", ["0", "1"]),
+    ] {
+        let program = program();
+        let files = ["train", "dev"].map(|part| format!("{part}.{ending}"));
+        program.write(&files[0], [header, &rows(0, 40, row)].concat());
+        program.write(&files[1], [header, &rows(100, 12, row)].concat());
+        program.write("c.toml", CONFIG);
+        let columns = [format!("data.text={text}"), format!("data.label={label}")];
+        let places = [format!("data.path={}", files[0]), format!("data.validation_path={}", files[1])];
+        let changes: [&str; 5] = [&columns[0], &columns[1], &places[0], &places[1], "probe.every=0"];
+        let run = program.train(CONFIG, &[&["--steps", "2", "--set"], &changes[..]].concat());
+        let what = format!("{ending} with {header:?}");
+        let found = program.run(&["eval", &run, "--json"]).expect_code(0).json();
+        assert_eq!(found["tokens"], 12, "{what}: every row, and no header: {found}");
+        assert!(number(&found["loss"]).is_finite(), "{what}: {found}");
+        let previewed = program.run(&[&["preview", "c.toml", "--json", "--set"], &changes[..]].concat());
+        let previewed = previewed.expect_code(0).json();
+        assert_eq!(previewed["answers"]["classes"], serde_json::json!([["fine", 20], ["poor", 20]]), "{what}");
+        let seen = previewed["examples"][0]["texts"][0].as_str().unwrap();
+        assert_eq!(seen, "the dog, which I saw, was fine", "{what}");
+        let _ = program.run(&["export", &run, "--to", "model"]).expect_code(0);
+        assert_eq!(settings(&program, "model")["id2label"], serde_json::json!({ "0": "fine", "1": "poor" }), "{what}");
+    }
+}
+
+/// Whole documents byte by byte; what stands behind the last position is cut off.
+#[test]
+fn texts_of_4096_bytes_are_learnt_and_judged_whole() {
+    let program = program();
+    // With the tokens around it a text of 4,094 bytes fills all positions.
+    let text = |end: &str| format!("{}{}", "the dog ".repeat(500), end.repeat(94));
+    let row = |number: usize| {
+        let (class, end) = if number.is_multiple_of(2) { ("yes", "g") } else { ("no", "p") };
+        format!("{class}\t{}\n", text(end))
+    };
+    let table = |rows: usize| format!("label\ttext\n{}", (0..rows).map(row).collect::<String>());
+    program.write("train.tsv", table(4));
+    program.write("dev.tsv", table(2));
+    let small = ["model.layers=1", "model.heads=1", "model.width=16", "model.feed_forward=16", "train.batch=1"];
+    let long = ["data.text=text", "data.sequence_length=4096", "probe.every=0"];
+    let run = program.train(CONFIG, &[&["--steps", "1", "--set"], &small[..], &long].concat());
+    assert!(number(&program.show(&run)["metrics"]["validation/loss"]["last"]).is_finite());
+    let found = program.run(&["eval", &run, "--json"]).expect_code(0).json();
+    assert_eq!((&found["sequence_length"], &found["tokens"]), (&4096.into(), &2.into()));
+    let asked = |text: &str| {
+        let asked = ["predict", &run, "--input", "-", "--json"];
+        program.run_with_input(&asked, &format!("{text}\n")).expect_code(0)
+    };
+    let (first, last) = (text("g"), text("p"));
+    let [whole, other, longer] = [first.clone(), last, first + &"z".repeat(500)].map(|text| asked(&text));
+    let answer = |told: &Answer| told.events()[0]["probabilities"].clone();
+    assert_ne!(answer(&whole), answer(&other), "the last bytes are read");
+    assert_eq!(answer(&whole), answer(&longer), "nothing behind them is");
+    assert!(!whole.stderr.contains("cut off"), "{}", whole.stderr);
+    let _ = longer.expect_words(&["1 text longer than the model reads: cut off."]);
 }
 
 /// A stop and a continuation change no bit of a curve.

@@ -179,6 +179,39 @@ fn a_run_with_the_task_is_scored_while_it_trains_and_judged_by_a_score() {
     }
 }
 
+/// Pairs of a text and its summary, in a table.
+#[test]
+fn summaries_are_scored_by_rouge() {
+    let program = program();
+    let table = |first: usize, count: usize| -> String {
+        let row = |number: usize| {
+            let (who, what) = (["the fox", "an owl", "my aunt"][number % 3], ["bread", "a lamp"][number % 2]);
+            let more = "There was rain all day, and nobody else came to the market until it was dark.";
+            format!("On day {number} of the long winter {who} sold {what}. {more}\t{who} sold {what}\n")
+        };
+        (first..first + count).map(row).collect()
+    };
+    program.write("train.tsv", table(0, 40));
+    program.write("dev.tsv", table(100, 6));
+    let words = "kind = \"number_words\"\npairs = 1000\nsequence_length = 40\n\
+                 tokenizer = { kind = \"bpe\", vocabulary = 320 }";
+    let pairs = "kind = \"pairs\"\npath = \"train.tsv\"\nvalidation_path = \"dev.tsv\"\nsequence_length = 160\n\
+                 tokenizer = { kind = \"bytes\" }";
+    let config = plain().replace(words, pairs);
+    assert!(config.contains("dev.tsv"), "{config}");
+    let task = "task={ kind = \"translation\", scored_pairs = 3 }";
+    let run = program.train(&config, &["--steps", "2", "--set", task, "train.batch=2"]);
+    let found = program.run(&["eval", &run, "--json"]).expect_code(0).json();
+    assert!(found["loss"].as_f64().is_some_and(f64::is_finite), "{found}");
+    for field in ["rouge_1", "rouge_2", "rouge_l"] {
+        let score = found["metrics"][field].as_f64();
+        assert!(score.is_some_and(|score| (0.0..=100.0).contains(&score)), "{field}: {found}");
+    }
+    // Of pairs of one's own, too.
+    let found = program.run(&["eval", &run, "--data", "train.tsv", "--json"]).expect_code(0).json();
+    assert!(found["metrics"]["rouge_l"].is_number(), "{found}");
+}
+
 #[test]
 fn every_attention_of_its_own_is_kept_in_checkpoints_and_exports() {
     let program = program();
@@ -232,7 +265,8 @@ fn bad_pairs_are_refused_with_the_place() {
     refused(&["no such file", "a.en"]);
     program.write("a.en", "one\ntwo\n");
     program.write("a.de", "eins\n");
-    refused(&["do not belong together", "2 lines", "1 line"]);
+    let both = ["a.en has 2 lines", "the file of the translations 1 line", "a.de"];
+    refused(&[&["data.target", "do not belong together"], &both[..]].concat());
     program.write("a.de", "eins\n\n");
     refused(&["line 2", "translation"]);
     program.write("a.de", b"eins\n\xff\xfe\n");

@@ -323,7 +323,7 @@ fn outcome(reading: &Store, kept: &AdviceRecord) -> CliResult<(RunRecord, Outcom
     let before = kept.advised.beside.as_ref().unwrap_or(&kept.advised.source);
     let before = reading.run(before.as_str()).or_else(|_| reading.run(kept.advised.source.as_str()))?;
     let (old, new) = (newest(reading, &before)?, newest(reading, &after)?);
-    let outcome = Outcome::new(
+    let outcome = findings::outcome(
         &kept.advised.prediction,
         &findings::trained(&before.summary, kept.advised.beside.is_some(), old.as_ref()),
         &findings::trained(&after.summary, false, new.as_ref()),

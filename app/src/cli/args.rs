@@ -498,7 +498,7 @@ pub struct GenerateArgs {
 /// Arguments of `predict`.
 #[derive(Args, Debug)]
 pub struct PredictArgs {
-    /// A run with a task, or a model directory that ends in classes, a number or spans.
+    /// A run with a task, or a model directory that ends in classes, a number or spans, or translates.
     #[arg(value_name = "RUN|DIR")]
     pub target: String,
     /// A file with a text in each line, two with a tab between where the model reads two: a question and its paragraph, for which a

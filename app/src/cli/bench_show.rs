@@ -8,9 +8,10 @@ use headroom_engine::{
         GroupTime, LargestBatch, Measurement, MemorySource, Outcome, PointRatio, Setting, Spread, SweepResult,
         point_ratios, sweep_csv,
     },
-    store::{BenchmarkRecord, BenchmarkSummary, Direction},
+    store::{BenchmarkRecord, BenchmarkSummary},
     text::{escaped_line, to_json_pretty},
 };
+use serde::Serialize;
 use serde_json::json;
 
 use super::{
@@ -21,7 +22,11 @@ use super::{
     hint, open, plain, print,
     table::Table,
 };
-use crate::{compare::Verdict, format, measured};
+use crate::{
+    format,
+    measured::{self, Standing},
+    panels::speed::standing,
+};
 
 /// Lists benchmarks, newest first.
 pub fn list(store: Option<&Path>, args: &JsonArgs) -> CliResult {
@@ -66,12 +71,32 @@ pub fn show(store: Option<&Path>, args: &BenchShowArgs) -> CliResult {
         print::aside(format!("Wrote {} to {}.", counted(count, "file"), out.display()));
     }
     if args.json {
-        print::json(&record)
+        print_json(&record)
     } else if args.csv {
         print::block(&sweep_csv(&record.spec, &record.results))
     } else {
         print_record(&record)
     }
+}
+
+/// A benchmark as JSON.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    record: &'a BenchmarkRecord,
+    /// What speaks against its times.
+    warnings: Vec<String>,
+}
+
+impl<'a> Told<'a> {
+    fn new(record: &'a BenchmarkRecord) -> Self {
+        Self { record, warnings: measured::warnings(&record.results) }
+    }
+}
+
+/// The whole benchmark as JSON, and what speaks against its times.
+pub fn print_json(record: &BenchmarkRecord) -> CliResult {
+    print::json(&Told::new(record))
 }
 
 /// Writes figures and tables of a benchmark; how many files.
@@ -81,18 +106,40 @@ fn write(out: &Path, record: &BenchmarkRecord) -> CliResult<usize> {
         files.put_figure(name, &figure)?;
     }
     files.put("benchmark.csv", sweep_csv(&record.spec, &record.results).as_bytes())?;
-    let all = to_json_pretty(record).map_err(|error| CliError::Failed(error.to_string()))?;
+    let all = to_json_pretty(&Told::new(record)).map_err(|error| CliError::Failed(error.to_string()))?;
     files.put("benchmark.json", all.as_bytes())?;
     Ok(files.count())
+}
+
+/// The ratio of a point in two benchmarks, with what to think of it.
+#[derive(Serialize)]
+struct Judged {
+    #[serde(flatten)]
+    found: PointRatio,
+    verdict: &'static str,
+}
+
+impl Judged {
+    fn new(found: PointRatio, sweeps: &[&SweepResult]) -> Self {
+        let is_disturbed = measured::is_disturbed(&found.settings, sweeps);
+        let verdict = standing(&found.second_spread, &found.first_spread, is_disturbed).word();
+        Self { found, verdict }
+    }
 }
 
 /// Compares two benchmarks.
 pub fn compare(store: Option<&Path>, args: &BenchCompareArgs) -> CliResult {
     let reading = open::reading_existing(store)?;
     let (first, second) = (reading.benchmark(&args.first)?, reading.benchmark(&args.second)?);
+    let sweeps = [&first.results, &second.results];
     let ratios = point_ratios(&first.results, &second.results);
+    let ratios: Vec<Judged> = ratios.into_iter().map(|found| Judged::new(found, &sweeps)).collect();
+    let warnings = sweeps.map(measured::warnings);
     if args.json {
-        return print::json(&json!({ "first": first.summary, "second": second.summary, "ratios": ratios }));
+        let [of_first, of_second] = warnings;
+        let warnings = json!({ "first": of_first, "second": of_second });
+        let (first, second) = (first.summary, second.summary);
+        return print::json(&json!({ "first": first, "second": second, "ratios": ratios, "warnings": warnings }));
     }
     for (place, summary) in [("First", &first.summary), ("Second", &second.summary)] {
         print::line(format!("{place}: {} ({}), {}.", escaped_line(&summary.name), summary.id, made_by(summary)))?;
@@ -101,27 +148,35 @@ pub fn compare(store: Option<&Path>, args: &BenchCompareArgs) -> CliResult {
         return print::line("They have no measured point in common: the same fields, values and side names.");
     }
     let mut table = Table::new(["point", "side", "first", "second", "second / first", "memory"]);
-    for found in ratios {
-        let ratio = ratio_words(&found.second_spread, &found.first_spread);
-        let PointRatio { settings, side, first_secs, second_secs, memory_ratio, .. } = found;
+    let is_disturbed = ratios.iter().any(|judged| judged.verdict == Standing::Disturbed.word());
+    for Judged { found, verdict } in ratios {
+        let PointRatio { settings, side, first_secs, second_secs, ratio, memory_ratio, .. } = found;
         let point = settings.iter().map(Setting::to_override).collect::<Vec<_>>().join(", ");
         let memory = memory_ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"));
-        table.row([point, side, millis(first_secs), millis(second_secs), ratio, memory]);
+        table.row([point, side, millis(first_secs), millis(second_secs), format!("{ratio:.3} {verdict}"), memory]);
     }
-    print::block(&(table.text() + OVERLAP))
+    print::block(&format!("{}\n{}\n", table.text(), legend(is_disturbed)))?;
+    for (place, warnings) in ["First", "Second"].into_iter().zip(warnings) {
+        for words in warnings {
+            print::line(format!("{place}: {words}"))?;
+        }
+    }
+    Ok(())
 }
 
 /// What is said below ratios.
-const OVERLAP: &str = "\nunclear: the quartiles of the two overlap, so neither is called faster.\n";
+fn legend(is_disturbed: bool) -> String {
+    let overlap = "unclear: the quartiles of the two overlap, so neither is called faster.";
+    if is_disturbed {
+        format!("{overlap}\ndisturbed: other programs used the machine meanwhile, so neither is called faster.")
+    } else {
+        overlap.to_owned()
+    }
+}
 
 /// A ratio of medians with what to think of it.
-fn ratio_words(own: &Spread, first: &Spread) -> String {
-    let word = match Verdict::of_spreads(own, first, Direction::Lower) {
-        Verdict::Better => "faster",
-        Verdict::Worse => "slower",
-        verdict => verdict.word(),
-    };
-    format!("{:.3} {word}", own.median / first.median).trim_end().to_owned()
+fn ratio_words(own: &Spread, first: &Spread, is_disturbed: bool) -> String {
+    format!("{:.3} {}", own.median / first.median, standing(own, first, is_disturbed).word())
 }
 
 /// Deletes one so that it can be brought back.
@@ -183,6 +238,7 @@ pub fn print_record(record: &BenchmarkRecord) -> CliResult {
     let mut table = Table::new(titles.iter().cloned());
     for point in &results.points {
         let first = point.sides.first().and_then(|side| side.outcome.measurement());
+        let is_disturbed = point.disturbed_by().is_some();
         for side in &point.sides {
             let mut cells: Vec<String> = point.settings.iter().map(|setting| setting.value.clone()).collect();
             cells.push(side.side.clone());
@@ -195,7 +251,7 @@ pub fn print_record(record: &BenchmarkRecord) -> CliResult {
                     millis(found.optimiser_secs),
                     plain::count(found.tokens_per_sec() as u64),
                     match first.filter(|first| !std::ptr::eq(*first, found)) {
-                        Some(first) => ratio_words(&found.step_secs, &first.step_secs),
+                        Some(first) => ratio_words(&found.step_secs, &first.step_secs, is_disturbed),
                         None => "1.000".to_owned(),
                     },
                     found.model_memory_bytes().map_or_else(|| "-".to_owned(), plain::bytes),
@@ -218,9 +274,9 @@ pub fn print_record(record: &BenchmarkRecord) -> CliResult {
     }
     print::block(&table.text())?;
     if spec.sides.len() > 1 {
-        print::line(OVERLAP.trim())?;
+        print::line(legend(results.points.iter().any(|point| point.disturbed_by().is_some())))?;
     }
-    disturbed(results)?;
+    print_warnings(results)?;
     let sources =
         sides().filter_map(|side| side.outcome.measurement()).filter(|found| found.peak_memory_bytes.is_some());
     let is_own = |found: &Measurement| found.memory_source == MemorySource::OwnProcess;
@@ -244,15 +300,9 @@ pub fn print_record(record: &BenchmarkRecord) -> CliResult {
     Ok(())
 }
 
-/// Says which points were measured while other programs used the machine.
-fn disturbed(results: &SweepResult) -> CliResult {
-    for point in &results.points {
-        if let Some(cores) = point.disturbed_by() {
-            let words = "so its times may be too long. Measure again when they rest.";
-            print::line(format!("{}: other programs used {cores:.1} cores meanwhile, {words}", point.label()))?;
-        }
-    }
-    Ok(())
+/// Says what speaks against the times.
+fn print_warnings(results: &SweepResult) -> CliResult {
+    measured::warnings(results).into_iter().try_for_each(print::line)
 }
 
 /// Texts that were generated: each cache at each point, and the ratios that a paper publishes.
@@ -294,7 +344,7 @@ fn print_generation(record: &BenchmarkRecord) -> CliResult {
         }
     }
     print::block(&table.text())?;
-    disturbed(results)?;
+    print_warnings(results)?;
     print::line(
         "run: from the sources to the last token. token, attention: of one text, all beams together, without the reading. \
          build k/v, query, attend: attention to the source in one step of all texts.",

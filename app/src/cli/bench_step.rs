@@ -14,7 +14,10 @@ use super::{
     print, signals,
     table::Table,
 };
-use crate::format;
+use crate::{
+    format,
+    measured::{PAST_PRODUCTS, passes_products},
+};
 
 /// One of the times of a step, in seconds.
 type Part = fn(&StepTime) -> f64;
@@ -259,7 +262,11 @@ fn print_operations(measured: &Measured) -> CliResult {
         of_limit,
         String::new(),
     ]);
-    print::block(&table.text())
+    print::block(&table.text())?;
+    if operations.iter().any(|operation| passes_products(&limits, operation.flops as f64, operation.seconds)) {
+        print::line(PAST_PRODUCTS)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

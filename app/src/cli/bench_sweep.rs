@@ -19,6 +19,7 @@ use super::{
     session::{Heard, Session},
     signals,
 };
+use crate::{format::with_capital, measured::disturbed_words};
 
 /// So many problems of points that cannot be built are told.
 const MOST_TOLD: usize = 10;
@@ -37,7 +38,7 @@ pub fn finish(session: Session, name: String, spec: SweepSpec, (json, csv): (boo
     let (record, complete) = follow(&session, name, spec)?;
     session.end();
     if json {
-        print::json(&record)?;
+        bench_show::print_json(&record)?;
     } else if csv {
         print::block(&headroom_engine::speed::sweep_csv(&record.spec, &record.results))?;
     } else {
@@ -175,6 +176,9 @@ fn follow(session: &Session, name: String, spec: SweepSpec) -> CliResult<(Benchm
                     });
                     let words = bench_show::outcome_words(&side.outcome);
                     print::aside(format!("  {}: {words}{}", side.side, batch.unwrap_or_default()));
+                }
+                if let Some(words) = disturbed_words(&point) {
+                    print::aside(format!("  {}", with_capital(&words)));
                 }
             }
             Event::MeasuredPoint { limits: Some(limits), point: None, .. } => print::aside(format!(

@@ -20,7 +20,9 @@ use super::{
     race_table::{self, Form},
     table::{Table, maybe},
 };
-use crate::compare::{Delta, NotJudged, Reading, common_step, direction_between, why_not_judged};
+use crate::compare::{
+    Delta, NotJudged, Reading, Standing, Verdict, common_step, direction_between, group_all_but, why_not_judged,
+};
 
 /// Metrics of the machine rather than of the model: compared only when asked for.
 const MACHINE: &str = "system/";
@@ -54,6 +56,8 @@ struct Judge<'a> {
     records: &'a [RunRecord],
     /// By metric, a curve for each run.
     curves: BTreeMap<&'a str, Vec<Curve>>,
+    /// Where some config was trained with several seeds: how the configs stand. Then no single run is called better or worse.
+    standings: Option<Vec<Standing>>,
 }
 
 /// Which value of a metric is compared.
@@ -70,7 +74,8 @@ impl<'a> Judge<'a> {
             let read = |record: &RunRecord| Curve::read(store, &record.summary.id, metric);
             curves.insert(metric.as_str(), records.iter().map(read).collect::<CliResult<Vec<Curve>>>()?);
         }
-        Ok(Self { records, curves })
+        let standings = seeds_repeat(records).then(|| race_table::stand(store, records)).transpose()?;
+        Ok(Self { records, curves, standings })
     }
 
     /// The difference of a run to the first, and the step that it was taken at where one of the two is not done; none for the
@@ -91,10 +96,12 @@ impl<'a> Judge<'a> {
             }
         };
         let (own, base) = (reading(index, own)?, reading(0, base)?);
-        let delta = Delta::measured(&[own], &[base], direction)?;
-        let is_alike = plain::number(own.value) == plain::number(base.value);
+        let mut delta = Delta::measured(&[own], &[base], direction)?;
+        if self.standings.is_some() {
+            delta.verdict = Verdict::Neutral;
+        }
         let until = until.filter(|_| direction != Direction::None);
-        Some((if is_alike { delta.alike() } else { delta }, until))
+        Some((delta.or_same(own.value, base.value, plain::number), until))
     }
 }
 
@@ -115,6 +122,17 @@ fn metrics(records: &[RunRecord], wanted: &[String]) -> CliResult<Vec<String>> {
         }
     }
     Ok(wanted.to_vec())
+}
+
+/// Whether there are several configs, and one of them was trained with several seeds: then these tell more than a run alone.
+fn seeds_repeat(records: &[RunRecord]) -> bool {
+    let flat = records.iter().map(|record| crate::compare::flatten(&record.config));
+    let flat: Vec<BTreeMap<String, Value>> = flat.collect();
+    let groups = group_all_but(&flat.iter().collect::<Vec<_>>(), "seed");
+    let seeds = |members: &[usize]| -> BTreeSet<u64> {
+        members.iter().filter_map(|&index| records.get(index)).map(|record| record.summary.seed).collect()
+    };
+    groups.len() > 1 && groups.iter().any(|group| seeds(&group.members).len() > 1)
 }
 
 /// Why the run at `index` is neither better nor worse than the first.
@@ -198,7 +216,11 @@ fn as_json(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String,
             })
         })
         .collect();
-    json!({ "baseline": records.first().map(|record| &record.summary.id), "runs": runs, "config": differences })
+    let entrants = judge.standings.as_ref().map(|all| race_table::entrants_json(records, all));
+    json!({
+        "baseline": records.first().map(|record| &record.summary.id), "runs": runs, "config": differences,
+        "entrants": entrants,
+    })
 }
 
 fn as_csv(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<String, Vec<Value>>) -> String {
@@ -289,7 +311,11 @@ fn as_text(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String,
     for reason in reasons {
         text.extend(["\n", reason, "\n"]);
     }
-    if records.len() > 1 && !judge.curves.is_empty() {
+    if let Some(all) = &judge.standings {
+        text += "\n+/-: 95 % interval by the spread of the last evaluations of one run each. Seeds repeat: what is \
+                 better or worse is judged over them, below.\n\n";
+        text += &race_table::standings_text(records, all);
+    } else if records.len() > 1 && !judge.curves.is_empty() {
         text += "\n+/-: 95 % interval by the spread of the last evaluations of one run each; unclear: within it, or not known. \
                  Other seeds may differ more: train several and compare by tag.\n";
     }

@@ -180,6 +180,9 @@ fn tell(found: &[Analysis]) -> CliResult {
         ]);
     }
     print::line(table.text().trim_end())?;
+    if let Some(words) = left_out(found) {
+        print::line(words)?;
+    }
     for ((model, text), analysis) in ANALYSES.iter().zip(found) {
         let Some(similarity) = analysis.similarity.first() else { continue };
         print::line(format!("\nMost alike heads of two layers, trained on text {model}, reading text {text}:"))?;
@@ -194,4 +197,30 @@ fn tell(found: &[Analysis]) -> CliResult {
         print::line(table.text().trim_end())?;
     }
     Ok(())
+}
+
+/// What similarities leave out, where heads borrow: both models have the same plan.
+fn left_out(found: &[Analysis]) -> Option<String> {
+    let similarity = found.iter().find_map(|analysis| analysis.similarity.first())?;
+    let (borrowers, heads) = (similarity.borrowers(), similarity.layers * similarity.heads);
+    (borrowers > 0).then(|| findings::left_out_words(borrowers, heads))
+}
+
+#[cfg(test)]
+mod tests {
+    use headroom_engine::analysis::Measure;
+
+    use super::*;
+
+    #[test]
+    fn borrowed_maps_are_said_to_be_left_out() {
+        let of = |origins: Vec<usize>| {
+            let (measure, mean) = (Measure::TotalVariation, vec![1.0; 4]);
+            let similarity = Similarity { measure, layers: 2, heads: 1, examples: 1, mean, origins };
+            left_out(&[Analysis { similarity: vec![similarity], ..Analysis::default() }])
+        };
+        assert!(of(vec![0, 0]).is_some_and(|words| words.contains("equal to the lender's by construction")));
+        assert_eq!(of(vec![0, 1]), None, "every head computes its own");
+        assert_eq!(left_out(&[Analysis::default()]), None, "maps were not compared");
+    }
 }

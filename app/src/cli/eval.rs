@@ -9,7 +9,7 @@ use headroom_engine::{
     data::is_squad_name,
     store::RunRecord,
     text::escaped_line,
-    worker::{Approximation, Command, Event, Mistake, Target},
+    worker::{Approximation, Command, EvaluationCounts, Event, Mistake, Target},
 };
 
 use super::{
@@ -167,12 +167,27 @@ pub(super) fn named_text(
     Ok(trained_on.unwrap_or_default().reading(path, other))
 }
 
+/// What metrics are of, where that is neither tokens nor examples.
+fn counts_words(counts: &EvaluationCounts) -> Option<String> {
+    if let (Some(questions), Some(answered)) = (counts.questions, counts.questions_with_answer) {
+        let all = counted(questions, "question");
+        return Some(match questions - answered.min(questions) {
+            0 => format!("{all}:"),
+            without => format!("{all}, {} without an answer:", plain::count(without)),
+        });
+    }
+    let (scored, pairs) = counts.translations.zip(counts.pairs)?;
+    let more = if scored < pairs { "; `headroom translate-eval` scores all of them" } else { "" };
+    Some(format!("{} of {} were translated and scored{more}:", plain::count(scored), counted(pairs, "pair")))
+}
+
 fn tell(event: &Event) -> CliResult {
     let Event::Evaluation {
         target,
         loss,
         metrics,
         tokens,
+        counts,
         unit,
         sequence_length,
         coverage,
@@ -197,6 +212,9 @@ fn tell(event: &Event) -> CliResult {
         print::line(format!(
             "{coverage}, in all layers but the last: {error:.2} % of the scores' mean square is lost"
         ))?;
+    }
+    if let Some(words) = counts_words(counts) {
+        print::line(words)?;
     }
     for found in metrics.iter() {
         print::line(found.metric.sentence(&plain::metric(found.metric, found.value, 2)))?;

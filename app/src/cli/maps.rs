@@ -75,13 +75,14 @@ pub fn run(store: Option<&Path>, args: &MapsArgs) -> CliResult {
         return Err(CliError::at("--text", message));
     }
     let number = args.example.unwrap_or(1).saturating_sub(1) as usize;
+    let image = args.image.map(|image| MapText::Image(image.saturating_sub(1) as usize));
     let text = match (&args.text, &rebuild) {
         (Some(text), _) => MapText::Written(text.clone()),
         // As long as the texts that pairs were chosen from, and none of them.
         (None, Some((known, _))) => {
             MapText::HeldOut { number, tokens: known.tokens as usize, examples: known.examples as usize }
         }
-        (None, None) => MapText::Example(number),
+        (None, None) => image.unwrap_or(MapText::Example(number)),
     };
     let rebuild = rebuild.map(|(known, k)| (known.id, k));
     let session = Session::open(store, !is_directory || rebuild.is_some())?;

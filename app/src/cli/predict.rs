@@ -3,10 +3,13 @@
 use std::path::Path;
 
 use headroom_engine::{
-    config::counted,
+    checkpoint::read_plan,
+    config::{Architecture, Precision, RunConfig, TaskConfig, counted},
     data::holds_images,
+    generate::{Ending, Search},
     objective::Labels,
-    worker::{Command, Event, Target},
+    text::escaped_line,
+    worker::{Command, Event, GenerateSource, Target},
 };
 use serde_json::{Map, Value, json};
 
@@ -14,11 +17,14 @@ use super::{
     answers::{Asked, tell_answers},
     args::PredictArgs,
     error::{CliError, CliResult, joined},
-    plain, print,
+    eval, plain, print,
     session::{Heard, Session},
     signals,
     target::{Named, named},
 };
+
+/// Texts that are translated at the same time.
+const AT_ONCE: usize = 16;
 
 /// Answers about every line, question or image of the input.
 pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
@@ -32,10 +38,23 @@ pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
     if rows.is_empty() && images.is_none() {
         return Err(CliError::at("--input", "The input is empty. Give a text in each line."));
     }
-    let target = match named(store, &args.target)? {
-        Named::Directory(path) => Target::Directory(path),
-        Named::Run(_, record) => Target::Run { run: record.summary.id, which: args.which },
+    let (target, search) = match named(store, &args.target)? {
+        Named::Directory(path) => {
+            let translates = read_plan(&path).is_ok_and(|plan| plan.encoder.is_some());
+            (Target::Directory(path), translates.then(Search::default))
+        }
+        Named::Run(_, record) => {
+            let search = search_of(&eval::config_of(&record)?);
+            (Target::Run { run: record.summary.id, which: args.which }, search)
+        }
     };
+    if let Some(search) = search.filter(|_| images.is_none()) {
+        if matches!(asked, Asked::Questions(_)) {
+            let message = "The model translates, and these are questions to paragraphs. Give a text in each line.";
+            return Err(CliError::at("--input", message));
+        }
+        return translate(store, target, &rows, search, args.json);
+    }
     let session = Session::open_for_reading(store, matches!(target, Target::Run { .. }))?;
     signals::listen();
     let ticket = session.send(Command::Predict { target, rows, images })?;
@@ -64,6 +83,74 @@ pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
     }
     if cut_rows > 0 {
         print::aside(format!("{} longer than the model reads: cut off.", counted(cut_rows as u64, "text")));
+    }
+    Ok(())
+}
+
+/// How a run translates, the same way as its evaluations do; none of one that does not.
+fn search_of(config: &RunConfig) -> Option<Search> {
+    let beams = match &config.task {
+        Some(TaskConfig::Translation(task)) => task.beams,
+        Some(
+            TaskConfig::Classification(_)
+            | TaskConfig::Regression(_)
+            | TaskConfig::Span(_)
+            | TaskConfig::ImageClassification(_),
+        )
+        | None => 1,
+    };
+    let length = config.data.sequence_length;
+    let search = Search { beams, max_new_tokens: length + length / 2, ..Search::default() };
+    (config.model.kind == Architecture::EncoderDecoder).then_some(search)
+}
+
+/// Translates every line; one without a text has none.
+fn translate(store: Option<&Path>, target: Target, rows: &[Vec<String>], search: Search, json: bool) -> CliResult {
+    let texts: Vec<String> = rows.iter().map(|row| row.join("\t")).collect();
+    let is_there = |text: &&String| !text.trim().is_empty();
+    let sources: Vec<GenerateSource> = texts.iter().filter(is_there).cloned().map(GenerateSource::Text).collect();
+    if sources.is_empty() {
+        return Err(CliError::at("--input", "The input is empty. Give a text in each line."));
+    }
+    let count = sources.len();
+    let session = Session::open_for_reading(store, matches!(target, Target::Run { .. }))?;
+    signals::listen();
+    let ticket = session.send(Command::Generate {
+        target,
+        sources,
+        batch: AT_ONCE,
+        search: Box::new(search),
+        precision: Precision::default(),
+        threads: None,
+        details: false,
+    })?;
+    let mut is_stopping = false;
+    let written = session.follow(ticket, "the translations were there", |event| {
+        if signals::is_stop_wanted() && !is_stopping {
+            is_stopping = true;
+            session.send(Command::Stop)?;
+        }
+        match event {
+            Some(Event::Generated { texts, .. }) => Ok(Heard::Answer(texts)),
+            Some(Event::Failed { why, what_to_do, .. }) => {
+                Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) })
+            }
+            Some(Event::Generating { .. }) => Ok(Heard::Taken),
+            event => Ok(event.map_or(Heard::Taken, Heard::Usual)),
+        }
+    })?;
+    session.end();
+    let mut translations = written.iter().map(|text| text.text.as_str());
+    for text in &texts {
+        let Some(told) = (if is_there(&text) { translations.next() } else { Some("") }) else { break };
+        if json { print::json_line(&json!({ "text": told }))? } else { print::line(escaped_line(told))? }
+    }
+    if written.len() < count {
+        print::aside(format!("Stopped: {} of {count} begun.", counted(written.len() as u64, "text")));
+    }
+    let cut = written.iter().filter(|text| matches!(text.ending, Ending::Length | Ending::Positions)).count() as u64;
+    if cut > 0 {
+        print::aside(format!("{} longer than the model writes: cut off.", counted(cut, "translation")));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use headroom_engine::{
     config::counted,
-    data::{DataPreview, ExamplesPreview, ImagesPreview, PreviewAnswers, TablePreview, preview},
+    data::{DataPreview, ExamplesPreview, ImagesPreview, PreviewAnswers, TablePreview, preview, with_model_tokenizer},
     hub,
 };
 
@@ -23,7 +23,9 @@ const LETTERS: usize = 60;
 pub fn run(args: &EstimateArgs) -> CliResult {
     let GivenConfig { config, base_dir, .. } = GivenConfig::read(&args.config)?;
     let config = hub::anchored(config, &base_dir);
-    let found = preview(&config.data, &config.objective())
+    let model = config.model.initial.as_ref().map(|model| base_dir.join(model)).filter(|model| model.is_dir());
+    let data = model.map_or_else(|| config.data.clone(), |model| with_model_tokenizer(&config.data, &model));
+    let found = preview(&data, &config.objective())
         .map_err(|error| CliError::at(error.field().unwrap_or("data.path"), error.to_string()))?
         .ok_or_else(|| {
             CliError::at(

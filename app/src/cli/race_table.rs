@@ -19,10 +19,7 @@ use super::{
     plain, print,
     table::Table,
 };
-use crate::{
-    compare::{Figure, NotJudged, Standing, Value, standings},
-    format,
-};
+use crate::compare::{Figure, NotJudged, Standing, Value, Verdict, standings};
 
 /// In which form the table is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,16 +56,7 @@ pub fn tagged<'a>(runs: &'a [RunSummary], tag: &str) -> CliResult<Vec<&'a RunSum
 /// Prints how these runs stand, and what could not be trained. Returns whether all of them trained to their end.
 pub fn tell(store: &Store, runs: &[RunId], tag: &str, entrants: &[Entrant], form: Form) -> CliResult<bool> {
     let records = runs.iter().map(|run| store.run(run.as_str())).collect::<Result<Vec<_>, _>>()?;
-    let mut curves: BTreeMap<(usize, &str), Curve> = BTreeMap::new();
-    for series in Figure::of_runs(&records).into_iter().filter_map(Figure::series) {
-        for (place, record) in records.iter().enumerate() {
-            curves.insert((place, series), Curve::read(store, &record.summary.id, series)?);
-        }
-    }
-    let noise = |place: usize, series: &str| {
-        curves.iter().find(|((own, name), _)| (*own, *name) == (place, series)).and_then(|(_, curve)| curve.noise())
-    };
-    let all = standings(&records, &noise);
+    let all = stand(store, &records)?;
     let illegal: Vec<&Entrant> = entrants.iter().filter(|entrant| entrant.config.is_err()).collect();
     let complete = records.iter().all(|record| record.summary.state == RunState::Finished);
     match form {
@@ -79,7 +67,31 @@ pub fn tell(store: &Store, runs: &[RunId], tag: &str, entrants: &[Entrant], form
     Ok(complete)
 }
 
+/// How these runs stand, their seeds put together.
+pub fn stand(store: &Store, records: &[RunRecord]) -> CliResult<Vec<Standing>> {
+    let mut curves: BTreeMap<(usize, &str), Curve> = BTreeMap::new();
+    for series in Figure::of_runs(records).into_iter().filter_map(Figure::series) {
+        for (place, record) in records.iter().enumerate() {
+            curves.insert((place, series), Curve::read(store, &record.summary.id, series)?);
+        }
+    }
+    let noise = |place: usize, series: &str| {
+        curves.iter().find(|((own, name), _)| (*own, *name) == (place, series)).and_then(|(_, curve)| curve.noise())
+    };
+    Ok(standings(records, &noise))
+}
+
 fn as_json(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entrant], complete: bool) -> Json {
+    let refused: Vec<Json> =
+        illegal.iter().map(|entrant| json!({ "name": entrant.name, "problems": entrant.problems() })).collect();
+    json!({
+        "tag": tag, "baseline": all.first().map(|first| &first.name), "complete": complete,
+        "entrants": entrants_json(records, all), "refused": refused,
+    })
+}
+
+/// Every entrant with its runs and figures, for scripts.
+pub fn entrants_json(records: &[RunRecord], all: &[Standing]) -> Vec<Json> {
     let figures = Figure::of_runs(records);
     let entrant = |standing: &Standing| {
         let runs: Vec<Json> = standing
@@ -116,12 +128,7 @@ fn as_json(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entra
         }
         object
     };
-    let refused: Vec<Json> =
-        illegal.iter().map(|entrant| json!({ "name": entrant.name, "problems": entrant.problems() })).collect();
-    json!({
-        "tag": tag, "baseline": all.first().map(|first| &first.name), "complete": complete,
-        "entrants": all.iter().map(entrant).collect::<Vec<_>>(), "refused": refused,
-    })
+    all.iter().map(entrant).collect()
 }
 
 /// Why a run failed, or what its loss did that diverged.
@@ -165,18 +172,23 @@ fn as_csv(figures: &[Figure], all: &[Standing]) -> String {
     std::iter::once(heading).chain(rows).map(line).collect()
 }
 
-/// A figure as it is written in the table.
-fn shown(figure: Figure, value: f64) -> String {
-    match figure {
-        Figure::BestLoss | Figure::LastLoss | Figure::Metric(_) => plain::number(value),
-        Figure::Parameters => plain::count(value.round() as u64),
-        Figure::FlopsPerStep => plain::flops(value),
-        Figure::StepsPerSec => format::significant(value, 3),
-        Figure::PeakMemory => plain::bytes(value.max(0.0) as u64),
-    }
+/// The difference of a figure of the machine or of the model's size, as a share of the first's.
+fn share_words(value: &Value) -> Option<String> {
+    if value.against?.verdict == Verdict::Same { Some("=".to_owned()) } else { value.relative().map(plain::percent) }
 }
 
 fn as_text(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entrant]) -> String {
+    let mut text = standings_text(records, all);
+    let _ = writeln!(text, "Tag of these runs: {}", escaped_line(tag));
+    for entrant in illegal {
+        let problems: Vec<String> = entrant.problems().iter().map(ToString::to_string).collect();
+        let _ = writeln!(text, "Not trained: {}. {}", escaped_line(&entrant.name), problems.join("; "));
+    }
+    text
+}
+
+/// The table for people, with what its words mean and which runs do not count.
+pub fn standings_text(records: &[RunRecord], all: &[Standing]) -> String {
     let figures: Vec<Figure> =
         Figure::of_runs(records).into_iter().filter(|figure| *figure != Figure::LastLoss).collect();
     let mut heading = vec!["variant".to_owned(), "n".to_owned()];
@@ -190,14 +202,15 @@ fn as_text(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entra
         let mut cells = vec![standing.name.clone(), standing.finished.to_string()];
         for figure in &figures {
             let value = standing.values.get(figure);
-            cells.push(value.map_or_else(|| "-".to_owned(), |value| shown(*figure, value.summary.mean)));
+            let shown = |value: &Value| plain::ascii(&figure.written(value.summary.mean));
+            cells.push(value.map_or_else(|| "-".to_owned(), shown));
             if figure.series().is_some() {
                 let sd = value.map(|value| value.summary.sd).filter(|sd| sd.is_finite());
                 cells.push(sd.map(plain::number).unwrap_or_default());
                 let against = value.and_then(|value| value.against);
                 cells.push(against.map(|against| curves::words(&against, None)).unwrap_or_default());
             } else {
-                cells.push(value.and_then(Value::relative).map(plain::percent).unwrap_or_default());
+                cells.push(value.and_then(share_words).unwrap_or_default());
             }
         }
         table.row(cells);
@@ -207,9 +220,8 @@ fn as_text(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entra
     let _ = writeln!(
         text,
         "\nvs baseline: difference from {base}, seed by seed where seeds repeat; +/-: its 95 % interval, over pairs of seeds, or \
-         by the spread of the last evaluations of one run each; unclear: within it, or not known. sd: over seeds. Tag of \
-         these runs: {}",
-        escaped_line(tag)
+         by the spread of the last evaluations of one run each; unclear: within it, or not known; =: written with the same \
+         digits. sd: over seeds."
     );
     let ended: Vec<&RunRecord> = records.iter().filter(|record| record.summary.state != RunState::Finished).collect();
     for record in ended {
@@ -217,10 +229,6 @@ fn as_text(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entra
         let why = why_it_ended(run).map(|why| format!(" {why}")).unwrap_or_default();
         let name = escaped_line(&run.name);
         let _ = writeln!(text, "Not counted: {name} ({}), seed {}: {}.{why}", run.id, run.seed, run.state);
-    }
-    for entrant in illegal {
-        let problems: Vec<String> = entrant.problems().iter().map(ToString::to_string).collect();
-        let _ = writeln!(text, "Not trained: {}. {}", escaped_line(&entrant.name), problems.join("; "));
     }
     let reasons: BTreeSet<&str> =
         all.iter().filter_map(|standing| standing.not_judged).map(NotJudged::reason).collect();

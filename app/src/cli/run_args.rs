@@ -183,6 +183,10 @@ pub struct MapsArgs {
     /// [default: 1].
     #[arg(long, value_name = "NUMBER", conflicts_with = "text", value_parser = clap::value_parser!(u64).range(1..=16))]
     pub example: Option<u64>,
+    /// One of all held-out images, from 1.
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["text", "example", "rebuild"],
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub image: Option<u64>,
     /// A text file or folder whose examples are read; a model directory has none of its own.
     #[arg(long, value_name = "FILE", conflicts_with = "text")]
     pub data: Option<PathBuf>,

@@ -97,7 +97,7 @@ fn why_state(run: &RunSummary) -> String {
         RunState::Failed => {
             run.failure.as_ref().map_or_else(|| format!("Failed after {done}."), |failure| failure.why.clone())
         }
-        RunState::Interrupted => format!("The program ended during training; {steps} {are} kept."),
+        RunState::Interrupted => format!("The program ended during training; the curves of {steps} are kept."),
         RunState::Cancelled => "Removed from the queue before it started.".to_owned(),
     }
 }
@@ -110,7 +110,9 @@ pub fn what_to_do(run: &RunSummary) -> String {
     match run.state {
         RunState::Paused => "Resume continues at once.".to_owned(),
         RunState::Stopped | RunState::Interrupted => {
-            "Resume continues from the last checkpoint; the curve continues exactly.".to_owned()
+            "Resume continues from the newest checkpoint, and the curve exactly; with none but the best one, which holds weights \
+             alone, from the first step."
+                .to_owned()
         }
         RunState::Diverged => "Lower the learning rate, clip the gradient or warm up longer.".to_owned(),
         RunState::Failed => run.failure.as_ref().map(|failure| failure.what_to_do.clone()).unwrap_or_default(),

@@ -2,7 +2,7 @@
 
 use headroom_engine::store::{RunState, RunSummary, series_names};
 
-use super::{Delta, Noise, Reading, direction_between, why_not_judged};
+use super::{Delta, Noise, Reading, direction_between, metric_value, why_not_judged};
 
 /// The curve of a metric of one run: as much of it as is loaded.
 #[derive(Clone, Copy)]
@@ -73,16 +73,22 @@ pub fn common_step<'a>(runs: impl Iterator<Item = &'a RunSummary> + Clone, serie
     steps?.into_iter().min()
 }
 
-/// The difference of the best values of two runs, judged by the rule of [`Delta`]; none where one has no value yet.
+/// The difference of the best values of two runs, judged by the rule of [`Delta`]; none where one has no value, or did not train
+/// to its end: the best of half a training says nothing against that of a whole one.
 pub fn best_delta(own: &Course<'_>, baseline: &Course<'_>) -> Option<Delta> {
+    if [own, baseline].iter().any(|course| course.run.state != RunState::Finished) {
+        return None;
+    }
     let direction = direction_between(own.series, why_not_judged(baseline.run, own.run));
-    Delta::measured(&[own.best(None)?], &[baseline.best(None)?], direction)
+    let (value, base) = (own.best(None)?, baseline.best(None)?);
+    let delta = Delta::measured(&[value], &[base], direction)?;
+    Some(delta.or_same(value.value, base.value, |value| metric_value(own.series, value)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::examples;
+    use crate::{compare::Verdict, examples};
 
     const LOSS: &str = series_names::VALIDATION_LOSS;
 
@@ -116,6 +122,24 @@ mod tests {
         run.metrics.insert(series_names::COVERAGE_SCORE_ERROR.to_owned(), chosen);
         let course = Course { run: &run, series: LOSS, x: &[100.0, 200.0, 300.0, 400.0], y: &[1.0, 3.0, 2.5, 2.0] };
         assert_eq!(course.best(Some(300)).unwrap().value, 2.5, "not 1.0: then all pairs were scored");
+    }
+
+    #[test]
+    fn best_values_are_judged_once_both_runs_are_done_and_not_below_the_digits_that_are_shown() {
+        let x: Vec<f64> = (1..=8).map(f64::from).collect();
+        let verdict = |own: (RunState, f64), base: RunState| {
+            let (mut one, other) = (run(own.0, 8), run(base, 8));
+            one.metrics.get_mut(LOSS).unwrap().best = Some(own.1);
+            let course = |run| Course { run, series: LOSS, x: &x, y: &[1.0; 8] };
+            best_delta(&course(&one), &course(&other)).map(|delta| delta.verdict)
+        };
+        let done = RunState::Finished;
+        assert_eq!(verdict((done, 0.4), done), Some(Verdict::Better));
+        assert_eq!(verdict((done, 0.500_001), done), Some(Verdict::Same), "both are written 0.5000");
+        for early in [RunState::Running, RunState::Queued, RunState::Stopped] {
+            assert_eq!(verdict((early, 0.4), done), None, "{early}");
+            assert_eq!(verdict((done, 0.4), early), None, "{early}: the one that it is held against");
+        }
     }
 
     #[test]

@@ -183,10 +183,10 @@ impl Delta {
         Some(Self { absolute, relative: share(absolute, base), half_width, basis, verdict })
     }
 
-    /// The same of two values that are written with the same digits: no difference is shown.
+    /// The same, of these two values; where both are written with the same digits no difference is shown.
     #[must_use]
-    pub fn alike(self) -> Self {
-        Self { verdict: Verdict::Same, ..self }
+    pub fn or_same(self, value: f64, baseline: f64, write: impl Fn(f64) -> String) -> Self {
+        if write(value) == write(baseline) { Self { verdict: Verdict::Same, ..self } } else { self }
     }
 
     /// The verdict and what it rests on, for people; `write` gives a difference with its unit.
@@ -379,6 +379,15 @@ mod tests {
         assert_eq!(verdict(spread(1.21, 1.3, 1.4)), Verdict::Worse);
         assert_eq!(verdict(spread(0.8, 0.9, 0.99)), Verdict::Better);
         assert_eq!(Verdict::of_spreads(&spread(2.0, 3.0, 4.0), &base, Direction::None), Verdict::Neutral);
+    }
+
+    #[test]
+    fn values_that_are_written_alike_do_not_differ() {
+        let verdict = |value: f64, baseline: f64| {
+            let delta = Delta::exact(value, baseline, Direction::Lower).unwrap();
+            delta.or_same(value, baseline, |value| format!("{value:.2}")).verdict
+        };
+        assert_eq!([verdict(1.001, 1.002), verdict(1.00, 1.01)], [Verdict::Same, Verdict::Better]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 use super::{
     Delta, Noise, NotJudged, Reading, Summary, evidence::once, flatten, group_all_but, task_of, why_not_judged,
 };
+use crate::format;
 
 /// A figure that entrants are compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,7 +41,7 @@ impl Figure {
     pub fn of_runs(runs: &[RunRecord]) -> Vec<Self> {
         let has_task = runs.first().is_some_and(|run| task_of(&run.config).is_some());
         let is_there = |metric: &&Metric| runs.iter().any(|run| run.summary.metrics.contains_key(metric.series));
-        let own = Metric::own_of_objectives().filter(|_| has_task).filter(is_there);
+        let own = Metric::of_evaluations().filter(|_| has_task).filter(is_there);
         let (losses, others) = Self::ALL.split_at(2);
         let metrics = own.map(|metric| Self::Metric(metric.series));
         losses.iter().copied().chain(metrics).chain(others.iter().copied()).collect()
@@ -81,6 +82,17 @@ impl Figure {
             Self::FlopsPerStep => "flops_per_step",
             Self::StepsPerSec => "steps_per_sec",
             Self::PeakMemory => "peak_memory_bytes",
+        }
+    }
+
+    /// A value of it as tables write it.
+    pub fn written(self, value: f64) -> String {
+        match self {
+            Self::BestLoss | Self::LastLoss | Self::Metric(_) => format::number(value),
+            Self::Parameters => format::count(value.round() as u64),
+            Self::FlopsPerStep => format::flops(value),
+            Self::StepsPerSec => format::significant(value, 3),
+            Self::PeakMemory => format::bytes(value.max(0.0) as u64),
         }
     }
 
@@ -193,13 +205,16 @@ pub fn standings(runs: &[RunRecord], noise: &dyn Fn(usize, &str) -> Option<Noise
             let summary = Summary::of(&own.iter().map(|reading| reading.value).collect::<Vec<f64>>())?;
             let against = (!all.is_empty())
                 .then(|| {
-                    let base = readings(&finished(first), figure);
+                    let base = once(&readings(&finished(first), figure));
                     let direction =
                         if figure.is_held_out() && not_judged.is_some() { Direction::None } else { figure.direction() };
-                    if figure.is_exact() {
-                        return Delta::exact(own.first()?.value, base.first()?.value, direction);
-                    }
-                    Delta::measured(&own, &base, direction)
+                    let delta = if figure.is_exact() {
+                        Delta::exact(own.first()?.value, base.first()?.value, direction)
+                    } else {
+                        Delta::measured(&own, &base, direction)
+                    }?;
+                    let mean = base.iter().map(|reading| reading.value).sum::<f64>() / base.len() as f64;
+                    Some(delta.or_same(mean + delta.absolute, mean, |value| figure.written(value)))
                 })
                 .flatten();
             Some((figure, Value { summary, against }))
@@ -277,6 +292,43 @@ mod tests {
         let against = all[1].values[&Figure::Metric(ACCURACY)].against.unwrap();
         assert!((against.absolute - 0.1025).abs() < 1e-12 && against.verdict == Verdict::Better, "{against:?}");
         assert_eq!(Figure::Metric(ACCURACY).title(), "best Accuracy");
+    }
+
+    #[test]
+    fn scores_of_translations_stand_behind_the_losses_too() {
+        const BLEU: &str = "translation/bleu";
+        let mut runs = [(1, 4, 20.0), (2, 8, 30.0)].map(|(number, layers, bleu)| {
+            let mut record = run(number, "race: any", 1, layers, 1.0, RunState::Finished);
+            record.config["task"] = serde_json::json!({ "kind": "translation" });
+            let metric = record.summary.metrics[series_names::VALIDATION_LOSS].clone();
+            let scored = SeriesSummary { best: Some(bleu), last: bleu, direction: Direction::Higher, ..metric };
+            record.summary.metrics.insert(BLEU.to_owned(), scored);
+            record
+        });
+        assert_eq!(Figure::of_runs(&runs)[2], Figure::Metric(BLEU));
+        assert!(!Figure::of_runs(&runs).contains(&Figure::Metric("translation/chrf")), "no run has it");
+        let noise = |_: usize, _: &str| Some(Noise { sd: 1.0, freedom: 6 });
+        let against = standings(&runs, &noise)[1].values[&Figure::Metric(BLEU)].against.unwrap();
+        assert_eq!((against.absolute, against.verdict), (10.0, Verdict::Better), "higher is better");
+        assert_eq!(Figure::Metric(BLEU).title(), "best BLEU");
+        runs[0].config["task"] = Json::Null;
+        assert!(!Figure::of_runs(&runs).contains(&Figure::Metric(BLEU)), "no task, no metrics of one");
+    }
+
+    #[test]
+    fn figures_that_are_written_alike_are_no_difference() {
+        let done = RunState::Finished;
+        let runs = [
+            run(1, "race: standard", 1, 4, 2.0, done),
+            run(2, "race: standard", 2, 4, 4.0, done),
+            run(3, "race: wide", 1, 8, 2.000_001, done),
+            run(4, "race: wide", 2, 8, 4.000_001, done),
+        ];
+        let wide = &standings(&runs, &|_, _| None)[1];
+        let verdict = |figure: Figure| wide.values[&figure].against.unwrap().verdict;
+        assert_eq!(verdict(Figure::BestLoss), Verdict::Same, "both are 3.000 in the table");
+        assert_eq!(verdict(Figure::StepsPerSec), Verdict::Same);
+        assert_eq!(verdict(Figure::Parameters), Verdict::Neutral, "80 is not 40");
     }
 
     #[test]

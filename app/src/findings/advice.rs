@@ -209,13 +209,38 @@ pub fn trained<'a>(run: &'a RunSummary, is_beside: bool, analysis: Option<&'a An
     }
 }
 
+/// What was predicted beside what came out. The losses have no difference before both runs trained to their end: the best of half a
+/// training says nothing against that of a whole one, whichever of the two is on its way.
+pub fn outcome(prediction: &Prediction, before: &Trained<'_>, after: &Trained<'_>) -> Outcome {
+    let mut outcome = Outcome::new(prediction, before, after);
+    let why = match before.stands {
+        Stands::Finished => return outcome,
+        Stands::Waits => "the run that it is held against waits for its turn",
+        Stands::Trains => "the run that it is held against trains now",
+        Stands::EndedEarly => "the run that it is held against did not train to its end",
+    };
+    let is_difference = |row: &&mut OutcomeRow| row.unit == Unit::LossDifference && row.came_out.is_some();
+    if let Some(row) = outcome.rows.iter_mut().find(is_difference) {
+        (row.came_out, row.note) = (None, why.to_owned());
+    }
+    outcome
+}
+
 /// An outcome as rows: what, the model that it came from, predicted, measured, a note. `losses` is what to think of the
-/// difference of the losses, in words.
+/// difference of the losses, in words. Losses that are written with the same digits have none.
 pub fn outcome_rows(outcome: &Outcome, losses: Option<&str>) -> Vec<[String; 5]> {
+    let is_alike = |row: &OutcomeRow| {
+        let written = |value: Option<f64>| value.map(|value| number(row.unit, value));
+        row.unit == Unit::Loss && row.came_out.is_some() && written(row.present) == written(row.came_out)
+    };
+    let is_same_loss = outcome.rows.iter().any(is_alike);
     let row = |row: &OutcomeRow| {
         let write = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| number(row.unit, value));
         let at = row.at_step.map(|step| format!(" (step {})", format::count(step))).unwrap_or_default();
-        let came_out = write(row.came_out) + &at;
+        let came_out = match row.unit {
+            Unit::LossDifference if is_same_loss && row.came_out.is_some() => "=".to_owned(),
+            _ => write(row.came_out) + &at,
+        };
         let judged = losses.filter(|_| row.unit == Unit::LossDifference && row.came_out.is_some());
         let note = judged.unwrap_or(&row.note).to_owned();
         [row.what.clone(), write(row.present), write(row.predicted), came_out, note]
@@ -241,7 +266,57 @@ fn number(unit: Unit, value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use headroom_engine::advise::Wishes;
+
     use super::*;
+
+    /// Of two runs that stand somewhere with these losses: what is told of their difference, and what to think of it.
+    fn told(before: (Stands, f64), after: (Stands, f64)) -> (String, String) {
+        let costs = Costs {
+            parameters: 1,
+            forward_flops_per_example: 1,
+            flops_per_step: 1,
+            activation_bytes: 1,
+            model_bytes: 1,
+            memory_bytes: 1,
+        };
+        let prediction = Prediction {
+            wishes: Wishes::default(),
+            present: costs,
+            proposed: costs,
+            heads: None,
+            dimensions: None,
+            pairs: None,
+        };
+        let of = |(stands, loss): (Stands, f64)| Trained {
+            stands,
+            best_validation_loss: Some((loss, 100)),
+            ..Trained::default()
+        };
+        let found = outcome(&prediction, &of(before), &of(after));
+        let rows = outcome_rows(&found, Some("judged"));
+        let difference = rows.into_iter().find(|row| row.first().is_some_and(|what| what == "Its difference"));
+        let [_, _, _, came_out, note] = difference.unwrap_or_default();
+        (came_out, note)
+    }
+
+    #[test]
+    fn losses_are_held_against_each_other_once_both_runs_are_done() {
+        let done = Stands::Finished;
+        let words = |came_out: &str, note: &str| (came_out.to_owned(), note.to_owned());
+        assert_eq!(told((done, 2.0), (done, 1.5)), words("\u{2212}0.5000", "judged"));
+        let trains = "the run that it is held against trains now";
+        assert_eq!(told((Stands::Trains, 2.0), (done, 1.5)), words("-", trains));
+        assert!(told((Stands::EndedEarly, 2.0), (done, 1.5)).1.ends_with("did not train to its end"));
+        assert_eq!(told((done, 2.0), (Stands::Trains, 1.5)).0, "-");
+    }
+
+    #[test]
+    fn losses_that_are_written_alike_have_no_difference() {
+        let done = Stands::Finished;
+        assert_eq!(told((done, 2.0), (done, 2.000_001)).0, "=");
+        assert_eq!(told((done, 2.0), (done, 2.001)).0, "+0.001000");
+    }
 
     #[test]
     fn looks_that_are_put_together_are_told_apart() {

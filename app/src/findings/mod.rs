@@ -11,8 +11,8 @@ mod samples;
 mod words;
 
 pub use advice::{
-    advised_config, analysis_words, conversion_rows, held_out_errors, is_own_text, measured_words, outcome_rows,
-    saving_rows, score_errors, sources_words, stands_words, trained,
+    advised_config, analysis_words, conversion_rows, held_out_errors, is_own_text, measured_words, outcome,
+    outcome_rows, saving_rows, score_errors, sources_words, stands_words, trained,
 };
 pub use curves::{figures, ranked_curves};
 pub use intervals::{between, component_share, count_words, method_words, share_words};

@@ -26,8 +26,8 @@ pub fn about(analysis: &Analysis) -> String {
 
 /// That heads which borrow are left out of what is said of the most similar ones.
 pub fn left_out_words(borrowers: usize, heads: usize) -> String {
-    let borrow = if borrowers == 1 { "head borrows its map" } else { "heads borrow their maps" };
-    format!("{borrowers} of {heads} {borrow}: equal to the lender's by construction, so such pairs are left out.")
+    let borrow = if borrowers == 1 { "borrows its map" } else { "borrow their maps" };
+    format!("{borrowers} of {heads} heads {borrow}: equal to the lender's by construction, so such pairs are left out.")
 }
 
 /// The main findings, a sentence each.

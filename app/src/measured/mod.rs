@@ -3,6 +3,8 @@
 
 mod published;
 mod quantities;
+mod trust;
 
 pub use published::{PUBLISHED_SETTING, published_ratios};
 pub use quantities::{Line, Lines, QUARTILES, Quantity, figures, millis, x_axis};
+pub use trust::{PAST_PRODUCTS, Standing, disturbed_note, disturbed_words, is_disturbed, passes_products, warnings};

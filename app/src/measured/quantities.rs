@@ -7,6 +7,7 @@ use headroom_engine::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::trust::disturbed_note;
 use crate::{
     export::{Figure, FigureAxis, FigureSeries},
     format,
@@ -347,15 +348,12 @@ fn figure(spec: &SweepSpec, points: &[PointResult], quantity: Quantity) -> Optio
         let (scale, range) = if wide(range) { (Scale::Log, range) } else { (Scale::Linear, from_zero(range)) };
         FigureAxis { axis: axis.scale(scale), range }
     };
+    let has_bands = series.iter().any(|series| !series.band.is_empty());
     Some(Figure {
         title: quantity.name().to_owned(),
         x: axis(x_axis(spec), x),
         y: axis(quantity.axis(), y),
-        notes: if series.iter().any(|series| !series.band.is_empty()) {
-            vec![QUARTILES.to_owned()]
-        } else {
-            Vec::new()
-        },
+        notes: has_bands.then(|| QUARTILES.to_owned()).into_iter().chain(disturbed_note(points)).collect(),
         series,
         ..Figure::default()
     })

@@ -1,5 +1,5 @@
 //! The list from which a run is chosen, wherever there is one: a field that searches it, then the runs that charts show, then
-//! the newest.
+//! the others; both as Runs is sorted, or the newest first.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use headroom_engine::{
     store::{RunId, RunSummary},
 };
 
-use super::runs::{Column, Order, Wish, column_words, fingerprint, pinned_columns};
+use super::runs::{Column, Order, Wish, chosen_sorting, column_words, fingerprint, pinned_columns};
 use crate::{
     context::PanelContext,
     theme,
@@ -33,6 +33,8 @@ struct Search {
     order: Order,
     /// The pinned columns of Runs.
     pinned: Vec<Column>,
+    /// By which column Runs is sorted, and whether the largest come first.
+    sorting: Option<(Column, bool)>,
     /// The line that Enter takes: the first that is found, or where the arrow keys moved it.
     marked: Option<usize>,
     /// Lines of the frame before.
@@ -83,7 +85,8 @@ pub fn run_choices_ui(
     let pass = ui.ctx().cumulative_pass_nr();
     let was_closed = search.pass + 1 < pass;
     if was_closed {
-        *search = Search { pinned: pinned_columns(cx.settings), ..Search::default() };
+        let (pinned, sorting) = (pinned_columns(cx.settings), chosen_sorting(cx.settings, &cx.state.runs));
+        *search = Search { pinned, sorting, ..Search::default() };
     }
     search.pass = pass;
     let moved = moved_by_arrows(ui.ctx(), search.marked, search.lines);
@@ -93,8 +96,9 @@ pub fn run_choices_ui(
     let found = search.order.indices().iter().filter_map(|&index| cx.state.runs.get(index)).filter(|run| fits(run));
     // What charts show stands before the rest, and a run whose whole name was typed before all.
     let is_named = |run: &RunSummary| run.name.eq_ignore_ascii_case(search.text.trim());
-    let (shown, others): (Vec<&RunSummary>, Vec<&RunSummary>) =
+    let (mut shown, others): (Vec<&RunSummary>, Vec<&RunSummary>) =
         found.partition(|run| cx.state.selection.is_visible(&run.id) || is_named(run));
+    shown.sort_by_key(|run| !is_named(run));
     let all = shown.len() + others.len();
     let font = TextStyle::Button.resolve(ui.style());
     let pinned = search.pinned.clone();
@@ -140,7 +144,8 @@ fn search_ui(ui: &mut Ui, search: &mut Search, is_new: bool, cx: &mut PanelConte
         search.marked = (!search.text.trim().is_empty()).then_some(0);
     }
     let is_entered = entered(ui, &field);
-    let wish = Wish { filter: search.text.clone(), sorting: None, show_archived: !search.text.trim().is_empty() };
+    let show_archived = !search.text.trim().is_empty();
+    let wish = Wish { filter: search.text.clone(), sorting: search.sorting.clone(), show_archived };
     let print = fingerprint(&cx.state.runs);
     search.order.update(&cx.state.runs, print, &cx.state.configs, &wish);
     let wants_configs =
@@ -151,6 +156,10 @@ fn search_ui(ui: &mut Ui, search: &mut Search, is_new: bool, cx: &mut PanelConte
         ui.label(RichText::new(error.describe(&search.text)).small().color(palette.error));
     } else if missing > 0 {
         ui.label(RichText::new(format!("Reading {}…", counted(missing as u64, "config"))).small().color(palette.weak));
+    } else if let Some((column, descending)) = &search.sorting {
+        let direction = if *descending { "descending" } else { "ascending" };
+        let told = format!("Sorted as in Runs: {column}, {direction}");
+        ui.label(RichText::new(told).small().color(palette.weak));
     }
     is_entered
 }
@@ -213,6 +222,36 @@ mod tests {
         driver.click(&mut panel, &line);
         assert_eq!(driver.state.selection.focused, Some(examples::summary(3, "").id));
         assert!(!driver.has("Search runs"), "a choice closes the list");
+    }
+
+    #[test]
+    fn a_list_of_runs_is_sorted_as_runs_is() {
+        let mut state = State::default();
+        state.runs_loaded = true;
+        state.runs = (0..4).rev().map(|number| examples::summary(number, &format!("run {number}"))).collect();
+        for (run, steps) in state.runs.iter_mut().zip([70, 30, 90, 50]) {
+            run.steps_done = steps;
+        }
+        let (mut driver, mut panel) = (Driver::new(state), LivePanel::default());
+        let listed = |driver: &mut Driver, panel: &mut LivePanel| {
+            driver.settle(panel);
+            driver.click(panel, "Run");
+            let lines = driver.in_order("run ");
+            driver.key(panel, Key::Escape);
+            lines.iter().filter_map(|line| line.strip_suffix(" (finished)").map(str::to_owned)).collect::<Vec<_>>()
+        };
+        assert_eq!(listed(&mut driver, &mut panel), ["3", "2", "1", "0"], "the newest first");
+        let sorting = |descending: bool| {
+            let sorting = serde_json::json!({"column": "Steps", "descending": descending});
+            serde_json::json!({"table": {"sorting": sorting}})
+        };
+        driver.settings.set_panel("runs", &sorting(true));
+        assert_eq!(listed(&mut driver, &mut panel), ["1", "3", "0", "2"]);
+        driver.settings.set_panel("runs", &sorting(false));
+        driver.state.selection.visible.insert(examples::summary(1, "").id);
+        assert_eq!(listed(&mut driver, &mut panel), ["1", "2", "0", "3"], "what charts show stands first");
+        driver.click(&mut panel, "Run");
+        assert!(driver.has("Sorted as in Runs: Steps, ascending"), "{:#?}", driver.names());
     }
 
     #[test]

@@ -182,13 +182,12 @@ impl Axis {
         self
     }
 
-    /// Ticks at the axis' own values, where these are few and two at least are in sight.
-    fn own(&self, lo: f64, hi: f64) -> Option<Vec<Tick>> {
+    /// Ticks at those of the axis' own values that are in sight, where these are few.
+    fn own(&self, lo: f64, hi: f64) -> Vec<Tick> {
         let is_asked = self.scale == Scale::Log && self.values.len() <= MOST_OWN_TICKS;
         let seen = self.values.iter().filter(|value| is_asked && (lo..=hi).contains(*value));
         let tick = |value: &f64| Tick { value: *value, label: self.quantity.value(*value), major: true };
-        let ticks: Vec<Tick> = seen.map(tick).collect();
-        (ticks.len() >= 2).then_some(ticks)
+        seen.map(tick).collect()
     }
 
     /// Label and unit: `Validation loss (nats/token)`.
@@ -199,23 +198,57 @@ impl Axis {
     /// Ticks for the value range `lo..=hi`, about `target` labelled ones and three at least, where the range has so many; the
     /// values are data values on either scale.
     pub fn ticks(&self, lo: f64, hi: f64, target: usize) -> Vec<Tick> {
-        if let Some(own) = self.own(lo, hi) {
+        let own = self.own(lo, hi);
+        if own.len() >= LEAST_TICKS {
             return own;
         }
-        let labelled = |ticks: &Vec<Tick>| ticks.iter().filter(|tick| !tick.label.is_empty()).count() >= LEAST_TICKS;
-        let from = target.max(LEAST_TICKS);
-        let enough = (from..=from + 2 * LEAST_TICKS).map(|target| self.about(lo, hi, target)).find(labelled);
-        enough.unwrap_or_else(|| self.about(lo, hi, target))
+        let common = self.common(lo, hi, target);
+        if own.len() < 2 {
+            return common;
+        }
+        let filled = self.filled(&own, &common, (lo, hi), target);
+        if filled.len() >= LEAST_TICKS {
+            return filled;
+        }
+        if has_enough(&common) { common } else { own }
     }
 
-    fn about(&self, lo: f64, hi: f64, target: usize) -> Vec<Tick> {
-        match (self.scale, self.quantity) {
+    /// Ticks that any axis of this range has.
+    fn common(&self, lo: f64, hi: f64, target: usize) -> Vec<Tick> {
+        let from = target.max(LEAST_TICKS);
+        let of = |scale| {
+            let mut tried = (from..=from + 2 * LEAST_TICKS).map(|target| self.about(scale, lo, hi, target));
+            tried.find(|ticks| has_enough(ticks))
+        };
+        // Between neighbouring digits of a logarithmic axis the ticks of a linear one serve.
+        of(self.scale).or_else(|| of(Scale::Linear)).unwrap_or_else(|| self.about(self.scale, lo, hi, target))
+    }
+
+    /// The `own` ticks with those `common` ones that are not too near to any of them.
+    fn filled(&self, own: &[Tick], common: &[Tick], (lo, hi): (f64, f64), target: usize) -> Vec<Tick> {
+        let span = self.scale.forward(hi) - self.scale.forward(lo);
+        let least = 0.6 * span / target.max(LEAST_TICKS) as f64;
+        let is_apart =
+            |one: &Tick, other: &Tick| (self.scale.forward(one.value) - self.scale.forward(other.value)).abs() >= least;
+        let more = common.iter().filter(|tick| !tick.label.is_empty() && own.iter().all(|known| is_apart(known, tick)));
+        let mut filled: Vec<Tick> = own.iter().chain(more).cloned().collect();
+        filled.sort_by(|a, b| a.value.total_cmp(&b.value));
+        filled
+    }
+
+    fn about(&self, scale: Scale, lo: f64, hi: f64, target: usize) -> Vec<Tick> {
+        match (scale, self.quantity) {
             (Scale::Log, _) => ticks::log(lo, hi, target, self.quantity),
             (Scale::Linear, Quantity::Seconds) => ticks::seconds(lo, hi, target),
             (Scale::Linear, Quantity::UnixTime) => ticks::dates(lo, hi, target),
             (Scale::Linear, quantity) => ticks::linear(lo, hi, target, quantity),
         }
     }
+}
+
+/// Whether so many of them have labels that the scale can be read.
+fn has_enough(ticks: &[Tick]) -> bool {
+    ticks.iter().filter(|tick| !tick.label.is_empty()).count() >= LEAST_TICKS
 }
 
 impl From<XAxis> for Axis {
@@ -282,6 +315,40 @@ mod tests {
         }
         let steps = Axis::new("Step").quantity(Quantity::Count);
         assert_eq!(count(&steps, 0.0, 1.0, 4), 2, "there are no more whole numbers");
+    }
+
+    #[test]
+    fn axes_of_any_range_have_three_labels_at_least_and_all_of_them_in_sight() {
+        let quantities = [Quantity::Number, Quantity::Fraction, Quantity::Bytes, Quantity::Flops, Quantity::Seconds];
+        let ratios = [1.001, 1.03, 1.4, 2.0, 2.24, 2.25, 2.8, 3.1, 4.4, 6.3, 7.9, 9.9, 28.0, 33.0, 1e3, 3e7];
+        let tenths = |power: f64| (10..100).step_by(3).map(move |tenths| power * f64::from(tenths) / 10.0);
+        for lo in [1e-5, 0.1, 10.0, 1e6].into_iter().flat_map(tenths) {
+            for (quantity, scale) in quantities.iter().flat_map(|of| [(of, Scale::Linear), (of, Scale::Log)]) {
+                let axis = Axis::new("y").scale(scale).quantity(*quantity);
+                for hi in ratios.map(|ratio| lo * ratio) {
+                    let ticks = axis.ticks(lo, hi, 5);
+                    assert!(has_enough(&ticks), "{axis:?} {lo} to {hi}: {ticks:?}");
+                    let slack = (hi - lo) * 1e-6;
+                    let is_seen = |tick: &Tick| (lo - slack..=hi + slack).contains(&tick.value);
+                    assert!(ticks.iter().all(is_seen), "{axis:?} {lo} to {hi}: {ticks:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn two_measured_values_stay_and_what_lies_between_is_told_too() {
+        let axis = Axis::new("length").quantity(Quantity::Count).scale(Scale::Log);
+        let seen = [([64.0, 128.0], 60.0, 140.0), ([1.0, 16.0], 0.9, 18.0), ([100.0, 1e4], 90.0, 11_000.0)];
+        for (values, lo, hi) in seen {
+            let axis = axis.clone().ticked_at(values.to_vec());
+            let told: Vec<f64> = axis.ticks(lo, hi, 5).into_iter().map(|tick| tick.value).collect();
+            assert!(told.len() >= LEAST_TICKS && told.is_sorted(), "{told:?}");
+            assert!(values.iter().all(|value| told.contains(value)), "{told:?}");
+            assert!(told.windows(2).all(|pair| pair[1] / pair[0] > 1.05), "too near to be read: {told:?}");
+        }
+        let neighbours = axis.ticked_at(vec![1.0, 2.0]).ticks(0.95, 2.1, 5);
+        assert_eq!(neighbours.len(), 2, "there is no whole number between them: {neighbours:?}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use egui::{Button, Grid, Id, RichText, Spinner, TextEdit, Ui};
 use headroom_engine::{
-    config::{Beginning, RunConfig, from_json},
+    config::{Beginning, Problem, RunConfig, from_json},
     worker::Which,
 };
 
@@ -14,7 +14,10 @@ use crate::{
     common::mark_path,
     context::PanelContext,
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
-    panels::run_choices_ui,
+    panels::{
+        configure::{labels_of, told},
+        run_choices_ui,
+    },
     state::SubjectId,
     theme,
     widgets::entered,
@@ -217,8 +220,8 @@ impl BeginForm {
         let (beginnings, vocabularies): (Vec<Beginning>, Vec<usize>) = self.known.iter().filter_map(beginning).unzip();
         match Beginning::entrants(&self.base, &beginnings) {
             Ok(entrants) => {
-                let priced = entrants.into_iter().zip(vocabularies);
-                self.priced = priced.map(|(entrant, vocabulary)| Priced::knowing(entrant, vocabulary)).collect();
+                let (priced, labels) = (entrants.into_iter().zip(vocabularies), labels_of(&self.base));
+                self.priced = priced.map(|(entrant, known)| Priced::knowing(entrant, known, &labels)).collect();
                 self.why_none = None;
             }
             Err(why) => (self.priced, self.why_none) = (Vec::new(), Some(why.to_string())),
@@ -262,7 +265,7 @@ fn known(of: &SubjectId, name: String, cx: &mut PanelContext<'_>) -> Known {
             let config = cx.state.records.get(run).map(|record| from_json(&record.config.to_string()));
             let found = match config {
                 Some(Ok(RunConfig { model, attention, .. })) => Ok((model, attention)),
-                Some(Err(why)) => Err(why.to_string()),
+                Some(Err(why)) => Err(all_told(&why.problems())),
                 None => return Known::Reading,
             };
             (run.to_string(), found)
@@ -272,6 +275,12 @@ fn known(of: &SubjectId, name: String, cx: &mut PanelContext<'_>) -> Known {
         Ok((model, attention)) => Known::Beginning(Box::new(Beginning { name, initial, model, attention }), vocabulary),
         Err(why) => Known::Unfit(why),
     }
+}
+
+/// What is wrong with the config of a run, under the labels of the fields.
+fn all_told(problems: &[Problem]) -> String {
+    let labels = labels_of(&RunConfig::default());
+    problems.iter().map(|problem| told(problem, &labels)).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

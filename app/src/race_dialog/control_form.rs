@@ -11,7 +11,7 @@ use headroom_engine::{
 };
 
 use super::{priced::Priced, variants::costs_ui};
-use crate::{theme, widgets::number_ui};
+use crate::{panels::configure::labels_of, theme, widgets::number_ui};
 
 /// The most examples of an analysis.
 const MOST_EXAMPLES: usize = 100_000;
@@ -26,13 +26,14 @@ pub struct ControlForm {
 impl ControlForm {
     /// Of a config, whichever of the two it is itself.
     pub fn new(base: &RunConfig) -> Self {
+        let labels = labels_of(base);
         let run = |shuffled: bool| {
             let mut config = base.clone();
             config.data.shuffled = shuffled;
             let name = if shuffled { "shuffled" } else { "in order" }.to_owned();
             let problems = config.validate();
             let config = if problems.is_empty() { Ok(config) } else { Err(problems) };
-            Priced::of(Entrant { name, overrides: Vec::new(), config })
+            Priced::of(Entrant { name, overrides: Vec::new(), config }, &labels)
         };
         Self { base: base.clone(), runs: [run(false), run(true)], examples: AnalysisSpec::default().examples }
     }

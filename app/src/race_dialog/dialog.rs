@@ -16,6 +16,7 @@ use crate::{
     common::{Expected, left_by_key},
     context::{Action, PanelContext, PanelId},
     format,
+    panels::configure::{Labels, labels_of, told},
     state::State,
     theme,
     widgets::number_ui,
@@ -63,6 +64,8 @@ pub struct RaceDialog {
     control: ControlForm,
     /// What is wrong with the config whatever its attention is; none of its variants can be trained then.
     unfit: Vec<Problem>,
+    /// Labels of its fields.
+    labels: Labels,
     base_dir: PathBuf,
 }
 
@@ -73,8 +76,8 @@ impl RaceDialog {
         let (begin, control) = (BeginForm::new(&base), ControlForm::new(&base));
         let problems = base.clone().with_image_tokens().validate();
         let unfit = problems.into_iter().filter(|problem| !problem.field.starts_with("attention")).collect();
-        let name = race_name(&base);
-        Self { kind: Kind::Race, name, seeds: 1, variants, begin, sweep, control, unfit, base_dir }
+        let (name, labels) = (race_name(&base), labels_of(&base));
+        Self { kind: Kind::Race, name, seeds: 1, variants, begin, sweep, control, unfit, labels, base_dir }
     }
 
     /// Draws it over the window; false once it is closed.
@@ -133,7 +136,7 @@ impl RaceDialog {
         ui.label(RichText::new(words).color(weak));
         if let Some(unfit) = self.unfit() {
             let error = theme::palette(ui.visuals()).error;
-            ui.label(RichText::new(format!("This config cannot be trained. {unfit}.")).color(error));
+            ui.label(RichText::new(format!("This config cannot be trained. {unfit}")).color(error));
         }
         ui.horizontal(|ui| {
             ui.label("Name");
@@ -164,8 +167,8 @@ impl RaceDialog {
             Kind::Models => !problem.field.starts_with("model"),
             Kind::Sweep => false,
         };
-        let told: Vec<String> = self.unfit.iter().filter(counts).map(ToString::to_string).collect();
-        (!told.is_empty()).then(|| told.join("; "))
+        let told: Vec<String> = self.unfit.iter().filter(counts).map(|problem| told(problem, &self.labels)).collect();
+        (!told.is_empty()).then(|| told.join(" "))
     }
 
     fn has_seeds(&self) -> bool {
@@ -393,7 +396,8 @@ mod tests {
         shown.frame(Vec::new());
         let nodes = shown.frame(Vec::new());
         let told = |words: &str| nodes.iter().any(|(name, _)| name.contains(words));
-        assert!(told("This config cannot be trained. model.dropout: ") && told("Fix the config first."), "{nodes:#?}");
+        let words = "This config cannot be trained. Dropout: 256 is too large; it must be at least 0 and less than 1.";
+        assert!(told(words) && told("Fix the config first."), "{nodes:#?}");
     }
 
     #[test]

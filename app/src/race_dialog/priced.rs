@@ -5,7 +5,7 @@ use headroom_engine::{
     config::{DEFAULT_STEPS, Entrant, RunConfig},
 };
 
-use crate::format::with_capital;
+use crate::panels::configure::{Labels, told};
 
 /// An entrant and its costs.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +14,8 @@ pub struct Priced {
     pub entrant: Entrant,
     /// What it costs; none for one that cannot be trained.
     pub cost: Option<Price>,
+    /// Why it cannot be trained, field by field under the labels of the form; empty where it can.
+    pub why_not: String,
 }
 
 /// What one run costs.
@@ -40,41 +42,32 @@ impl Price {
 }
 
 impl Priced {
-    /// Judges the entrant and counts what it costs.
-    pub fn of(entrant: Entrant) -> Self {
-        Self::judged(entrant, None)
+    /// Judges the entrant and counts what it costs. `labels`: those of the fields of its config.
+    pub fn of(entrant: Entrant, labels: &Labels) -> Self {
+        Self::judged(entrant, None, labels)
     }
 
     /// The same of one whose model is there, and knows so many tokens.
-    pub fn knowing(entrant: Entrant, vocabulary: usize) -> Self {
-        Self::judged(entrant, Some(vocabulary))
+    pub fn knowing(entrant: Entrant, vocabulary: usize, labels: &Labels) -> Self {
+        Self::judged(entrant, Some(vocabulary), labels)
     }
 
-    fn judged(mut entrant: Entrant, vocabulary: Option<usize>) -> Self {
+    fn judged(mut entrant: Entrant, vocabulary: Option<usize>, labels: &Labels) -> Self {
         let resolved = entrant.config.as_ref().ok().map(|config| {
             let config = &config.clone().with_image_tokens();
             let vocabulary = vocabulary.unwrap_or_else(|| estimated_vocabulary(config));
             ModelPlan::resolve(config, vocabulary).map(|plan| Price::of(config, &plan))
         });
-        match resolved {
-            Some(Ok(price)) => Self { entrant, cost: Some(price) },
+        let cost = match resolved {
+            Some(Ok(price)) => Some(price),
             Some(Err(problems)) => {
                 entrant.config = Err(problems);
-                Self { entrant, cost: None }
+                None
             }
-            None => Self { entrant, cost: None },
-        }
-    }
-
-    /// Why it cannot be trained, without the paths of the fields.
-    pub fn reasons(&self) -> String {
-        let all: Vec<&str> = self.entrant.problems().iter().map(|problem| problem.message.as_str()).collect();
-        with_capital(&all.join("; "))
-    }
-
-    /// Why it cannot be trained, in one line; empty where it can.
-    pub fn why_not(&self) -> String {
-        self.entrant.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+            None => None,
+        };
+        let told: Vec<String> = entrant.problems().iter().map(|problem| told(problem, labels)).collect();
+        Self { entrant, cost, why_not: told.join(" ") }
     }
 }
 

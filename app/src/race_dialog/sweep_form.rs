@@ -1,10 +1,13 @@
 //! The fields of a sweep and their values.
 
 use egui::{Grid, RichText, ScrollArea, TextEdit, Ui};
-use headroom_engine::config::{Axis, Combine, RunConfig, Sweep};
+use headroom_engine::config::{Axis, Combine, RunConfig, SpecError, Sweep};
 
 use super::{priced::Priced, variants::costs_ui};
-use crate::theme;
+use crate::{
+    panels::configure::{Labels, in_labels, labels_of},
+    theme,
+};
 
 /// Fields that are offered; any other can be typed.
 const OFFERED: [&str; 12] = [
@@ -60,10 +63,14 @@ impl SweepForm {
     }
 
     fn price(&mut self) {
-        let axis = |(field, values): &(String, String)| format!("{}={values}", field.trim()).parse::<Axis>();
-        let axes = self.axes.iter().map(axis).collect::<Result<Vec<_>, _>>();
-        let entrants = axes.and_then(|axes| Sweep { base: self.base.clone(), axes, combine: self.combine }.entrants());
-        self.outcome = entrants.map(|all| all.into_iter().map(Priced::of).collect()).map_err(|error| error.to_string());
+        let labels = labels_of(&self.base);
+        let axes = self.axes.iter().map(|(field, values)| axis(field.trim(), values, &labels));
+        let entrants = axes.collect::<Result<Vec<_>, _>>().and_then(|axes| {
+            let sweep = Sweep { base: self.base.clone(), axes, combine: self.combine };
+            // Paths stand in marks of code there, labels in quotes.
+            sweep.entrants().map_err(|error| in_labels(&error.to_string().replace('`', ""), &labels))
+        });
+        self.outcome = entrants.map(|all| all.into_iter().map(|entrant| Priced::of(entrant, &labels)).collect());
     }
 
     /// Draws it.
@@ -144,6 +151,20 @@ impl SweepForm {
     }
 }
 
+/// A field with its values, or why they are none.
+fn axis(field: &str, values: &str, labels: &Labels) -> Result<Axis, String> {
+    format!("{field}={values}").parse::<Axis>().map_err(|error| match error {
+        SpecError::Axis { .. } if field.is_empty() => {
+            "Choose a field, or type its name in a config file, such as model.heads.".to_owned()
+        }
+        SpecError::Axis { why, .. } => {
+            let named = labels.get(field).map_or_else(|| field.to_owned(), |label| format!("{label} ({field})"));
+            format!("{named}: {why}. Put commas between the values, as in 2, 4, 8.")
+        }
+        other => other.to_string(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use headroom_engine::config::preset;
@@ -160,9 +181,21 @@ mod tests {
         let all = form.entrants().unwrap();
         let sound: Vec<bool> = all.iter().map(|priced| priced.cost.is_some()).collect();
         assert_eq!(sound, [true, false, true, false]);
-        assert!(all[1].why_not().contains("model.width"), "{}", all[1].why_not());
-        form.axes[1].1.clear();
+        let why = &all[1].why_not;
+        assert!(why.starts_with("Width: ") && why.contains("not divisible by 3 heads"), "{why}");
+        let refused = |form: &mut SweepForm, field: &str, values: &str| {
+            form.axes[1] = (field.to_owned(), values.to_owned());
+            form.price();
+            form.entrants().unwrap_err().to_owned()
+        };
+        let why = refused(&mut form, "model.heads", "");
+        assert!(why.starts_with("Heads (model.heads): one of its values is empty."), "{why}");
+        assert!(refused(&mut form, " ", "2").starts_with("Choose a field"));
+        let why = refused(&mut form, "model.layers", "2, 3");
+        assert_eq!(why, "\u{201C}Layers\u{201D} is there twice. Put all its values together.");
+        form.axes[1] = ("model.heads".to_owned(), "2, three".to_owned());
         form.price();
-        assert!(form.entrants().unwrap_err().contains("model.heads="));
+        let why = &form.entrants().unwrap()[1].why_not;
+        assert!(why.starts_with("Heads: \"three\" is not a whole number"), "{why}");
     }
 }

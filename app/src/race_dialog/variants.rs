@@ -7,7 +7,7 @@ use super::{
     dialog::right_edge,
     priced::{Price, Priced},
 };
-use crate::{format, theme, widgets::number_ui};
+use crate::{format, panels::configure::labels_of, theme, widgets::number_ui};
 
 /// The least room for the reason why something cannot be trained, in points.
 const REASON: f32 = 220.0;
@@ -63,13 +63,16 @@ impl Variants {
 
     fn price(&mut self) {
         let race = |variants: Vec<Side>| Race { base: self.base.clone(), variants }.entrants().unwrap_or_default();
-        self.fixed = race(Vec::new()).into_iter().map(Priced::of).collect();
+        let labels = labels_of(&self.base);
+        self.fixed = race(Vec::new()).into_iter().map(|entrant| Priced::of(entrant, &labels)).collect();
         let one = |variant: &Variant| {
             let side = Side { name: variant.answer.words(), overrides: vec![variant.answer.to_override()] };
             let entrants = Race { base: self.base.clone(), variants: vec![side] }.entrants();
             // A variant of the name of one that races anyway is that one.
             let known = || self.fixed.iter().find(|entrant| entrant.entrant.name == variant.answer.words()).cloned();
-            entrants.map_or_else(|_| known(), |mut entrants| entrants.pop().map(Priced::of))
+            let labels = labels_of(&with(&self.base, &variant.answer));
+            let priced = |entrant| Priced::of(entrant, &labels);
+            entrants.map_or_else(|_| known(), |mut entrants| entrants.pop().map(priced))
         };
         self.priced = self.all.iter().filter_map(one).collect();
     }
@@ -141,13 +144,23 @@ impl Variants {
     }
 }
 
+/// The config with this answer in the place of its own.
+fn with(base: &RunConfig, answer: &Answer) -> RunConfig {
+    let mut config = base.clone();
+    match answer {
+        Answer::Compatibility(own) => config.attention.compatibility.clone_from(own),
+        Answer::Reuse(own) => config.attention.reuse.clone_from(own),
+        Answer::Coverage(own) => config.attention.coverage.clone_from(own),
+    }
+    config
+}
+
 /// Parameters and FLOPs against the baseline, or why there are none.
 pub(super) fn costs_ui(ui: &mut Ui, priced: &Priced, base: Option<Price>) {
     let palette = theme::palette(ui.visuals());
     let Some(cost) = priced.cost else {
-        let why = priced.why_not();
-        ui.label(RichText::new("cannot be trained").color(palette.error)).on_hover_text(&why);
-        reason_ui(ui, &priced.reasons(), &why);
+        ui.label(RichText::new("cannot be trained").color(palette.error)).on_hover_text(&priced.why_not);
+        reason_ui(ui, &priced.why_not, &priced.why_not);
         return;
     };
     let number = |ui: &mut Ui, shown: String, own: u64, base: Option<u64>| {

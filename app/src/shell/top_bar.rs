@@ -73,6 +73,7 @@ pub fn top_bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, right: impl FnOnce(&mu
             }
             ui.separator();
             queue_ui(ui, cx);
+            shortages_ui(ui, cx);
             if let Some(current) = cx.state.current.clone() {
                 buttons_ui(ui, cx, &current);
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| current_ui(ui, cx, &current));
@@ -113,6 +114,20 @@ fn load_ui(ui: &mut Ui, cx: &PanelContext<'_>) {
         "Processor use of this program (100 % = one core) and its memory. {} of memory are free on this machine.",
         format::bytes(load.free_bytes)
     ));
+}
+
+/// What runs out while something trains, in short; all of it on hover.
+fn shortages_ui(ui: &mut Ui, cx: &PanelContext<'_>) {
+    let shortages = cx.state.shortages();
+    if shortages.is_empty() {
+        return;
+    }
+    let names: Vec<&str> = shortages.iter().map(|(name, _)| *name).collect();
+    let sentences: Vec<&str> = shortages.iter().map(|(_, words)| words.as_str()).collect();
+    let (short, whole) = (sentence_case(&format!("{} low", names.join(" and "))), sentences.join("\n"));
+    let label = ui.label(RichText::new(short).color(theme::palette(ui.visuals()).warning));
+    ui.ctx().accesskit_node_builder(label.id, |node| node.set_description(whole.as_str()));
+    label.on_hover_text(whole);
 }
 
 /// Pause, stop, checkpoint; drawn from right to left.

@@ -104,7 +104,7 @@ const LITTLE_MEMORY: u64 = 512 << 20;
 const LITTLE_DISK: u64 = 1 << 30;
 
 impl SystemLoad {
-    /// What runs out on the machine, a short name and a sentence with what to do; nothing where all is well.
+    /// What runs out on the machine, its name and a sentence with what to do; nothing where all is well.
     pub fn shortages(&self) -> Vec<(&'static str, String)> {
         let mut found = Vec::new();
         if let Some(free) = self.disk_free_bytes.filter(|free| *free < LITTLE_DISK) {
@@ -113,7 +113,7 @@ impl SystemLoad {
                  deleted runs\" (Ctrl+K) lists what takes room.",
                 format::bytes(free)
             );
-            found.push(("Disk nearly full", words));
+            found.push(("disk", words));
         }
         if self.free_bytes < LITTLE_MEMORY {
             let words = format!(
@@ -121,7 +121,7 @@ impl SystemLoad {
                  smaller batch.",
                 format::bytes(self.free_bytes)
             );
-            found.push(("Memory nearly full", words));
+            found.push(("memory", words));
         }
         found
     }

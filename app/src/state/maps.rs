@@ -65,6 +65,8 @@ pub struct MapsState {
     pub pair: Option<(SubjectId, HeadAt, HeadAt)>,
     /// A text that is to be read.
     pub written: Option<String>,
+    /// One of all held-out images that is to be read.
+    pub image: Option<usize>,
     /// The last one is the newest.
     views: Vec<View>,
     opened: u64,

@@ -192,6 +192,12 @@ impl State {
         self.runs.iter().find(|run| is_training(run) && !is_here(run))
     }
 
+    /// What runs out on the machine while something trains, which that would end; as [`SystemLoad::shortages`].
+    pub fn shortages(&self) -> Vec<(&'static str, String)> {
+        let trains = self.current.is_some() || self.running_elsewhere().is_some();
+        self.system.as_ref().filter(|_| trains).map(SystemLoad::shortages).unwrap_or_default()
+    }
+
     /// Asks for a run's whole record, once; it comes into `records`.
     pub fn want_record(&mut self, run: &RunId) {
         if !self.records.contains_key(run) {

@@ -154,6 +154,17 @@ impl<'a> Field<'a> {
         self.row(ui, |field, ui| field.draft_ui(ui, value, parse, write))
     }
 
+    /// A value that is written as text. What is half typed stays, with the reason why it is none yet.
+    pub fn written<T: Clone>(
+        self,
+        ui: &mut Ui,
+        value: &mut T,
+        parse: impl Fn(&str) -> Result<T, String>,
+        write: impl Fn(&T) -> String,
+    ) -> FieldResponse {
+        self.row(ui, |field, ui| field.draft_ui(ui, value, parse, write))
+    }
+
     /// A line of text.
     pub fn text(self, ui: &mut Ui, value: &mut String) -> FieldResponse {
         self.row(ui, |field, ui| {
@@ -441,6 +452,21 @@ mod tests {
         }
         assert_eq!(write_float(3e-4), "3e-4");
         assert_eq!(write_float(0.001), "0.001");
+    }
+
+    #[test]
+    fn a_choice_that_has_no_room_is_shown_by_its_name_alone() {
+        let shown = |choice: &str, width: f32| {
+            let mut found = String::new();
+            let mut output = egui::Context::default().run_ui(egui::RawInput::default(), |ui| {
+                fitting(ui, choice, width).clone_into(&mut found);
+            });
+            output.textures_delta.clear();
+            found
+        };
+        let choice = "No reuse: every head scores";
+        assert_eq!([2_000.0, 30.0].map(|width| shown(choice, width)), [choice, "No reuse"]);
+        assert_eq!(shown("A name without an explanation", 30.0), "A name without an explanation");
     }
 
     /// Types into the only text field of a form, a frame per text.

@@ -89,12 +89,19 @@ pub struct Multiples<'a> {
     salt: &'a str,
     across: Option<usize>,
     height: f32,
+    about: &'a [&'a str],
 }
 
 impl<'a> Multiples<'a> {
     /// A grid of charts that are so high, without their headings, in points. `salt` tells grids of a panel apart.
     pub fn new(salt: &'a str, height: f32) -> Self {
-        Self { salt, across: None, height }
+        Self { salt, across: None, height, about: &[] }
+    }
+
+    /// What the hover of each title says, in the order of the charts; nothing where it is empty.
+    pub fn about(mut self, about: &'a [&'a str]) -> Self {
+        self.about = about;
+        self
     }
 
     /// How many stand beside each other; none: as many as can be read.
@@ -135,7 +142,8 @@ impl<'a> Multiples<'a> {
                 let builder = UiBuilder::new().max_rect(rect).id_salt((self.salt, tile.key));
                 ui.scope_builder(builder.layout(Layout::top_down(Align::LEFT)), |ui| {
                     let spot = Spot { of: id, place, count: tiles.len(), across };
-                    let asked = head_ui(ui, tile, spot, |ui| menu(ui, place));
+                    let about = self.about.get(place).copied().unwrap_or_default();
+                    let asked = head_ui(ui, (tile, about), spot, |ui| menu(ui, place));
                     wish = wish.or(asked);
                     chart(ui, place, self.height);
                 });
@@ -146,8 +154,8 @@ impl<'a> Multiples<'a> {
     }
 }
 
-/// The heading of a chart: its handle, its title, its menu.
-fn head_ui(ui: &mut Ui, tile: &Tile<'_>, spot: Spot, menu: impl FnOnce(&mut Ui)) -> Option<TileWish> {
+/// The heading of a chart: its handle, its title with what its hover says, its menu.
+fn head_ui(ui: &mut Ui, (tile, about): (&Tile<'_>, &str), spot: Spot, menu: impl FnOnce(&mut Ui)) -> Option<TileWish> {
     let (title, Spot { place, count, .. }) = (&tile.title, spot);
     let mut wish = None;
     let strong = theme::palette(ui.visuals()).strong;
@@ -157,7 +165,11 @@ fn head_ui(ui: &mut Ui, tile: &Tile<'_>, spot: Spot, menu: impl FnOnce(&mut Ui))
         let room = (ui.available_width() - 34.0).max(20.0);
         ui.scope(|ui| {
             ui.set_max_width(room);
-            ui.add(Label::new(RichText::new(title).color(strong)).truncate());
+            let label = ui.add(Label::new(RichText::new(title).color(strong)).truncate());
+            if !about.is_empty() {
+                ui.ctx().accesskit_node_builder(label.id, |node| node.set_description(about));
+                label.on_hover_text(about);
+            }
         });
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let button = ui.menu_button("…", |ui| {

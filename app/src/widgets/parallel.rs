@@ -79,6 +79,8 @@ pub struct ParallelLine<'a> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ParallelState {
     brushes: BTreeMap<String, (f32, f32)>,
+    /// From where to where the axes of these reach.
+    reaches: BTreeMap<String, Reach>,
     /// Where the brush that is being drawn began.
     began: Option<(String, f32)>,
 }
@@ -92,12 +94,61 @@ impl ParallelState {
     /// Frees all axes.
     pub fn clear(&mut self) {
         self.brushes.clear();
+        self.reaches.clear();
         self.began = None;
+    }
+
+    /// Keeps a brush at its values where its axis reaches from others to others now: what is brushed is what was, and a brush beyond all
+    /// values is freed.
+    fn follow(&mut self, key: &str, reach: &Reach) {
+        let Some((low, high)) = self.brushes.get(key).copied() else {
+            self.reaches.remove(key);
+            return;
+        };
+        if let Some(before) = self.reaches.get(key).filter(|before| *before != reach) {
+            let moved = reach.moved(before, low).zip(reach.moved(before, high));
+            match moved.filter(|(low, high)| *high >= -ROUNDING && *low <= 1.0 + ROUNDING) {
+                Some((low, high)) => self.brush(key, low, high),
+                None => drop(self.brushes.remove(key)),
+            }
+        }
+        self.reaches.insert(key.to_owned(), reach.clone());
     }
 
     /// Keeps the lines between two shares of an axis' height.
     pub fn brush(&mut self, key: impl Into<String>, low: f32, high: f32) {
         self.brushes.insert(key.into(), (low.min(high), low.max(high)));
+    }
+}
+
+/// From where to where an axis reaches.
+#[derive(Clone, Debug, PartialEq)]
+struct Reach {
+    scale: Scale,
+    /// The places of its ends, on the scale.
+    ends: (f64, f64),
+    /// The height of the lower one, as a share.
+    floor: f32,
+    /// Its categories.
+    names: Vec<String>,
+}
+
+impl Reach {
+    /// The share of the height of what stood at a share where the axis reached differently; none where it has other categories.
+    fn moved(&self, before: &Self, share: f32) -> Option<f32> {
+        if self.names != before.names {
+            return None;
+        }
+        // Below the lowest value are the lines without one, where there are such.
+        if share < before.floor {
+            return (self.floor > 0.0).then_some(0.0);
+        }
+        let along = f64::from((share - before.floor) / (1.0 - before.floor));
+        let place = before.ends.0 + along * (before.ends.1 - before.ends.0);
+        let value = if self.scale == before.scale { place } else { self.scale.forward(before.scale.inverse(place)) };
+        let (low, high) = self.ends;
+        let along = if high > low { (value - low) / (high - low) } else { 0.5 + (value - low) };
+        Some(self.floor + (1.0 - self.floor) * along as f32)
     }
 }
 
@@ -159,6 +210,9 @@ impl<'a> Parallel<'a> {
         state.brushes.retain(|key, _| self.axes.iter().any(|axis| axis.key == *key));
         let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), self.height), Sense::CLICK);
         let rulers: Vec<Ruler> = self.axes.iter().map(Ruler::new).collect();
+        for (axis, ruler) in self.axes.iter().zip(&rulers) {
+            state.follow(&axis.key, &ruler.reach);
+        }
         let beside = self.beside(ui, &rulers, rect.width());
         let mut plot = Rect::from_min_max(
             pos2(rect.left() + beside[0], rect.top() + ABOVE),
@@ -418,6 +472,7 @@ impl ParallelAxis {
 struct Ruler {
     places: Vec<Option<f32>>,
     ticks: Vec<(f32, String)>,
+    reach: Reach,
 }
 
 impl Ruler {
@@ -468,7 +523,11 @@ impl Ruler {
             }
         }
         let places = positions.into_iter().map(|position| position.map(place)).collect();
-        Self { places, ticks }
+        let names = match &axis.scale {
+            ParallelScale::Category(names) => names.clone(),
+            ParallelScale::Number(_) => Vec::new(),
+        };
+        Self { places, ticks, reach: Reach { scale, ends: (low, high), floor, names } }
     }
 
     fn has(&self, line: usize) -> bool {
@@ -687,6 +746,46 @@ mod tests {
         assert_eq!(snapped(&ruler, 0.38, 0.08, 0.03), (0.1, 0.4), "both ends were missed by a little");
         assert_eq!(snapped(&ruler, 0.9, 0.3, 0.03), (0.4, 0.4));
         assert_eq!(snapped(&ruler, 0.6, 0.7, 0.03), (0.6, 0.7), "nothing is there");
+    }
+
+    #[test]
+    fn a_brush_keeps_its_values_when_the_axis_reaches_elsewhere() {
+        let reach = |values: &[Option<f64>]| Ruler::new(&number(values, Scale::Linear)).reach;
+        let brushed = |later: &[Option<f64>]| {
+            let mut state = ParallelState::default();
+            state.brush("loss", 0.5, 1.0);
+            state.follow("loss", &reach(&[Some(4.0), Some(6.0)]));
+            state.follow("loss", &reach(later));
+            state.brushes.get("loss").copied()
+        };
+        assert_eq!(brushed(&[Some(4.0), Some(6.0)]), Some((0.5, 1.0)));
+        assert_eq!(brushed(&[Some(5.0), Some(9.0)]), Some((0.0, 0.25)), "from 5 to 6 as before");
+        assert_eq!(brushed(&[Some(4.0), None, Some(6.0)]), Some((NONE + (1.0 - NONE) * 0.5, 1.0)));
+        assert_eq!(brushed(&[Some(5.5)]), Some((0.0, 1.0)), "around the only value");
+        assert_eq!(brushed(&[Some(7.0), Some(9.0)]), None, "beyond all of them");
+        assert_eq!(brushed(&[Some(1.0)]), None);
+        let names = |names: &[&str]| Reach {
+            scale: Scale::Linear,
+            ends: (0.0, 1.0),
+            floor: 0.0,
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        assert_eq!(names(&["a", "b"]).moved(&names(&["a", "c"]), 0.5), None);
+        // From 10 to 100 on another scale, where that is from the middle to the upper end.
+        let linear = reach(&[Some(10.0), Some(100.0)]);
+        let log = Ruler::new(&number(&[Some(1.0), Some(10.0), Some(100.0)], Scale::Log)).reach;
+        assert_eq!([0.0, 1.0].map(|share| log.moved(&linear, share)), [Some(0.5), Some(1.0)]);
+        // The lines without a value are gone.
+        let (without, with) = (reach(&[Some(1.0), None, Some(2.0)]), reach(&[Some(1.0), Some(2.0)]));
+        assert_eq!((with.moved(&without, 0.0), without.moved(&without, 0.0)), (None, Some(0.0)));
+        // A brush that was freed leaves nothing behind.
+        let mut state = ParallelState::default();
+        state.brush("loss", 0.0, 0.5);
+        state.follow("loss", &reach(&[Some(1.0), Some(2.0)]));
+        state.clear();
+        state.brush("loss", 0.0, 0.5);
+        state.follow("loss", &reach(&[Some(5.0), Some(6.0)]));
+        assert_eq!(state.brushes.get("loss"), Some(&(0.0, 0.5)));
     }
 
     #[test]

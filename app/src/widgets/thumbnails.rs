@@ -36,6 +36,27 @@ pub struct Thumbnails {
 impl Thumbnails {
     /// Draws them in as many rows as they need, each of so many points a side; made anew where they are `of` something else.
     pub fn ui(&mut self, ui: &mut Ui, side: f32, of: impl Hash, make: impl FnOnce() -> Vec<Thumbnail>) {
+        self.draw(ui, (side, Sense::hover()), of, make);
+    }
+
+    /// The same to be clicked: the place of the one that was.
+    pub fn buttons_ui(
+        &mut self,
+        ui: &mut Ui,
+        side: f32,
+        of: impl Hash,
+        make: impl FnOnce() -> Vec<Thumbnail>,
+    ) -> Option<usize> {
+        self.draw(ui, (side, Sense::click()), of, make)
+    }
+
+    fn draw(
+        &mut self,
+        ui: &mut Ui,
+        (side, sense): (f32, Sense),
+        of: impl Hash,
+        make: impl FnOnce() -> Vec<Thumbnail>,
+    ) -> Option<usize> {
         let mut hasher = DefaultHasher::new();
         of.hash(&mut hasher);
         let of = Some(hasher.finish());
@@ -48,9 +69,10 @@ impl Thumbnails {
         let weak = theme::palette(ui.visuals()).weak;
         let lines = self.pictures.iter().map(|one| one.word.lines().count()).max().unwrap_or(0);
         let below = WORD * lines as f32;
+        let mut clicked = None;
         ui.horizontal_wrapped(|ui| {
-            for (one, texture) in self.pictures.iter().zip(&self.textures) {
-                let (rect, response) = ui.allocate_exact_size(Vec2::new(side, side + below), Sense::hover());
+            for (place, (one, texture)) in self.pictures.iter().zip(&self.textures).enumerate() {
+                let (rect, response) = ui.allocate_exact_size(Vec2::new(side, side + below), sense);
                 let picture = Rect::from_min_size(rect.min, Vec2::splat(side));
                 ui.painter().image(
                     texture.id(),
@@ -61,9 +83,14 @@ impl Thumbnails {
                 let most = (side / LETTER) as usize;
                 let word = one.word.lines().map(|line| shortened(line, most)).collect::<Vec<_>>().join("\n");
                 ui.painter().text(rect.center_bottom(), Align2::CENTER_BOTTOM, word, FontId::proportional(11.0), weak);
-                response.on_hover_text(&one.about).accessible_name(format!("Image: {}", one.about));
+                let response = response.on_hover_text(&one.about);
+                if response.clicked() {
+                    clicked = Some(place);
+                }
+                response.accessible_name(format!("Image: {}", one.about));
             }
         });
+        clicked
     }
 }
 

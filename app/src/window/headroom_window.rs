@@ -110,6 +110,11 @@ impl HeadroomWindow {
         self.link.as_ref()
     }
 
+    /// From now on no file dialog can be shown, as on a system that offers none. For tests.
+    pub fn offer_no_file_dialogs(&mut self) {
+        self.dialogs.offer_none();
+    }
+
     /// What happens whether the window is seen or not: events come in, at most 8 ms of them.
     pub fn logic(&mut self, ctx: &Context) {
         self.dialogs.drain();

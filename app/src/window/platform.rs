@@ -2,24 +2,33 @@
 
 use std::path::PathBuf;
 
-use egui::{Context, Ui};
+use egui::{Context, RawInput, Ui};
 
-use super::Program;
+use super::{Program, clicks::Clicks};
 
 /// The window as the platform sees it.
-struct App(Program);
+struct App {
+    program: Program,
+    clicks: Clicks,
+}
 
 impl eframe::App for App {
     fn logic(&mut self, ctx: &Context, _: &mut eframe::Frame) {
-        self.0.logic(ctx);
+        self.program.logic(ctx);
     }
 
     fn ui(&mut self, ui: &mut Ui, _: &mut eframe::Frame) {
-        self.0.ui(ui);
+        self.program.ui(ui);
     }
 
     fn on_exit(&mut self) {
-        self.0.close();
+        self.program.close();
+    }
+
+    fn raw_input_hook(&mut self, ctx: &Context, input: &mut RawInput) {
+        if self.clicks.part(&mut input.events) {
+            ctx.request_repaint();
+        }
     }
 }
 
@@ -44,7 +53,8 @@ pub fn run_window(store: PathBuf) -> anyhow::Result<()> {
         system_font_fallback: false,
         ..Default::default()
     };
-    eframe::run_native_ext("Headroom", options, Some(ctx), Box::new(|_| Ok(Box::new(App(program))))).map_err(|error| {
+    let app = App { program, clicks: Clicks::default() };
+    eframe::run_native_ext("Headroom", options, Some(ctx), Box::new(|_| Ok(Box::new(app)))).map_err(|error| {
         let reason = error.to_string();
         let reason = reason.lines().next().unwrap_or_default();
         anyhow::anyhow!("The window cannot be opened ({reason}). Train without one: headroom train CONFIG.toml")

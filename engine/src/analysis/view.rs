@@ -37,15 +37,19 @@ pub struct MapView {
 }
 
 impl MapView {
-    /// Reads one example.
+    /// Reads one example. `token_types`: to which of two texts each token belongs; none where there is one.
     ///
     /// # Errors
     /// If it is longer than the model's positions, or empty.
-    pub fn new(model: Model, ids: &[u32], device: &Device) -> Result<Self, AnalysisError> {
+    pub fn new(model: Model, ids: &[u32], token_types: Option<&[u32]>, device: &Device) -> Result<Self, AnalysisError> {
         if ids.is_empty() {
             return Err(AnalysisError::NoExamples);
         }
         let input = ModelInput::new(ids, None, 1, ids.len(), device)?;
+        let input = match token_types.filter(|_| model.plan().token_types() > 1) {
+            Some(types) => input.with_token_types(types)?,
+            None => input,
+        };
         Self::of(model, &input, ids.len())
     }
 

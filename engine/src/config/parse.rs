@@ -12,6 +12,9 @@ use super::{FORMAT, Problem, RunConfig, data};
 /// The kind of tokenizer that comes from `model.initial`.
 const INITIAL_TOKENIZER: &str = "initial";
 
+/// The task of data without labels of their own.
+const TRANSLATION_TASK: &str = "translation";
+
 /// Why a config could not be read.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ConfigError {
@@ -130,8 +133,22 @@ fn default_tokenizer(table: &mut Table) {
     }
 }
 
+/// Without a word about it labelled examples are evaluated whole: they are few beside tokens, and what is told of a set is of all of it.
+/// Translations are written out token by token, so that some are enough as long as nobody asks for more.
+fn default_evaluation(table: &mut Table) {
+    let task = table.get("task").and_then(|task| task.get("kind")).and_then(Value::as_str);
+    if task.is_none_or(|kind| kind == TRANSLATION_TASK) {
+        return;
+    }
+    let train = table.entry("train").or_insert_with(|| Value::Table(Table::new()));
+    if let Some(train) = train.as_table_mut() {
+        train.entry("evaluate_batches").or_insert(Value::Integer(0));
+    }
+}
+
 fn read(mut table: Table) -> Result<RunConfig, ConfigError> {
     default_tokenizer(&mut table);
+    default_evaluation(&mut table);
     RunConfig::deserialize(Value::Table(table.clone())).map(RunConfig::with_image_tokens).map_err(|error| {
         let mut found = faults(&table);
         if found.is_empty() {
@@ -494,6 +511,22 @@ mod tests {
         assert!(!to_toml(&fresh).contains("initial"));
         let problems = of("data.tokenizer.kind = \"initial\"").validate();
         assert_eq!(problems.iter().map(|problem| problem.field.as_str()).collect::<Vec<_>>(), ["data.tokenizer.kind"]);
+    }
+
+    #[test]
+    fn labelled_examples_are_evaluated_whole_unless_it_is_said_on_how_many() {
+        let batches = |lines: &str| {
+            let text = format!("format = 1\n[data]\nkind = \"table\"\npath = \"x.tsv\"\n{lines}");
+            from_toml(&text).unwrap().train.evaluate_batches
+        };
+        assert_eq!(batches("[task]\nkind = \"classification\""), 0);
+        assert_eq!(batches("[task]\nkind = \"span\"\n[train]\nsteps = 4"), 0);
+        assert_eq!(batches("[task]\nkind = \"regression\"\n[train]\nevaluate_batches = 16"), 16);
+        assert_eq!(batches("[task]\nkind = \"translation\""), 16);
+        assert_eq!(batches(""), 16);
+        let mut config = from_toml("format = 1\n[task]\nkind = \"classification\"").unwrap();
+        config.train.evaluate_batches = 16;
+        assert_eq!(from_toml(&to_toml(&config)).unwrap(), config, "what is written is what is read");
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub struct TrainConfig {
     pub label_smoothing: f64,
     /// Steps between evaluations on the held-out text; 0 = only after the last step.
     pub evaluate_every: u64,
-    /// Batches of held-out text in one evaluation; 0 = all of it.
+    /// Batches of held-out text in one evaluation; 0 = all of it, as in files that say nothing and have labelled examples.
     pub evaluate_batches: usize,
     /// Steps between checkpoints; 0 = only the best and the last.
     pub checkpoint_every: u64,

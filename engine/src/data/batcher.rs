@@ -410,6 +410,11 @@ impl HeldOut {
         (!rows.is_empty()).then(|| self.batch_of(&rows))
     }
 
+    /// One of all examples by its number, in a batch of its own.
+    pub fn one(&self, number: usize) -> Option<Batch> {
+        (number < self.examples.with_tail()).then(|| self.batch_of(&[number]))
+    }
+
     /// How many examples [`HeldOut::spread`] gives when `examples` are asked for.
     pub fn spread_count(&self, examples: usize) -> usize {
         examples.min(self.examples.full().max(1).min(self.examples.with_tail()))

@@ -20,7 +20,7 @@ pub fn data_problems(config: &DataConfig, objective: &Objective) -> Vec<Problem>
             && let Err(error) = outcome()
         {
             // Fields that describe the training data are right where only the held-out ones do not fit them.
-            let is_held_out = field == "data.validation_path" && error.field() != Some("data.validation_labels");
+            let is_held_out = field.starts_with("data.validation_") && error.field() != Some("data.validation_labels");
             let own = error.field().filter(|_| !is_held_out).unwrap_or(field);
             let problem = Problem::new(own, sentence(&error));
             if !found.contains(&problem) {

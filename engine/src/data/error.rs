@@ -28,7 +28,9 @@ pub enum DataError {
 
     /// Something else than a file or a folder, such as a pipe.
     #[error(
-        "It is {kind}, not a file. Text and tokenizers are read from files; write it to one first: {}", path.display()
+        "It is {kind}, not a file. {}: {}",
+        if *kind == "a folder" { "Name the file in it that is meant" } else { "Text and tokenizers are read from files; write it to one first" },
+        path.display()
     )]
     NoFile {
         /// The path.

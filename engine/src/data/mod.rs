@@ -65,7 +65,7 @@ pub use preview::{DataPreview, PreviewAnswers, TablePreview, preview};
 pub use progress::{Progress, Silent, Stage};
 pub use questions::{questions_at, questions_of};
 pub use random::generate_random;
-pub use seen::{PreviewExample, given_vocabulary};
+pub use seen::{PreviewExample, given_vocabulary, pair_as_read, with_model_tokenizer};
 pub use split::{Split, split};
 pub use squad_error::{SquadError, SquadPlace};
 pub use table_error::TableError;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::DataError;
 use super::answers::sort_classes;
 use super::examples::{ExamplesPreview, preview_examples};
-use super::file::{Beginning, Judged, LabelledRows, beginning};
+use super::file::{Beginning, Judged, LabelledRows, USUAL_TEXTS, beginning};
 use super::images::{ImagesPreview, preview_images};
 use super::seen::{PreviewExample, brief, known_tokenizer, seen};
 use crate::config::{Column, DataConfig, Source, TableSource};
@@ -17,10 +17,9 @@ use crate::objective::Objective;
 const SHOWN: usize = 3;
 /// Different labels that are counted.
 const MOST_LABELS: usize = 200;
-/// Names that columns of text, and of labels, often have.
-const USUAL_TEXTS: [&str; 7] = ["sentence", "text", "sentence1", "question1", "premise", "review", "content"];
 /// Names of columns that number the rows.
 const NUMBERING: [&str; 6] = ["id", "idx", "index", "no", "row", "guid"];
+/// Names that columns of labels often have.
 const USUAL_LABELS: [&str; 8] =
     ["label", "labels", "gold_label", "is_duplicate", "target", "class", "sentiment", "score"];
 

@@ -21,7 +21,8 @@ const AGREEMENTS: Metric = share(
     "validation/agreement",
     "Agreement",
     "{} of agreements hold",
-    "verbs, determiners and pronouns that agree / all that were checked, in texts that the model writes",
+    "verbs, determiners and pronouns that agree / all that were checked, in 32 texts that the model writes: few are checked \
+     where few of its sentences are the grammar's",
 );
 
 /// The same, by whole sentences.
@@ -29,7 +30,7 @@ const SENTENCES: Metric = share(
     "validation/sentences_right",
     "Sentences right",
     "{} of sentences right",
-    "sentences that the grammar has and in which everything agrees / sentences, in texts that the model writes",
+    "sentences that the grammar has and in which everything agrees / sentences, in 32 texts that the model writes",
 );
 
 /// Of words that an encoder fills in.

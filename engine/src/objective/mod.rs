@@ -34,6 +34,6 @@ pub use questions::{AnswerText, Found, Guess, Guesses, Paragraph, Question, Ques
 pub use recorded::RECORDED;
 pub use span::guesses;
 pub use specials::Specials;
-pub use stopping::judging_metric;
+pub use stopping::{judging_metric, judging_metrics};
 pub use sums::Sums;
 pub use task::{Example, Framing, Labeller, Showing, Task, Vocabulary};

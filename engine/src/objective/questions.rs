@@ -1,6 +1,12 @@
 //! Questions about paragraphs, the windows in which these are read, and what a model says of them.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
+
+use super::text_scores::{SquadRules, SquadScore};
 
 /// A text in which answers stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,6 +91,24 @@ impl Questions {
         let start = start + (piece.len() - piece.trim_start().len());
         let before = text.get(..start)?.chars().count();
         Some(AnswerText { text: trimmed, start: before, end: before + trimmed.chars().count() })
+    }
+
+    /// The best answer to a question, whatever the doubt; none where no token of its paragraph was read.
+    pub fn best_answer(&self, guess: &Guess) -> Option<AnswerText<'_>> {
+        self.text_of(guess.question, guess.best?.tokens)
+    }
+
+    /// The answer that is given: the best one, or none where there may be none and the doubt is above the threshold.
+    pub fn given_answer(&self, guess: &Guess, no_answer_threshold: f64) -> Option<AnswerText<'_>> {
+        let is_silent = self.may_lack_answers && guess.doubt() > no_answer_threshold;
+        self.best_answer(guess).filter(|_| !is_silent)
+    }
+
+    /// What an answer to a question, or none, is worth by the rules of `SQuAD`: of v2.0 where there may be none, of v1.1 otherwise.
+    pub fn score(&self, question: usize, answer: Option<AnswerText<'_>>) -> Option<SquadScore> {
+        let rules = if self.may_lack_answers { SquadRules::V2 } else { SquadRules::V1 };
+        let right = &self.all.get(question)?.answers;
+        Some(SquadScore::of(answer.map_or("", |answer| answer.text), right, rules))
     }
 }
 
@@ -192,6 +216,15 @@ pub struct Guesses {
 }
 
 impl Guesses {
+    /// Of how many questions something was heard, and how many of these have an answer; none where of none.
+    pub fn counts(&self) -> Option<[u64; 2]> {
+        let heard: BTreeSet<usize> = self.windows.iter().map(|window| window.question).collect();
+        let has_answer =
+            |question: &&usize| self.questions.all.get(**question).is_some_and(|own| !own.answers.is_empty());
+        let answered = heard.iter().filter(has_answer).count();
+        (!heard.is_empty()).then_some([heard.len() as u64, answered as u64])
+    }
+
     /// Adds those of another batch.
     pub(super) fn add(&mut self, other: &Self) {
         if self.windows.is_empty() {
@@ -243,6 +276,26 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_is_given_unless_there_may_be_none_and_the_doubt_is_above_the_threshold() {
+        let best = Some(Found { score: 1.0, tokens: [2, 3] });
+        let guess = Guess { question: 0, no_answer: 3.0, best };
+        let given = |questions: &Questions, threshold| {
+            let answer = questions.given_answer(&guess, threshold);
+            (answer.map(|answer| answer.text.to_owned()), questions.score(0, answer).unwrap().exact)
+        };
+        let mut questions = questions();
+        assert_eq!(given(&questions, -9.0), (Some("b c".to_owned()), 1.0), "there is one");
+        questions.may_lack_answers = true;
+        assert_eq!(given(&questions, 2.0), (Some("b c".to_owned()), 1.0));
+        assert_eq!(given(&questions, 1.9), (None, 0.0));
+        questions.all[0].answers.clear();
+        assert_eq!(given(&questions, 2.0), (Some("b c".to_owned()), 0.0));
+        assert_eq!(given(&questions, 1.9), (None, 1.0));
+        let unread = Guess { best: None, ..guess };
+        assert_eq!((questions.best_answer(&unread), questions.given_answer(&unread, 99.0)), (None, None));
+    }
+
+    #[test]
     fn windows_without_the_whole_answer_point_at_the_first_position() {
         let window = |first, tokens| Window { question: 0, before: 5, first, tokens };
         let windows = vec![window(0, 4), window(2, 2), window(0, 3), window(3, 1)];
@@ -277,6 +330,14 @@ mod tests {
             assert_eq!(found.no_answer, logits[0][0] + logits[0][1]);
             assert_eq!(found.doubt().is_finite(), tokens > 0);
         }
+    }
+
+    #[test]
+    fn questions_are_counted_whatever_windows_they_were_read_in() {
+        let mut guesses = Guesses::example();
+        guesses.windows.push(guesses.windows[0]);
+        assert_eq!(guesses.counts(), Some([2, 1]));
+        assert_eq!(Guesses::default().counts(), None);
     }
 
     #[test]

@@ -61,12 +61,14 @@ pub const RECORDED: &[Metric] = &[
     logged(
         series_names::PROBE_ADJACENT_SIMILARITY,
         "Similarity of neighbouring layers",
-        "mean similarity of the most similar heads of neighbouring layers on the probe batch, 0 to 1",
+        "mean similarity of the most similar heads of neighbouring layers on the probe batch, 0 to 1; without \
+         borrowed maps, which equal their lender's by construction",
     ),
     logged(
         series_names::PROBE_FAR_SIMILARITY,
         "Similarity of layers further apart",
-        "mean similarity of the most similar heads of layers that are no neighbours on the probe batch, 0 to 1",
+        "mean similarity of the most similar heads of layers that are no neighbours on the probe batch, 0 to 1; \
+         without borrowed maps, which equal their lender's by construction",
     ),
     Metric {
         quantity: Quantity::Share,
@@ -117,3 +119,16 @@ pub const RECORDED: &[Metric] = &[
         )
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn similarities_say_that_borrowed_maps_are_left_out() {
+        for series in [series_names::PROBE_ADJACENT_SIMILARITY, series_names::PROBE_FAR_SIMILARITY] {
+            let formula = Metric::find(series).map(|metric| metric.formula);
+            assert!(formula.is_some_and(|formula| formula.contains("by construction")), "{series}: {formula:?}");
+        }
+    }
+}

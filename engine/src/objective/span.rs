@@ -7,9 +7,7 @@ use candle_core::{DType, Device, Tensor};
 
 use super::{
     Answers, Batch, Direction, Guess, Guesses, Metric, Paragraph, Quantity, Question, Questions, Spans, Sums, Task,
-    Window,
-    recorded::VALIDATION_LOSS,
-    text_scores::{SquadRules, SquadScore},
+    Window, recorded::VALIDATION_LOSS, text_scores::SquadScore,
 };
 use crate::{
     config::Span,
@@ -240,15 +238,11 @@ struct Best {
 impl Judged {
     fn of(sums: &Sums) -> Self {
         let Guesses { questions, no_answer_threshold, windows } = &sums.guesses;
-        let rules = if questions.may_lack_answers { SquadRules::V2 } else { SquadRules::V1 };
         let judged = |guess: Guess| {
-            let right = &questions.all.get(guess.question)?.answers;
-            let best = guess.best.and_then(|best| questions.text_of(guess.question, best.tokens));
-            let score_of_best = SquadScore::of(best.map_or("", |best| best.text), right, rules);
-            let doubt = guess.doubt();
-            let is_silent = questions.may_lack_answers && doubt > *no_answer_threshold;
-            let score = if is_silent { SquadScore::of("", right, rules) } else { score_of_best };
-            Some(JudgedOne { has_answer: !right.is_empty(), score, score_of_best, doubt })
+            let has_answer = !questions.all.get(guess.question)?.answers.is_empty();
+            let score = questions.score(guess.question, questions.given_answer(&guess, *no_answer_threshold))?;
+            let score_of_best = questions.score(guess.question, questions.best_answer(&guess))?;
+            Some(JudgedOne { has_answer, score, score_of_best, doubt: guess.doubt() })
         };
         Self(Guess::by_question(windows).into_iter().filter_map(judged).collect())
     }

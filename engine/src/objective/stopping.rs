@@ -9,21 +9,7 @@ use crate::config::{Problem, RunConfig, Source, StopEarly, TaskConfig};
 /// If evaluations of such a run find no metric of that name, or none with good values; with those that they do.
 pub fn judging_metric(config: &RunConfig) -> Result<&'static Metric, Problem> {
     let Some(StopEarly { metric, .. }) = &config.train.stop_early else { return Ok(&VALIDATION_LOSS) };
-    let objective: Objective = config.objective();
-    let of_grammar = match (&config.data.source, objective.task().showing()) {
-        (Source::Grammar(_), Showing::Continuation) => agreement::WRITTEN,
-        (Source::Grammar(_), Showing::FilledIn) => agreement::FILLED_IN,
-        _ => &[],
-    };
-    let of_translations = if matches!(config.task, Some(TaskConfig::Translation(_))) { TEXT_SCORES } else { &[] };
-    let known: Vec<&'static Metric> = objective
-        .task()
-        .metrics()
-        .iter()
-        .chain(of_grammar)
-        .chain(of_translations)
-        .filter(|metric| metric.direction != Direction::None)
-        .collect();
+    let known = judging_metrics(config);
     let name = metric.trim();
     let found = known.iter().find(|known| known.series == name || known.field() == name).copied();
     found.ok_or_else(|| {
@@ -31,6 +17,19 @@ pub fn judging_metric(config: &RunConfig) -> Result<&'static Metric, Problem> {
         let message = format!("evaluations of this run find no \"{name}\"; name one of {}", names.join(", "));
         Problem::new("train.stop_early.metric", message)
     })
+}
+
+/// The metrics that evaluations of a run find and that have good values: those by which it can be judged, the loss first.
+pub fn judging_metrics(config: &RunConfig) -> Vec<&'static Metric> {
+    let objective: Objective = config.objective();
+    let of_grammar = match (&config.data.source, objective.task().showing()) {
+        (Source::Grammar(_), Showing::Continuation) => agreement::WRITTEN,
+        (Source::Grammar(_), Showing::FilledIn) => agreement::FILLED_IN,
+        _ => &[],
+    };
+    let of_translations = if matches!(config.task, Some(TaskConfig::Translation(_))) { TEXT_SCORES } else { &[] };
+    let all = objective.task().metrics().iter().chain(of_grammar).chain(of_translations);
+    all.filter(|metric| metric.direction != Direction::None).collect()
 }
 
 #[cfg(test)]

@@ -269,6 +269,12 @@ mod tests {
         false
     }
 
+    #[test]
+    fn it_is_told_of_how_many_texts_agreement_is() {
+        let words = format!("in {TEXTS} texts");
+        assert!(WRITTEN.iter().all(|metric| metric.formula.contains(&words)));
+    }
+
     /// A model that has learnt nothing, with what measures it and held-out examples.
     fn untrained(kind: Architecture, tokenizer: &str) -> (Model, AgreementMeasure, HeldOut) {
         let mut config: RunConfig =

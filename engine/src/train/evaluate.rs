@@ -15,6 +15,8 @@ pub struct Found {
     pub tokens: u64,
     /// How often each class was predicted where each is right, where examples are classified.
     pub class_counts: Option<Vec<Vec<u64>>>,
+    /// Questions, and how many of them have an answer, where questions are answered.
+    pub questions: Option<[u64; 2]>,
 }
 
 /// Measures a model with frozen weights on batches of its objective; `None` when `should_stop` cut it short.
@@ -38,5 +40,6 @@ pub fn evaluate(
         metrics: Measurements::of(others, &sums),
         tokens: sums.labelled,
         class_counts: task.class_counts(&sums),
+        questions: sums.guesses.counts(),
     }))
 }

@@ -167,7 +167,7 @@ fn translated(
         let right: Vec<u32> = labels.iter().filter_map(|label| u32::try_from(*label).ok()).collect();
         let [source, written, right] = [source, &written.tokens, &right].map(|ids| tokenizer.decode(ids));
         let (source, written, right) = (one_line(&source?), one_line(&written?), one_line(&right?));
-        let other = if written == right { String::new() } else { format!(" (not {right})") };
+        let other = if written == right { String::new() } else { format!(" (right: {right})") };
         lines.push(format!("{source} \u{2192} {written}{other}"));
     }
     Ok(Some(lines.join("\n")))
@@ -192,7 +192,7 @@ fn answered(model: &Model, corpus: &Corpus, batch: &Batch) -> Result<String, Tra
             }
             (Labels::Classes(_) | Labels::Number | Labels::Span { .. }, _, _) => continue,
         };
-        let other = if answer == truth { String::new() } else { format!(" (not {})", one_line(&truth)) };
+        let other = if answer == truth { String::new() } else { format!(" (right: {})", one_line(&truth)) };
         lines.push(format!("{text} \u{2192} {}{other}", one_line(&answer)));
     }
     Ok(lines.join("\n"))

@@ -21,13 +21,12 @@ pub(super) fn answered(
     let mut lines = Vec::new();
     for guess in Guess::by_question(&guesses(&logits, &spans.windows, max_answer)?) {
         let Some(question) = questions.all.get(guess.question) else { continue };
-        let is_silent = questions.may_lack_answers && guess.doubt() > no_answer_threshold;
-        let best = guess.best.filter(|_| !is_silent).and_then(|best| questions.text_of(guess.question, best.tokens));
-        let answer = best.map_or(NONE, |best| best.text);
+        let answer = questions.given_answer(&guess, no_answer_threshold);
+        let is_right = questions.score(guess.question, answer).is_some_and(|score| score.exact > 0.0);
         let right = question.answers.first().map_or(NONE, String::as_str);
-        let is_right = answer == right || question.answers.iter().any(|right| right == answer);
-        let other = if is_right { String::new() } else { format!(" (not {})", one_line(right)) };
-        lines.push(format!("{} \u{2192} {}{other}", one_line(&question.text), one_line(answer)));
+        let other = if is_right { String::new() } else { format!(" (right: {})", one_line(right)) };
+        let said = answer.map_or(NONE, |answer| answer.text);
+        lines.push(format!("{} \u{2192} {}{other}", one_line(&question.text), one_line(said)));
     }
     Ok(lines.join("\n"))
 }

@@ -49,6 +49,11 @@ impl TranslationMeasure {
         Ok(Some(Self { tokenizer: tokenizer.clone(), pairs, beams: *beams, longest }))
     }
 
+    /// How many pairs are translated.
+    pub fn pairs(&self) -> u64 {
+        self.pairs.len() as u64
+    }
+
     /// The scores of a model; `None` when `should_stop` cut it short.
     ///
     /// # Errors

@@ -4,7 +4,9 @@ use super::{Event, device, disk_space, initial, outbox::Outbox};
 use crate::{
     attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
     config::{Problem, RunConfig},
-    data::{data_problems, given_vocabulary, memory, preview, short_text_problems, with_image_shape},
+    data::{
+        data_problems, given_vocabulary, memory, preview, short_text_problems, with_image_shape, with_model_tokenizer,
+    },
     hub,
     objective::judging_metric,
     store::Store,
@@ -16,7 +18,9 @@ pub(super) fn check(outbox: Outbox, config: RunConfig, base_dir: PathBuf, store:
     let spawned = std::thread::Builder::new().name("headroom-check".to_owned()).spawn(move || {
         let config = hub::anchored(config, &base_dir);
         // What is wrong with it is told by the problems, and so is what keeps images from being looked at.
-        let found = preview(&config.data, &config.objective()).ok().flatten().map(Box::new);
+        let model = initial::directory_of(&store, &config, &base_dir);
+        let data = model.map_or_else(|| config.data.clone(), |model| with_model_tokenizer(&config.data, &model));
+        let found = preview(&data, &config.objective()).ok().flatten().map(Box::new);
         let config = with_image_shape(config.clone()).unwrap_or(config);
         let Judged { problems, free_bytes, vocabulary } = judge(config, &base_dir, &store);
         outbox.send(Event::Checked { revision, problems, free_bytes, vocabulary, preview: found });

@@ -525,8 +525,10 @@ pub enum GenerateSource {
 pub enum MapText {
     /// One of sixteen examples of the held-out text, or of the text that was named, with no token hidden.
     Example(usize),
-    /// Text that somebody wrote.
+    /// Text that somebody wrote; two texts with a tab between, where the model reads pairs. Of a pair that is too long the end is cut off.
     Written(String),
+    /// One of all held-out images, from 0.
+    Image(usize),
     /// One of the examples that an analysis of reconstruction measured its errors on and chose nothing from, with no token
     /// hidden. It read `examples` examples of `tokens` tokens, spread evenly over the held-out text.
     HeldOut {

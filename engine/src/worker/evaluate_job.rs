@@ -1,6 +1,6 @@
 use super::{
-    Event, NoisyEvaluation, coverage, job::EvaluateJob, job_context::JobContext, job_control::JobControl,
-    job_error::JobError, mistakes::mistakes, subject::Subject,
+    EvaluationCounts, Event, NoisyEvaluation, coverage, job::EvaluateJob, job_context::JobContext,
+    job_control::JobControl, job_error::JobError, mistakes::mistakes, subject::Subject,
 };
 use crate::{
     checkpoint::file_name,
@@ -57,9 +57,15 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
     }
     let translation =
         TranslationMeasure::new(&subject.config, &subject.corpus.tokenizer, &held_out).map_err(failure)?;
+    let mut counts = EvaluationCounts {
+        questions: found.questions.map(|[all, _]| all),
+        questions_with_answer: found.questions.map(|[_, answered]| answered),
+        ..EvaluationCounts::default()
+    };
     if let Some(translation) = translation {
         let more = translation.measure(&subject.model, &should_stop).map_err(failure)?;
         found.metrics.extend(more.ok_or_else(stopped)?);
+        (counts.translations, counts.pairs) = (Some(translation.pairs()), Some(held_out.windows() as u64));
     }
     let labels = subject.corpus.answers.as_ref().map(|own| &own.labels);
     let confusion = ConfusionMatrix::of(found.class_counts.take(), labels).map(Box::new);
@@ -73,6 +79,7 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
         loss: found.loss,
         metrics: found.metrics,
         tokens: found.tokens,
+        counts,
         unit: subject.objective.task().loss_unit().to_owned(),
         sequence_length: length,
         coverage: job.coverage.as_ref().map(|wanted| {

@@ -349,6 +349,9 @@ pub enum Event {
         metrics: Measurements,
         /// Labelled tokens, or examples, that were counted.
         tokens: u64,
+        /// What its metrics are of, where that is something else.
+        #[serde(default, skip_serializing_if = "EvaluationCounts::is_none")]
+        counts: EvaluationCounts,
         /// The unit of the loss in words: `nats per token`, `nats per example`, `squared error per example`.
         unit: String,
         /// Tokens of an example.
@@ -930,6 +933,30 @@ impl Event {
     pub(super) fn health(run: &RunId, step: u64, health: Health) -> Self {
         let message = format!("{} {}", health.why(), health.what_to_do()).trim().to_owned();
         Self::Health { run: run.clone(), step, health, message }
+    }
+}
+
+/// What the metrics of an evaluation are of, where that is neither tokens nor examples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EvaluationCounts {
+    /// Questions, each of which may be read in several windows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub questions: Option<u64>,
+    /// Those of them that have an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub questions_with_answer: Option<u64>,
+    /// Pairs that were translated and scored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub translations: Option<u64>,
+    /// Pairs that there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<u64>,
+}
+
+impl EvaluationCounts {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
     }
 }
 

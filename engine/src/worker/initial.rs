@@ -124,6 +124,12 @@ pub(super) fn vocabulary_of(store: &Store, config: &RunConfig) -> Option<usize> 
     read_plan(&directory).ok().map(|plan| plan.vocabulary())
 }
 
+/// The directory of the model that a run begins with; none where there is none, or it has no checkpoint yet.
+pub(super) fn directory_of(store: &Store, config: &RunConfig, base_dir: &Path) -> Option<PathBuf> {
+    let config = anchored(store, config.clone(), base_dir).ok()?;
+    locate(store, config.model.initial.as_ref()?).ok().map(|located| located.directory)
+}
+
 /// With what a run begins that does not begin with drawn weights alone.
 pub(super) struct Begun {
     /// The plan that the config asks for.

@@ -10,10 +10,7 @@ use crate::{
     config::Span,
     data::PreviewImage,
     model::ForwardOptions,
-    objective::{
-        Answers, Batch, Guess, Labels, Objective, Questions, Window, guesses,
-        text_scores::{SquadRules, SquadScore},
-    },
+    objective::{Answers, Batch, Guess, Labels, Objective, Questions, Window, guesses},
     text::floats,
 };
 
@@ -162,14 +159,11 @@ fn other_answer(questions: &Questions, span: &Span, windows: &[Read]) -> Option<
     let said: Vec<Guess> = windows.iter().map(|(guess, _)| *guess).collect();
     let guess = Guess::by_question(&said).into_iter().next()?;
     let (question, paragraph) = (questions.all.get(guess.question)?, questions.paragraph(guess.question)?);
-    let is_silent = guess.best.is_none() || (questions.may_lack_answers && guess.doubt() > span.no_answer_threshold);
-    let best = guess.best.filter(|_| !is_silent);
-    let answer = best.and_then(|best| questions.text_of(guess.question, best.tokens));
-    let rules = if questions.may_lack_answers { SquadRules::V2 } else { SquadRules::V1 };
-    if SquadScore::of(answer.map_or("", |answer| answer.text), &question.answers, rules).exact > 0.0 {
+    let answer = questions.given_answer(&guess, span.no_answer_threshold);
+    if questions.score(guess.question, answer)?.exact > 0.0 {
         return None;
     }
-    let confidence = windows.iter().find_map(|(here, sum)| match best {
+    let confidence = windows.iter().find_map(|(here, sum)| match guess.best.filter(|_| answer.is_some()) {
         Some(best) => (here.best == Some(best)).then(|| (best.score - sum).exp()),
         None => (here.no_answer.total_cmp(&guess.no_answer).is_eq()).then(|| (here.no_answer - sum).exp()),
     });

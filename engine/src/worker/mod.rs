@@ -59,7 +59,9 @@ pub use command::{Approximation, Command, GenerateSource, MapText, Rebuild, RunE
 pub use control::{ControlClient, ControlError, remove_stale_sockets};
 pub use device::{DeviceInfo, cores, devices, free_bytes};
 pub use engine::{Engine, EngineError, EngineOptions};
-pub use event::{AnswerSpan, Event, FoundAnswer, NoisyEvaluation, PrecisionProof, TokenCost, WrittenText};
+pub use event::{
+    AnswerSpan, EvaluationCounts, Event, FoundAnswer, NoisyEvaluation, PrecisionProof, TokenCost, WrittenText,
+};
 pub use filling::{FilledWord, Filling, WordGuess};
 pub use forward::{ForwardSpec, ForwardTimes, forward_times};
 pub use gpu::GpuReading;

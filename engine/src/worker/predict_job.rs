@@ -155,7 +155,8 @@ fn labels(head: &OutputPlan, labels: Option<Labels>) -> Result<Labels, JobError>
     };
     Err(JobError::refusal(format!(
         "It ends in {ends_in}, and answers are those of a model that ends in one class, a number or a span. Train one on a table \
-         (task.kind = \"classification\" or \"regression\"), on questions (\"span\") or on images (\"image_classification\")."
+         (task.kind = \"classification\" or \"regression\"), on questions (\"span\") or on images (\"image_classification\"); \
+         `headroom generate` writes text."
     )))
 }
 

@@ -15,7 +15,7 @@ use crate::{
     attention::HeadAt,
     checkpoint::load_model_dir,
     config::{DataConfig, counted, grouped},
-    data::{PreviewImage, TextTokenizer},
+    data::{DataError, PreviewImage, TextTokenizer, pair_as_read},
     model::Model,
     objective::Batch,
     store::{AnalysisId, Store},
@@ -260,12 +260,21 @@ fn show(context: &ViewContext, MapsOf { target, data, text }: &MapsOf) -> Result
                     let count = (held_out.spread_count(*examples) / 2).max(1);
                     held_out.spread(*examples, 1).skip(1).step_by(2).nth(number % count)
                 }
+                MapText::Image(number) if subject.corpus.images.is_some() => {
+                    let held_out = subject.held_out(1, subject.tokens())?.without_labels();
+                    examples = held_out.spread_count(EXAMPLES).max(1);
+                    let count = held_out.windows();
+                    Some(held_out.one(*number).ok_or_else(|| {
+                        format!("There is no held-out image {}: there are {}.", number + 1, grouped(count))
+                    })?)
+                }
+                MapText::Image(_) => return Err("The model reads no images.".to_owned()),
                 MapText::Written(_) => None,
             };
             if subject.corpus.images.is_some() {
                 let example = example.ok_or(match text {
                     MapText::Written(_) => READS_IMAGES,
-                    MapText::Example(_) | MapText::HeldOut { .. } => "There is no held-out image.",
+                    MapText::Example(_) | MapText::HeldOut { .. } | MapText::Image(_) => "There is no held-out image.",
                 })?;
                 return of_image(subject, &example).map(|seen| Seen { examples, ..seen });
             }
@@ -273,10 +282,12 @@ fn show(context: &ViewContext, MapsOf { target, data, text }: &MapsOf) -> Result
             (subject.named, subject.step, subject.model, subject.corpus.tokenizer, example)
         }
     };
-    let ids: Vec<u32> = match (text, example) {
-        (_, Some(ids)) => ids,
-        (MapText::Example(_) | MapText::HeldOut { .. }, None) => return Err("There is no held-out example.".to_owned()),
-        (MapText::Written(text), None) => tokenizer.encode_framed(text).map_err(|error| error.to_string())?,
+    let Read { ids, types } = match (text, example) {
+        (_, Some(read)) => read,
+        (MapText::Example(_) | MapText::HeldOut { .. } | MapText::Image(_), None) => {
+            return Err("There is no held-out example.".to_owned());
+        }
+        (MapText::Written(text), None) => written(&model, &tokenizer, text).map_err(|error| error.to_string())?,
     };
     let most = model.plan().stack.longest();
     if ids.len() > most {
@@ -290,7 +301,7 @@ fn show(context: &ViewContext, MapsOf { target, data, text }: &MapsOf) -> Result
         return Err("The text has no token. Write some words.".to_owned());
     }
     let words = ids.iter().map(|id| word(&tokenizer, *id)).collect();
-    let view = MapView::new(model, &ids, &Device::Cpu).map_err(|error| error.to_string())?;
+    let view = MapView::new(model, &ids, types.as_deref(), &Device::Cpu).map_err(|error| error.to_string())?;
     Ok(Seen { view, step, named, tokens: words, picture: None, examples })
 }
 
@@ -315,12 +326,34 @@ fn of_image(subject: Subject, batch: &Batch) -> Result<Seen, String> {
     Ok(Seen { view, step, named, tokens, picture, examples: 0 })
 }
 
+/// Tokens, and to which of two texts each belongs; none where there is one text.
+#[derive(Debug, PartialEq)]
+struct Read {
+    ids: Vec<u32>,
+    types: Option<Vec<u32>>,
+}
+
 /// The tokens of a batch of one row, without the padding behind them.
-fn tokens_of(batch: Batch) -> Vec<u32> {
+fn tokens_of(batch: Batch) -> Read {
     let padding = batch.key_mask.iter().flatten().filter(|key| **key == 0).count();
-    let mut ids = batch.input_ids;
-    ids.truncate(ids.len() - padding.min(ids.len()));
-    ids
+    let (mut ids, mut types) = (batch.input_ids, batch.token_types);
+    let kept = ids.len() - padding.min(ids.len());
+    ids.truncate(kept);
+    if let Some(types) = &mut types {
+        types.truncate(kept);
+    }
+    Read { ids, types }
+}
+
+/// A text that somebody wrote in the model's frame: two with a tab between as the pair that an encoder reads, cut off as its rows are.
+fn written(model: &Model, tokenizer: &TextTokenizer, text: &str) -> Result<Read, DataError> {
+    match text.split_once('\t').filter(|_| !model.plan().stack.is_causal) {
+        Some((first, second)) => {
+            let (ids, types) = pair_as_read(tokenizer, [first, second], model.plan().stack.longest())?;
+            Ok(Read { ids, types: Some(types) })
+        }
+        None => Ok(Read { ids: tokenizer.encode_framed(text)?, types: None }),
+    }
 }
 
 /// A token as people read it.

@@ -1,5 +1,8 @@
 //! Images and long expressions, from the config to the export.
 
+use std::io::Write as _;
+
+use flate2::{Compression, Crc, write::ZlibEncoder};
 use headroom_tests::Program;
 use serde_json::Value;
 
@@ -210,6 +213,46 @@ fn images_that_cannot_be_learnt_are_refused_with_file_and_field() {
     let _ = program.run(&["train", "no_patch.toml"]).expect_code(2).expect_words(&["model.patch"]);
     program.write("classes.txt", "left\n");
     refused(&[], &["data.classes", "2 has the label 1", "1 class", "classes.txt"]);
+}
+
+/// A grey PNG file of `side` x `side` pixels, brighter to the right.
+fn png(side: u32) -> Vec<u8> {
+    let chunk = |kind: &[u8], content: &[u8]| -> Vec<u8> {
+        let body = [kind, content].concat();
+        let mut sum = Crc::new();
+        sum.update(&body);
+        [&(content.len() as u32).to_be_bytes()[..], &body, &sum.sum().to_be_bytes()].concat()
+    };
+    // Eight bits a pixel, grey; packed, filtered and ordered in the usual ways.
+    let header = [&side.to_be_bytes()[..], &side.to_be_bytes(), &[8, 0, 0, 0, 0]].concat();
+    // A row begins with its filter: none.
+    let row = [vec![0_u8], (0..side).map(|at| (at * 20) as u8).collect()].concat();
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(&row.repeat(side as usize)).unwrap();
+    let pixels = packed.finish().unwrap();
+    [b"\x89PNG\r\n\x1a\n".to_vec(), chunk(b"IHDR", &header), chunk(b"IDAT", &pixels), chunk(b"IEND", &[])].concat()
+}
+
+#[test]
+fn questions_about_images_of_another_size_are_refused_by_both_sizes() {
+    let program = with_images();
+    let run = program.train(CONFIG, &["--steps", "2", "--set", "probe.every=0"]);
+    for (name, sides) in [("right", [12, 12]), ("mixed", [12, 8]), ("small", [8, 8])] {
+        for (number, side) in sides.into_iter().enumerate() {
+            program.write(&format!("{name}/{number}.png"), png(side));
+        }
+    }
+    let answers = program.run(&["predict", &run, "--input", "right", "--json"]).expect_code(0).events();
+    let named = |answer: &Value| answer["image"].as_str().unwrap().contains(".png") && answer["label"].is_string();
+    assert!(answers.len() == 2 && answers.iter().all(named), "{answers:?}");
+    let refused = |input: &str, words: &[&str]| {
+        let _ = program.run(&["predict", &run, "--input", input]).expect_code(2).expect_words(words);
+    };
+    let both = ["reads images of 12 x 12 pixels", "different sizes: 8 pixels a side here, and 12 in"];
+    refused("mixed", &[&both[..], &["mixed/0.png", "mixed/1.png"]].concat());
+    let other = ["1 channel of 8 pixels a side", "1 channel of 12 pixels are read", "small"];
+    refused("small", &other);
+    refused("small/0.png", &other);
 }
 
 #[test]

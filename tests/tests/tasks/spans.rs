@@ -181,6 +181,21 @@ fn where_every_question_has_an_answer_no_other_metric_is_told_and_one_is_always_
     let found = program.run(&["eval", &run, "--json"]).expect_code(0).json();
     let names: Vec<&String> = found["metrics"].as_object().unwrap().keys().collect();
     assert_eq!(names, ["exact_match", "f1", "loss"]);
+    // After so few steps some are wrong: as many as exact match leaves, each with a right answer in its paragraph.
+    let judged = program.run(&["eval", &run, "--json", "--mistakes", "100"]).expect_code(0).json();
+    let wrong = judged["mistakes"].as_array().unwrap();
+    let expected = (45.0 * (1.0 - number(&judged["metrics"]["exact_match"]))).round() as usize;
+    assert!(expected > 0 && wrong.len() == expected, "{expected}: {wrong:?}");
+    for mistake in wrong {
+        let paragraph: Vec<char> = mistake["texts"][1].as_str().unwrap().chars().collect();
+        for (answer, place) in [("right", "right"), ("predicted", "predicted")] {
+            let ends = mistake["places"][place].as_array().unwrap().iter().map(|end| end.as_u64().unwrap() as usize);
+            let [start, end] = ends.collect::<Vec<_>>()[..] else { panic!("{mistake}") };
+            let text: String = paragraph[start..end].iter().collect();
+            assert_eq!(mistake[answer], text.as_str(), "{mistake}");
+        }
+        assert_ne!(mistake["right"], mistake["predicted"], "{mistake}");
+    }
     program.write("in.txt", "how many?\tcat bird.\n");
     let answers = program.run(&["predict", &run, "--input", "in.txt", "--json"]).expect_code(0).events();
     assert!(answers[0]["answer"].is_string(), "{answers:?}");

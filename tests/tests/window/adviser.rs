@@ -4,12 +4,14 @@ use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
     advise::{Adviser, Wishes},
+    analysis::Analysis,
     config::from_toml,
-    store::{AdviceRecord, Advised, AnalysisId, AnalysisSummary},
+    store::{AdviceRecord, Advised, AnalysisId, AnalysisSummary, RunState},
     worker::{Command, Event},
 };
 use headroom_tests::{
-    EXAMPLE_STEPS, Screen, example_analysis, example_record, example_run, fill_with_analyses, fill_with_examples,
+    EXAMPLE_STEPS, Screen, example_analysis, example_record, example_run, example_runs, fill_with_analyses,
+    fill_with_control, fill_with_examples,
 };
 use tempfile::TempDir;
 
@@ -213,6 +215,74 @@ fn while_the_advised_run_trains_numbers_say_of_which_step_they_are() {
     assert!(screen.says("(step 200)") && screen.says("1 by construction"), "{:#?}", screen.words());
     let difference = screen.words().iter().any(|word| word.contains("below 0: better than before"));
     assert!(!difference, "half a training is not compared with a whole one: {:#?}", screen.words());
+}
+
+#[test]
+fn while_the_run_of_before_still_trains_no_loss_is_judged() {
+    let mut screen = full();
+    let prediction = adviser().advise(Wishes { similarity: Some(0.5), ..Wishes::default() }).prediction.unwrap();
+    let advised =
+        Advised { source: example_run(0), beside: None, step: Some(400), words: "step 400".to_owned(), prediction };
+    let record = AdviceRecord { run: example_run(1), created_ms: 0, advised };
+    screen.state().apply(Event::Advice { advice: vec![record] });
+    screen.settle();
+    let judged = "one run each: 95 % interval by the spread of their last evaluations";
+    assert!(screen.says(judged), "both are done: {:#?}", screen.words());
+    let mut runs = example_runs();
+    let source = runs.iter_mut().find(|run| run.number == 0).unwrap();
+    (source.state, source.steps_done) = (RunState::Running, 400);
+    let mut record = example_record(0);
+    record.summary = source.clone();
+    screen.state().apply(Event::Runs { runs });
+    screen.state().apply(Event::Run { record: Box::new(record), checkpoints: Vec::new(), folder: "/thesis".into() });
+    screen.settle();
+    assert!(!screen.says(judged), "{:#?}", screen.words());
+    assert!(screen.says("the run that it is held against trains now"), "{:#?}", screen.words());
+}
+
+/// An analysis in which the first head of layer 1 has the map of the first head of layer 0.
+fn borrowed(step: u64) -> Analysis {
+    let mut analysis = example_analysis(6, 8, step);
+    for similarity in &mut analysis.similarity {
+        let count = similarity.layers * similarity.heads;
+        similarity.origins = (0..count).map(|head| if head == 8 { 0 } else { head }).collect();
+        (similarity.mean[8], similarity.mean[8 * count]) = (1.0, 1.0);
+    }
+    analysis
+}
+
+#[test]
+fn borrowed_maps_are_no_find_and_it_is_said() {
+    let words = "1 of 48 heads borrows its map: equal to the lender's by construction";
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let run = example_run(8);
+    screen.state().analysis.take_steps(run.clone(), vec![400]);
+    screen.state().analysis.take(run.clone(), 400, borrowed(400));
+    screen.state().selection.focused = Some(run);
+    screen.click("Redundancy");
+    assert!(screen.says(words), "{:#?}", screen.words());
+    // The first arrow shows where one is, the second goes to the cell of layers 0 and 1.
+    screen.focus("Map: similarity of layers");
+    for key in [Key::ArrowRight, Key::ArrowRight, Key::Enter] {
+        screen.press(Modifiers::NONE, key);
+    }
+    assert!(screen.has("L0 and L1:"), "{:#?}", screen.words());
+    let (a, b, value) = borrowed(400).similarity[0].best_pair(0, 1).unwrap();
+    assert!((a.head, b.head) != (0, 0) && value < 0.999, "the example is no example");
+    assert!(screen.has(&format!("with {value:.3}")) && !screen.has("with 1.000"), "{:#?}", screen.words());
+
+    // Beside a control too.
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    fill_with_analyses(screen.state());
+    fill_with_control(screen.state());
+    let first: AnalysisId = "0c0ntr01x0".parse().unwrap();
+    screen.state().apply(Event::Analysed { analysis: first, result: Box::new(borrowed(420)) });
+    screen.state().selection.focused = Some(example_run(8));
+    screen.click("Redundancy");
+    screen.click("Beside its control");
+    assert!(screen.says(words), "{:#?}", screen.words());
 }
 
 #[test]

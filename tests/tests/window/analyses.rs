@@ -1,6 +1,6 @@
 //! Redundancy and Spectra: their four states, what is chosen in them, what leaves.
 
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 use egui::{Key, Modifiers, vec2};
 use headroom_app::{context::PanelId, link::Link};
@@ -273,6 +273,14 @@ fn a_checkpoint_is_analysed_on_demand_and_shown_once_it_is_there() {
     screen.state().apply(event);
     screen.settle();
     assert!(screen.has("Progress of the analysis") && screen.says("Reading examples"), "{:#?}", screen.words());
+    // How long it will take is told once that is known, after two seconds.
+    let tells =
+        |screen: &Screen| screen.words().iter().any(|told| told.starts_with("about ") && told.ends_with(" left"));
+    thread::sleep(Duration::from_millis(2_050));
+    let event = Event::Analysing { analysis: analysis.clone(), stage: "Spectra".to_owned(), fraction: 0.5 };
+    screen.state().apply(event);
+    screen.settle();
+    assert!(tells(&screen) && screen.says("Spectra"), "{:#?}", screen.words());
     let mut found = example_analysis(3, 4, 600);
     found.projections = vec![Projection {
         onto: "the best of \"grammar decoder\"".to_owned(),
@@ -471,6 +479,56 @@ fn heads_show_every_map_and_one_with_its_tokens() {
     assert!(screen.repaint_delay() >= Duration::from_secs(1), "and it rests");
 }
 
+/// The same of a model whose queries see no later token.
+fn answered_causally(screen: &mut Screen) {
+    const TOKENS: usize = 27;
+    for _ in 0..4 {
+        let is_map = |command: &Command| matches!(command, Command::LoadMap { .. });
+        let (maps, others): (Vec<Command>, Vec<Command>) = screen.recorded().into_iter().partition(is_map);
+        answer_maps(screen.state(), &others);
+        for command in maps {
+            if let Command::LoadMap { view, layer, head } = command {
+                // More to the first token, the deeper the layer.
+                let weight = |query: usize, key: usize| match (query, key) {
+                    (0, 0) => 1.0,
+                    (_, 0) => 0.5 + 0.1 * layer as f32,
+                    (query, key) if key <= query => (0.5 - 0.1 * layer as f32) / query as f32,
+                    _ => 0.0,
+                };
+                let values = (0..TOKENS * TOKENS).map(|at| weight(at / TOKENS, at % TOKENS)).collect();
+                screen.state().apply(Event::Map { view, layer, head, values });
+            }
+        }
+        screen.settle();
+    }
+}
+
+#[test]
+fn cells_that_a_query_does_not_see_are_told_as_masked() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.state().selection.focused = Some(example_run(8));
+    screen.click("Heads");
+    answered_causally(&mut screen);
+    screen.choose("Beside the head", "another head: click it");
+    screen.focus("Map: L3H0");
+    screen.press(Modifiers::NONE, Key::Enter);
+    answered_causally(&mut screen);
+    // The cell of the keyboard is told where the pointer is elsewhere.
+    screen.point_at("Hide special tokens");
+    let map = "Map: L0H0 minus L3H0";
+    screen.focus(map);
+    screen.press(Modifiers::NONE, Key::ArrowRight);
+    let told = screen.description(map).0;
+    assert!(told.contains("0 \"[CLS]\" attends to 0 \"[CLS]\": 0"), "{told}");
+    screen.press(Modifiers::NONE, Key::ArrowRight);
+    let told = screen.description(map).0;
+    assert!(told.contains("0 \"[CLS]\" does not attend to 1 \"the\": masked, a later token"), "{told}");
+    screen.press(Modifiers::NONE, Key::ArrowDown);
+    let told = screen.description(map).0;
+    assert!(told.contains("1 \"the\" attends to 1 \"the\": 0.3") && !told.contains("masked"), "{told}");
+}
+
 #[test]
 fn tokens_are_clicked_and_all_heads_of_a_layer_are_arcs_between_them() {
     let mut screen = Screen::recorder();
@@ -608,6 +666,26 @@ fn nothing_is_wider_than_the_panel() {
             assert!(rect.right() <= end, "{name} at {size}: {rect:?} beyond {end}");
         }
         assert!(screen.has(maps[0]) && screen.has("Map: component 4"), "{:#?}", screen.words());
+    }
+}
+
+#[test]
+fn charts_of_spectra_are_made_higher_by_their_handles() {
+    let mut screen = full("Spectra");
+    for (chart, handle, field, height) in [
+        ("Chart: Energy in the first components", "Height of cumulative energy", "energy", 360.0),
+        ("Chart: Captured variance of keys", "Height of captured variance", "captured", 280.0),
+    ] {
+        let before = screen.rect(chart).height();
+        screen.focus(handle);
+        for _ in 0..3 {
+            screen.press(Modifiers::NONE, Key::ArrowDown);
+        }
+        screen.settle();
+        let after = screen.rect(chart).height();
+        assert!((after - before - 60.0).abs() < 1.0, "{chart}: {before} {after}");
+        let kept: serde_json::Value = screen.window().settings.of_panel("spectra");
+        assert_eq!(kept["heights"][field].as_f64(), Some(height), "{kept}");
     }
 }
 

@@ -3,15 +3,208 @@
 use std::fs;
 
 use egui::{Key, Modifiers};
-use headroom_tests::Screen;
+use headroom_engine::{
+    store::{RunState, SeriesData, SeriesSummary},
+    worker::Event,
+};
+use headroom_tests::{Screen, example_record, example_run, example_runs, fill_with_examples};
+use serde_json::json;
 
 use crate::common::{named, two_runs};
+
+const LOSS: &str = "validation/loss";
+/// Steps of an example run.
+const STEPS: u64 = 600;
+
+/// An example run as a test wants it; one with fewer than all steps still trains.
+struct Sketch {
+    number: u64,
+    seed: u64,
+    heads: usize,
+    /// What its evaluations, 25 steps apart, rock around by 0.01.
+    level: f64,
+    steps: u64,
+}
+
+/// Of one seed, trained to its end.
+fn done(number: u64, heads: usize, level: f64) -> Sketch {
+    Sketch { number, seed: 1, heads, level, steps: STEPS }
+}
+
+fn evaluations(sketch: &Sketch) -> SeriesData {
+    let steps: Vec<u64> = (1..=sketch.steps / 25).map(|place| 25 * place).collect();
+    let value = |step: &u64| sketch.level + if step.is_multiple_of(50) { 0.01 } else { -0.01 };
+    SeriesData {
+        values: steps.iter().map(value).collect(),
+        wall_ms: steps.iter().map(|step| 180 * step).collect(),
+        tokens: steps.iter().map(|step| 1024 * step).collect(),
+        steps,
+        is_whole: true,
+        ..SeriesData::default()
+    }
+}
+
+/// Shows these runs in Compare, against the first of the examples.
+fn compare(screen: &mut Screen, sketches: &[Sketch]) {
+    let mut runs = example_runs();
+    let mut changed = Vec::new();
+    for sketch in sketches {
+        let data = evaluations(sketch);
+        let run = runs.iter_mut().find(|run| run.number == sketch.number).unwrap();
+        (run.seed, run.steps_done) = (sketch.seed, sketch.steps);
+        run.state = if sketch.steps < STEPS { RunState::Running } else { RunState::Finished };
+        let loss = run.metrics.get_mut(LOSS).unwrap();
+        *loss = SeriesSummary {
+            last: *data.values.last().unwrap(),
+            last_step: sketch.steps,
+            best: Some(sketch.level - 0.01),
+            best_step: Some(25),
+            ..loss.clone()
+        };
+        let mut record = example_record(sketch.number);
+        record.config["seed"] = sketch.seed.into();
+        record.config["model"]["heads"] = sketch.heads.into();
+        record.summary = run.clone();
+        changed.push((record, data));
+    }
+    let state = screen.state();
+    state.apply(Event::Runs { runs });
+    for (record, data) in changed {
+        let run = record.summary.id.clone();
+        state.apply(Event::Run { record: Box::new(record), checkpoints: Vec::new(), folder: "/thesis".into() });
+        state.apply(Event::Series { run, series: LOSS.to_owned(), whole: true, data });
+    }
+    state.selection.visible = sketches.iter().map(|sketch| example_run(sketch.number)).collect();
+    screen.press_text(Key::Num3, "3");
+    screen.settle();
+}
+
+/// The example runs, of which none is drawn yet.
+fn examples() -> Screen {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen
+}
+
+/// Points at the first difference that begins like this.
+#[track_caller]
+fn point_at_difference(screen: &mut Screen, begins: &str) {
+    let word = screen.words().into_iter().find(|word| word.starts_with(begins)).unwrap_or_default();
+    assert!(!word.is_empty(), "no {begins}: {:#?}", screen.words());
+    screen.point_at(&word);
+}
+
+#[test]
+fn a_difference_is_called_better_only_where_it_clears_its_noise() {
+    let mut screen = examples();
+    compare(&mut screen, &[done(0, 4, 2.30), done(3, 1, 2.10), done(4, 8, 2.305)]);
+    let (better, noise) = ("Better than the baseline.", "Within the noise: neither better nor worse.");
+    point_at_difference(&mut screen, "\u{2212}0.2000 (");
+    assert!(screen.says(better) && !screen.says(noise), "{:#?}", screen.words());
+    assert!(screen.says("by the spread of their last evaluations"), "{:#?}", screen.words());
+    point_at_difference(&mut screen, "+0.005000 (");
+    assert!(screen.says(noise) && !screen.says(better), "{:#?}", screen.words());
+}
+
+#[test]
+fn the_interval_of_groups_says_over_how_many_pairs_of_seeds_it_is() {
+    let mut screen = examples();
+    let seed = |seed: u64, sketch: Sketch| Sketch { seed, ..sketch };
+    let base = [done(0, 4, 2.30), seed(2, done(1, 4, 2.50))];
+    let other = [done(3, 1, 2.20), seed(2, done(4, 1, 2.41))];
+    compare(&mut screen, &base.into_iter().chain(other).collect::<Vec<_>>());
+    assert!(screen.says("(n = 2)"), "seeds that repeat are put together: {:#?}", screen.words());
+    point_at_difference(&mut screen, "\u{2212}0.09500 (");
+    assert!(screen.says("over 2 pairs of the same seed"), "{:#?}", screen.words());
+    assert!(screen.says("Better than the baseline."), "{:#?}", screen.words());
+}
+
+#[test]
+fn values_that_are_written_alike_have_a_sign_of_equality_for_their_difference() {
+    let mut screen = examples();
+    compare(&mut screen, &[done(0, 4, 2.30), done(3, 1, 2.40)]);
+    // Parameters are the same in any case.
+    let before = screen.labels("=");
+    assert!(screen.words().iter().any(|word| word.starts_with("+0.1000 (")), "{:#?}", screen.words());
+    compare(&mut screen, &[done(0, 4, 2.30), done(3, 1, 2.300_001)]);
+    assert!(screen.labels("=") >= before + 2, "last and best: {:#?}", screen.words());
+    assert!(!screen.words().iter().any(|word| word.starts_with("+0.00000")), "{:#?}", screen.words());
+}
+
+#[test]
+fn a_run_that_still_trains_is_judged_at_the_last_step_that_both_reached() {
+    let mut screen = examples();
+    compare(&mut screen, &[done(0, 4, 2.30), Sketch { steps: 50, ..done(3, 1, 2.10) }]);
+    let difference = screen.words().into_iter().find(|word| word.ends_with(" at 50"));
+    let difference = difference.unwrap_or_default();
+    assert!(difference.starts_with("\u{2212}0.2000 ("), "{difference}: {:#?}", screen.words());
+    screen.point_at(&difference);
+    assert!(screen.says("At step 50, the last that all of them reached"), "{:#?}", screen.words());
+    assert!(!screen.says("Better than the baseline."), "of two evaluations: {:#?}", screen.words());
+}
+
+#[test]
+fn a_race_of_several_seeds_opens_grouped_whatever_was_chosen_for_other_runs() {
+    let mut screen = examples();
+    screen.window().settings.set_panel("compare", &json!({ "group_repeats": false }));
+    let mut runs = example_runs();
+    for run in runs.iter_mut().filter(|run| run.number < 3) {
+        run.tags = vec!["race:seeds".to_owned()];
+    }
+    let state = screen.state();
+    state.apply(Event::Runs { runs: runs.clone() });
+    for run in runs.into_iter().filter(|run| run.number < 3) {
+        let mut record = example_record(run.number);
+        record.summary = run;
+        state.apply(Event::Run { record: Box::new(record), checkpoints: Vec::new(), folder: "/thesis".into() });
+    }
+    screen.press_text(Key::Num3, "3");
+    screen.settle();
+    screen.state().show_tag("race:seeds");
+    screen.settle();
+    assert!(screen.says("(n = 3)"), "{:#?}", screen.words());
+    screen.choose("Group by", "Nothing");
+    screen.settle();
+    assert!(!screen.says("(n = 3)"), "what is chosen for the race stays: {:#?}", screen.words());
+}
+
+#[test]
+fn the_scatter_holds_a_metric_against_any_cost_and_any_number_of_the_configs() {
+    let mut screen = examples();
+    let mut runs = example_runs();
+    let shown = [0, 3, 4];
+    for run in runs.iter_mut().filter(|run| shown.contains(&run.number)) {
+        let peak = SeriesSummary { last: 3e8 + run.number as f64, ..run.metrics[LOSS].clone() };
+        run.metrics.insert("system/peak_memory_bytes".to_owned(), peak);
+    }
+    let state = screen.state();
+    state.apply(Event::Runs { runs: runs.clone() });
+    for run in runs.into_iter().filter(|run| shown.contains(&run.number)) {
+        let (number, mut record) = (run.number, example_record(run.number));
+        let words = (0..12).map(|key| (format!("k{key:02}"), serde_json::Value::from(format!("of run {number}"))));
+        // More keys than have room as axes, before those of attention in the alphabet.
+        record.config["a"] = serde_json::Value::Object(words.collect());
+        record.config["attention"]["compatibility"] = json!({ "kind": "collaborative", "d_k": 16 * (number + 1) });
+        record.config["attention"]["reuse"] = json!({ "kind": "partial", "layers": number + 1, "heads": number + 2 });
+        record.summary = run;
+        state.apply(Event::Run { record: Box::new(record), checkpoints: Vec::new(), folder: "/thesis".into() });
+    }
+    screen.press_text(Key::Num3, "3");
+    screen.click("Scatter");
+    for cost in ["d_k", "reuse.layers", "reuse.heads", "Peak memory"] {
+        screen.choose("Against", cost);
+        let told = screen.description("Chart: Quality against cost").0;
+        assert!(told.contains(&format!("{cost} ")), "{cost}: {told}");
+    }
+    screen.point_at("Against");
+    assert!(screen.says("12 keys whose values are words are left out."), "{:#?}", screen.words());
+}
 
 #[test]
 fn two_runs_are_compared_and_their_chart_leaves_as_a_file() {
     let (folder, mut screen) = two_runs();
     // A metric that was looked at before, and that runs of text do not have.
-    screen.window().settings.set_panel("compare", &serde_json::json!({ "metric": "validation/accuracy" }));
+    screen.window().settings.set_panel("compare", &json!({ "metric": "validation/accuracy" }));
     screen.press_text(Key::Num3, "3");
     screen.wait("both curves and configs", |screen| {
         screen.has("Compared runs") && screen.says("another group of runs") && !screen.says("Loading")

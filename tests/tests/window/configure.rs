@@ -5,7 +5,10 @@ use std::fs;
 use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
-    config::{Architecture, RunConfig, Source, TaskConfig, TrainConfig, preset},
+    config::{
+        Architecture, ModelPart, RunConfig, Source, SpanTask, StopEarly, TaskConfig, TrainConfig, TranslationTask,
+        preset,
+    },
     worker::{Command, Event},
 };
 use headroom_tests::Screen;
@@ -337,6 +340,159 @@ fn translations_are_scored_where_the_form_says_how_many() {
     assert!(screen.says("it must be from 1"), "{:#?}", screen.words());
     screen.fill("Scored translations", "");
     assert_eq!(scored(&mut screen), None);
+}
+
+/// The form on the first preset.
+fn form() -> Screen {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    screen.click("Go to the form");
+    screen
+}
+
+/// The draft.
+fn drafted(screen: &mut Screen) -> RunConfig {
+    screen.settle();
+    screen.window().panels.configure.config().clone()
+}
+
+#[test]
+fn translations_of_a_table_have_columns_and_beams() {
+    let mut screen = form();
+    screen.choose("Architecture", "Encoder and decoder, as BART");
+    screen.choose("Source", "Your own pairs, to translate");
+    assert!(!screen.has("Text column") && !screen.has("Beams"), "{:#?}", screen.words());
+    screen.fill("Or a table", "pairs.tsv");
+    screen.fill("Text column", "en");
+    let columns = |screen: &mut Screen| match drafted(screen).data.source {
+        Source::Pairs(pairs) => pairs.text,
+        other => panic!("{other:?}"),
+    };
+    assert!(screen.description("Text column").1 && screen.says("Name two columns"), "{:#?}", screen.words());
+    screen.fill("Translation column", "2");
+    assert_eq!(columns(&mut screen), Some(["en".to_owned(), "2".to_owned()]));
+    assert!(!screen.description("Text column").1);
+    screen.fill("Text column", "");
+    screen.fill("Translation column", "");
+    assert_eq!(columns(&mut screen), None);
+    screen.fill("Scored translations", "16");
+    screen.fill("Beams", "4");
+    let task = |scored_pairs, beams| Some(TaskConfig::Translation(TranslationTask { scored_pairs, beams }));
+    assert_eq!(drafted(&mut screen).task, task(16, 4));
+    screen.fill("Beams", "65");
+    assert!(screen.description("Beams").1 && screen.says("it must be from 1 to 64"), "{:#?}", screen.words());
+    screen.fill("Beams", "5");
+    // Another number that is typed in between does not take the beams along.
+    screen.fill("Scored translations", "");
+    assert!(!screen.has("Beams"));
+    screen.fill("Scored translations", "8");
+    assert_eq!(drafted(&mut screen).task, task(8, 5));
+}
+
+#[test]
+fn questions_are_read_and_answered_as_the_form_says() {
+    let mut screen = form();
+    screen.choose("Source", "Questions about paragraphs");
+    assert!(screen.has("SQuAD file"), "{:#?}", screen.words());
+    let task = |screen: &mut Screen| match drafted(screen).task {
+        Some(TaskConfig::Span(task)) => task,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(task(&mut screen), SpanTask::default());
+    screen.fill("Window step", "64");
+    screen.fill("Longest answer", "12");
+    screen.fill("No answer from", "-1.5");
+    let expected = SpanTask { doc_stride: 64, max_answer: 12, no_answer_threshold: -1.5 };
+    assert_eq!(task(&mut screen), expected);
+    screen.click("Undo the change");
+    assert_eq!(task(&mut screen), SpanTask { no_answer_threshold: 0.0, ..expected });
+    screen.click("Redo the change");
+    assert_eq!(task(&mut screen), expected);
+    screen.fill("Window step", "0");
+    assert!(screen.description("Window step").1 && !screen.is_enabled("Start"), "{:#?}", screen.words());
+    assert!(screen.says("Go to Window step: 0 is too small"), "{:#?}", screen.words());
+    screen.fill("Longest answer", "few");
+    assert!(screen.description("Longest answer").1);
+    // Fields that go take their problems along.
+    screen.choose("Source", "Built-in English");
+    assert!(!screen.has("Window step") && !screen.says("to fix"), "{:#?}", screen.words());
+}
+
+#[test]
+fn a_run_is_stopped_early_by_a_metric_that_its_evaluations_find() {
+    let mut screen = form();
+    assert_eq!(screen.value("Stop early"), "Never");
+    assert!(!screen.has("Patience"));
+    screen.click("Stop early");
+    assert!(screen.has("Perplexity") && screen.has("Agreement"), "{:#?}", screen.words());
+    assert!(!screen.has("F1"), "nothing is classified");
+    screen.press(Modifiers::NONE, Key::Escape);
+    screen.choose("Stop early", "Perplexity");
+    assert_eq!(screen.value("Patience"), StopEarly::default().patience.to_string());
+    screen.fill("Patience", "5");
+    let stop = Some(StopEarly { metric: "validation/perplexity".to_owned(), patience: 5 });
+    assert_eq!(drafted(&mut screen).train.stop_early, stop);
+    screen.choose("Stop early", "Agreement");
+    let stop = Some(StopEarly { metric: "validation/agreement".to_owned(), patience: 5 });
+    assert_eq!(drafted(&mut screen).train.stop_early, stop);
+    screen.fill("Patience", "0");
+    assert!(screen.description("Patience").1 && !screen.is_enabled("Start"));
+    screen.fill("Patience", "5");
+    screen.fill("Evaluate every", "0");
+    assert!(screen.says("A run that is to stop early is evaluated between its steps"), "{:#?}", screen.words());
+    screen.fill("Evaluate every", "100");
+    // A table has no agreement: what was chosen is still told, until something else is.
+    screen.choose("Source", "A table with labels");
+    assert_eq!(screen.value("Stop early"), "validation/agreement (not found)");
+    screen.choose("Stop early", "F1");
+    assert_eq!(drafted(&mut screen).train.stop_early.map(|stop| stop.metric), Some("validation/f1".to_owned()));
+    screen.choose("Stop early", "Never");
+    assert_eq!(drafted(&mut screen).train.stop_early, None);
+    assert!(!screen.has("Patience"));
+}
+
+#[test]
+fn parts_of_a_model_that_was_trained_before_are_frozen_by_their_names() {
+    let mut screen = form();
+    assert!(!screen.has("Frozen parts") && !screen.has("Rate of lower layers"), "{:#?}", screen.words());
+    screen.fill("Begins with", "my run");
+    assert!(screen.has("Rate of lower layers"));
+    screen.fill("Frozen parts", "embeddings, laye");
+    assert!(screen.description("Frozen parts").1 && !screen.is_enabled("Start"));
+    assert!(screen.says("\"laye\" names no part of a model"), "{:#?}", screen.words());
+    assert_eq!(screen.value("Frozen parts"), "embeddings, laye", "what is half typed stays");
+    assert!(drafted(&mut screen).train.freeze.is_empty());
+    screen.fill("Frozen parts", "embeddings,layers.0-1");
+    let parts = vec![ModelPart::Embeddings, ModelPart::Layers { first: 0, last: 1 }];
+    assert_eq!(drafted(&mut screen).train.freeze, parts);
+    screen.fill("Rate of lower layers", "0.9");
+    assert_eq!(drafted(&mut screen).train.layer_decay, 0.9);
+    assert_eq!(screen.value("Frozen parts"), "embeddings, layers.0-1", "as it is written");
+    screen.fill("Frozen parts", "layers.9");
+    assert!(screen.description("Frozen parts").1 && screen.says("There is no layer 9"), "{:#?}", screen.words());
+    screen.click("Undo the change");
+    assert_eq!(drafted(&mut screen).train.freeze, parts);
+    // What a config says is shown whatever it begins with, also while it is typed away.
+    screen.fill("Begins with", "");
+    screen.fill("Frozen parts", "");
+    screen.fill("Rate of lower layers", "1");
+    assert!(screen.has("Rate of lower layers"), "the keyboard is there");
+    screen.unfocus();
+    assert!(!screen.has("Rate of lower layers") && !screen.has("Frozen parts"), "{:#?}", screen.words());
+}
+
+#[test]
+fn a_table_with_labels_hides_no_tokens_and_smooths_no_labels() {
+    let mut screen = form();
+    screen.choose("Architecture", "Encoder, as BERT");
+    assert!(screen.has("Masked share") && !screen.has("Label smoothing"));
+    screen.choose("Architecture", "Encoder and decoder, as BART");
+    assert!(!screen.has("Masked share") && screen.has("Label smoothing"));
+    screen.choose("Architecture", "Encoder, as BERT");
+    screen.choose("Source", "A table with labels");
+    assert!(screen.has("Batch"), "{:#?}", screen.words());
+    assert!(!screen.has("Masked share") && !screen.has("Label smoothing"), "{:#?}", screen.words());
 }
 
 /// An IDX file of bytes.

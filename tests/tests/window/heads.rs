@@ -2,7 +2,7 @@
 
 use egui::{Key, Modifiers};
 use headroom_engine::{
-    config::{CustomReuse, FirstReuse, PartialReuse, Reuse, RunConfig, preset},
+    config::{Collaborative, Compatibility, CustomReuse, FirstReuse, PartialReuse, Reuse, RunConfig, preset},
     worker::Event,
 };
 use headroom_tests::{Screen, example_record, example_runs};
@@ -91,6 +91,47 @@ fn sliders_redraw_the_map_and_undo_brings_it_back() {
     screen.fill("Layers", "2");
     assert!(screen.description("Layers that borrow").1 && !screen.is_enabled("Start"));
     assert!(screen.has("Layer 1 head 0") && !screen.has("Layer 2 head 0"));
+}
+
+#[test]
+fn the_map_stays_under_the_pointer_when_a_click_takes_the_sliders_away() {
+    let mut screen = form();
+    screen.choose("Which heads score", "First: early layers borrow some");
+    assert!(screen.has("Layers that borrow"));
+    let places = |screen: &Screen| ["Layer 3 head 0", "Layer 2 head 1"].map(|head| screen.rect(head));
+    let before = places(&screen);
+    let stay = |screen: &Screen| {
+        let moved = places(screen).into_iter().zip(before).map(|(now, before)| now.min.distance(before.min));
+        moved.fold(0.0_f32, f32::max) < 0.5
+    };
+    let at = before[1].center();
+    screen.click_at(at);
+    screen.settle();
+    assert!(!screen.has("Layers that borrow"), "a table has no sliders");
+    assert!(stay(&screen), "{before:?} {:?}", places(&screen));
+    assert_eq!(rows(&mut screen)[2], "c 1.1 1.0 1.1");
+    // What is clicked next at the same place is the same head.
+    screen.click_at(at);
+    screen.settle();
+    assert!(stay(&screen), "{before:?} {:?}", places(&screen));
+    assert_eq!(rows(&mut screen)[2], "c - 1.0 1.1");
+}
+
+#[test]
+fn the_width_that_heads_share_is_on_a_slider() {
+    let mut screen = form();
+    screen.choose("How a pair is scored", "Collaborative: shared queries and keys");
+    let d_k = |screen: &mut Screen| match config(screen).attention.compatibility {
+        Compatibility::Collaborative(Collaborative { d_k }) => d_k,
+        other => panic!("{other:?}"),
+    };
+    let before = d_k(&mut screen);
+    screen.focus("Shared width");
+    screen.press(Modifiers::NONE, Key::ArrowRight);
+    assert_eq!(d_k(&mut screen), before + 1);
+    screen.press(Modifiers::NONE, Key::ArrowLeft);
+    screen.press(Modifiers::NONE, Key::ArrowLeft);
+    assert_eq!(d_k(&mut screen), before - 1);
 }
 
 #[test]

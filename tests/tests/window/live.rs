@@ -9,11 +9,12 @@ use headroom_app::{
 };
 use headroom_engine::{
     convert::{Conversion, ToGrouped},
-    store::{RunId, RunState, TextSample},
-    train::Health,
+    store::{Direction, RunId, RunState, SeriesData, SeriesSummary, TextSample, series_names},
+    train::{Activity, Health},
     worker::{Command, Event, JobLabel, Target},
 };
 use headroom_tests::{Screen, example_run, example_runs, fill_with_examples};
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::common::{ends, open_config, steps_read_out, store, write_tiny};
@@ -279,6 +280,143 @@ fn what_is_wrong_stands_above_the_numbers() {
         "{:#?}",
         screen.words()
     );
+}
+
+#[test]
+fn what_runs_out_is_told_beside_another_run_too() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let other = example_runs().into_iter().find(|run| run.state == RunState::Finished).unwrap();
+    screen.state().selection.live = Some(other.id.clone());
+    screen.window().open(PanelId::LIVE);
+    screen.state().apply(Event::System {
+        cpu_percent: 1.0,
+        memory_bytes: 1 << 27,
+        free_bytes: 8 << 30,
+        disk_free_bytes: Some(200 << 20),
+        gpus: Vec::new(),
+    });
+    screen.settle();
+    assert_eq!(watched(&screen), screen.state().run_name(&other.id));
+    assert!(screen.says("Only 200 MiB are free on the disk of the store"), "{:#?}", screen.words());
+    // Nothing trains: nothing is ended by it.
+    screen.state().current = None;
+    for run in &mut screen.state().runs {
+        run.state = RunState::Finished;
+    }
+    screen.settle();
+    assert!(!screen.says("are free on the disk"), "{:#?}", screen.words());
+}
+
+#[test]
+fn a_stalled_run_is_told_between_its_name_and_its_numbers() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.window().open(PanelId::LIVE);
+    screen.press_text(Key::CloseBracket, "]");
+    let run = screen.state().current.clone().unwrap().run;
+    let health = Health::Stalled { after_step: 410, secs: 75.0, during: Activity::Step };
+    let told = format!("Training: 410 of 600 steps are done. {}", health.why());
+    assert!(!screen.has(&told));
+    screen.state().apply(Event::Health { run, step: 410, health, message: health.why() });
+    screen.settle();
+    assert!(screen.has(&told) && screen.has(health.what_to_do()), "{:#?}", screen.words());
+    let (name, alert, numbers) = (screen.rect("Run"), screen.rect(&told), screen.rect("Step: 410 / 600"));
+    assert!(name.bottom() <= alert.top() && alert.bottom() <= numbers.top(), "{name:?} {alert:?} {numbers:?}");
+}
+
+#[test]
+fn similarity_and_energy_stand_beside_the_loss_on_the_same_x() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.window().open(PanelId::LIVE);
+    screen.settle();
+    let charts = ["Chart: Similarity of layers", "Chart: Energy in the largest 1 % of n² eigenvalues"];
+    assert!(charts.iter().all(|chart| !screen.has(chart)), "nothing was analysed");
+    let run = screen.state().current.clone().unwrap().run;
+    let mut runs = example_runs();
+    let summary = runs.iter_mut().find(|one| one.id == run).unwrap();
+    for (series, value) in [
+        (series_names::PROBE_ADJACENT_SIMILARITY, 0.5),
+        (series_names::PROBE_FAR_SIMILARITY, 0.4),
+        (series_names::PROBE_ENERGY_IN_1_PERCENT, 0.7),
+    ] {
+        let steps: Vec<u64> = (1..=8).map(|part| 50 * part).collect();
+        let data = SeriesData {
+            values: vec![value; steps.len()],
+            wall_ms: steps.iter().map(|step| step * 181).collect(),
+            tokens: steps.iter().map(|step| step * 1024).collect(),
+            steps,
+            is_whole: true,
+            ..SeriesData::default()
+        };
+        screen.state().apply(Event::Series { run: run.clone(), series: series.to_owned(), whole: true, data });
+        let told = SeriesSummary {
+            last: value,
+            last_step: 400,
+            best: None,
+            best_step: None,
+            direction: Direction::None,
+            count: 8,
+        };
+        summary.metrics.insert(series.to_owned(), told);
+    }
+    screen.state().apply(Event::Runs { runs });
+    screen.settle();
+    let loss = screen.rect("Chart: Loss");
+    for chart in charts {
+        let beside = screen.rect(chart);
+        assert!(loss.right() <= beside.left() && beside.top() < loss.bottom(), "{chart}: {loss:?} {beside:?}");
+    }
+    let lines = charts.map(|chart| screen.description(chart).0);
+    assert!(lines[0].starts_with("2 lines. ") && lines[1].starts_with("1 line. "), "{lines:?}");
+    // Zoomed in one of them, all show the same steps.
+    let steps = |screen: &Screen, chart: &str| screen.description(chart).0.split(". ").nth(1).map(str::to_owned);
+    let whole = steps(&screen, "Chart: Loss");
+    screen.focus("Chart: Loss");
+    screen.press(Modifiers::NONE, Key::Plus);
+    let zoomed = steps(&screen, "Chart: Loss");
+    assert!(zoomed.as_ref().is_some_and(|steps| steps.starts_with("Step ")), "{zoomed:?}");
+    assert_ne!(zoomed, whole);
+    for chart in charts {
+        assert_eq!(steps(&screen, chart), zoomed, "{chart}");
+    }
+}
+
+#[test]
+fn which_values_are_the_good_ones_is_told_and_what_a_task_is_judged_by() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.window().open(PanelId::LIVE);
+    screen.press_text(Key::CloseBracket, "]");
+    for (chart, direction) in [("Loss", "Lower is better."), ("Masked accuracy", "Higher is better.")] {
+        let told = screen.description(&format!("Chart: {chart}")).0;
+        assert!(told.ends_with(direction), "{chart}: {told}");
+    }
+    assert!(!screen.description("Chart: Learning rate").0.contains("is better"));
+    assert_eq!(screen.description("Masked accuracy").0, "Higher is better");
+    assert!(!screen.says("Higher is better"));
+    screen.point_at("Masked accuracy");
+    assert!(screen.says("Higher is better"), "{:#?}", screen.words());
+    assert!(!screen.says(", best: ") && !screen.says("Padding: "), "language is told by its loss");
+
+    screen.state().current = None;
+    let run = example_run(0);
+    screen.state().records.get_mut(&run).unwrap().config["task"] = json!({ "kind": "classification" });
+    let told = |last: f64, best: Option<f64>| SeriesSummary {
+        last,
+        last_step: 600,
+        best,
+        best_step: best.map(|_| 550),
+        direction: Direction::Higher,
+        count: 12,
+    };
+    let summary = screen.state().runs.iter_mut().find(|one| one.id == run).unwrap();
+    summary.metrics.insert("validation/accuracy".to_owned(), told(0.8, Some(0.875)));
+    summary.metrics.insert(series_names::DATA_PADDING_SHARE.to_owned(), told(0.25, None));
+    screen.state().selection.focused = Some(run);
+    screen.settle();
+    assert!(screen.has("Accuracy, best: 87.5 % at 550") && screen.has("Padding: 25.0 %"), "{:#?}", screen.words());
 }
 
 #[test]

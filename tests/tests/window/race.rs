@@ -1,8 +1,11 @@
 //! Setting a race up in the window, and watching it.
 
+use std::collections::BTreeSet;
+
 use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
+    config::Answer,
     store::{RunId, RunState},
     worker::{Command, Event},
 };
@@ -83,10 +86,13 @@ fn a_sweep_says_what_it_leaves_out() {
     screen.fill("Field 1", "model.heads");
     screen.fill("Values 1", "1, 3");
     screen.settle();
-    assert!(screen.says("1 config cannot be trained") && screen.says("divi"), "{:#?}", screen.words());
+    assert!(screen.says("1 config cannot be trained") && screen.says("Width: 16 is not divi"), "{:#?}", screen.words());
     screen.fill("Values 1", "1, three");
     screen.settle();
-    assert!(screen.says("whole number"), "{:#?}", screen.words());
+    assert!(screen.says("Heads: \"three\" is not a whole number; it must be from 1"), "{:#?}", screen.words());
+    screen.fill("Values 1", "1, 1");
+    screen.settle();
+    assert!(screen.says("Heads (model.heads): 1 is there twice. Put commas"), "{:#?}", screen.words());
     screen.fill("Field 1", "seed");
     screen.fill("Values 1", "");
     screen.settle();
@@ -116,6 +122,8 @@ fn a_variant_that_cannot_be_trained_is_left_out_by_a_button_that_does_so() {
     screen.fill("kv_heads of grouped", "3");
     screen.settle();
     assert!(screen.says("1 config cannot be trained"), "{:#?}", screen.words());
+    // Under the label that the form has for it.
+    assert!(screen.says("Key and value heads: ") && !screen.says("attention.compatibility"), "{:#?}", screen.words());
     assert!(screen.is_enabled("Queue the runs"));
     screen.recorded();
     screen.click("Queue the runs");
@@ -144,27 +152,30 @@ fn a_click_outside_the_form_of_a_sweep_loses_nothing() {
     assert!(!screen.has("Values 1"));
 }
 
+/// What is on the screen once this was clicked and was not before.
+fn opened_by(screen: &mut Screen, name: &str) -> BTreeSet<String> {
+    let before: BTreeSet<String> = screen.words().into_iter().collect();
+    screen.click(name);
+    screen.settle();
+    screen.words().into_iter().filter(|word| !before.contains(word)).collect()
+}
+
 #[test]
 fn race_and_configure_call_an_answer_the_same() {
     let mut screen = Screen::recorder();
     screen.state().apply(Event::Runs { runs: Vec::new() });
     screen.settle();
     screen.click("Go to the form");
-    let titles = |words: Vec<String>| -> Vec<String> {
-        words.into_iter().filter(|word| word.contains(": ") && word.contains("borrow")).collect()
-    };
-    screen.click("Which heads score");
-    screen.settle();
-    let configure = titles(screen.words());
-    screen.press(Modifiers::NONE, Key::Escape);
-    screen.click("Race or sweep");
-    screen.settle();
-    let race = titles(screen.words());
-    for title in ["Full: early layers borrow all", "Partial: inner layers borrow some"] {
-        for list in [&configure, &race] {
-            assert!(list.iter().any(|word| word == title), "{title}: {list:#?}");
-        }
+    let mut configure = BTreeSet::new();
+    for question in ["Which heads score", "How a pair is scored", "How many pairs"] {
+        configure.extend(opened_by(&mut screen, question));
+        screen.press(Modifiers::NONE, Key::Escape);
     }
+    let race = opened_by(&mut screen, "Race or sweep");
+    let both: BTreeSet<&String> = configure.intersection(&race).collect();
+    let variants = Answer::all(screen.window().panels.configure.config());
+    // Each variant has one name in the race, and the lists of the form have it too.
+    assert_eq!(both.len(), variants.len(), "race: {race:#?}, configure: {configure:#?}");
 }
 
 #[test]

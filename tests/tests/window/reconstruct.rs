@@ -122,6 +122,31 @@ fn curves_pairs_and_a_map_beside_itself_rebuilt() {
 }
 
 #[test]
+fn errors_and_maps_are_made_higher_and_lower_by_their_handles() {
+    let mut screen = full();
+    let chart = "Chart: Error of restored scores";
+    let before = screen.rect(chart).height();
+    screen.focus("Height of errors and pairs");
+    for _ in 0..3 {
+        screen.press(Modifiers::NONE, Key::ArrowDown);
+    }
+    screen.settle();
+    let after = screen.rect(chart).height();
+    assert!((after - before - 60.0).abs() < 1.0, "{before} {after}");
+    // Maps are as wide as they are high, so that they grow only where there is room.
+    let before = screen.rect("Map: True map").height();
+    screen.focus("Height of restored maps");
+    for _ in 0..9 {
+        screen.press(Modifiers::NONE, Key::ArrowUp);
+    }
+    screen.settle();
+    let after = screen.rect("Map: True map").height();
+    assert!(after < before - 20.0, "{before} {after}");
+    let kept: serde_json::Value = screen.window().settings.of_panel("reconstruct");
+    assert_eq!((kept["height"].as_f64(), kept["height_of_maps"].as_f64()), (Some(360.0), Some(200.0)), "{kept}");
+}
+
+#[test]
 fn errors_of_too_few_samples_are_told_apart_and_marked() {
     let mut screen = full();
     assert!(!screen.says("are not reliable"), "{:#?}", screen.words());

@@ -5,10 +5,10 @@ use std::fs;
 use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
-    store::{DamagedRun, Deleted, DeletedKind, PurgeReport},
+    store::{DamagedRun, Deleted, DeletedKind, PurgeReport, RunId},
     worker::{Command, Event},
 };
-use headroom_tests::Screen;
+use headroom_tests::{Screen, example_run, example_runs, fill_with_examples};
 
 use crate::common::{named, store, two_runs};
 
@@ -200,7 +200,7 @@ fn several_runs_are_tagged_compared_exported_deleted_and_brought_back() {
 #[test]
 fn damaged_runs_are_told_of_beside_the_others() {
     let mut screen = Screen::recorder();
-    headroom_tests::fill_with_examples(screen.state());
+    fill_with_examples(screen.state());
     screen.press_text(Key::Num4, "4");
     assert!(!screen.says("damaged"));
     let damaged = DamagedRun {
@@ -223,7 +223,7 @@ fn damaged_runs_are_told_of_beside_the_others() {
 #[test]
 fn a_purge_lists_what_goes_and_asks() {
     let mut screen = Screen::recorder();
-    headroom_tests::fill_with_examples(screen.state());
+    fill_with_examples(screen.state());
     screen.settle();
     screen.recorded();
     screen.click("View: theme and size");
@@ -270,4 +270,113 @@ fn a_purge_lists_what_goes_and_asks() {
     assert!(screen.says("There is nothing to purge.") && screen.says("run #2 old 2 is kept."));
     screen.click("Close the purge");
     assert!(!screen.says("Purge what was deleted"));
+}
+
+#[test]
+fn groups_of_tags_and_of_races_fold() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let mut runs = example_runs();
+    for run in &mut runs {
+        match run.number {
+            3 | 4 => run.tags.push("race:heads".to_owned()),
+            6 => run.tags.push("sweep:rate".to_owned()),
+            _ => {}
+        }
+    }
+    screen.state().apply(Event::Runs { runs });
+    screen.press_text(Key::Num4, "4");
+    let listed = |screen: &Screen, run: &str| screen.has(&format!("Show {run} in charts"));
+    let folded = |screen: &mut Screen| -> Vec<String> {
+        let kept: serde_json::Value = screen.window().settings.of_panel("runs");
+        serde_json::from_value(kept["folded"].clone()).unwrap()
+    };
+    let (one_head, control) = ("grammar decoder, 1 head", "random words, the control");
+
+    screen.choose("Group", "By tag");
+    for tag in ["paper", "encoder", "control", "race:heads", "sweep:rate", "No tag"] {
+        assert!(screen.has(&format!("Show all of {tag} in charts")), "{tag}: {:#?}", screen.words());
+    }
+    assert!(listed(&screen, control));
+    screen.click("control");
+    assert_eq!(folded(&mut screen), ["control"]);
+    assert!(!listed(&screen, control) && listed(&screen, one_head), "{:#?}", screen.words());
+    assert!(screen.has("Show all of control in charts"), "its head stays");
+
+    screen.choose("Group: by tag", "By race or sweep");
+    for group in ["race:heads", "sweep:rate", "No race or sweep"] {
+        assert!(screen.has(&format!("Show all of {group} in charts")), "{group}: {:#?}", screen.words());
+    }
+    assert!(!screen.has("Show all of paper in charts"));
+    assert!(folded(&mut screen).is_empty() && listed(&screen, one_head));
+    screen.click("race:heads");
+    assert_eq!(folded(&mut screen), ["race:heads"]);
+    assert!(!listed(&screen, one_head) && !listed(&screen, "grammar decoder, 8 heads") && listed(&screen, control));
+    screen.click("race:heads");
+    assert!(listed(&screen, one_head), "it is open again");
+}
+
+#[test]
+fn any_metric_becomes_a_column() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.press_text(Key::Num4, "4");
+    // What the inspector says of the run is not meant.
+    screen.press_text(Key::CloseBracket, "]");
+    let run = example_runs().into_iter().find(|run| run.id == example_run(8)).unwrap();
+    let best = run.metrics["validation/masked_accuracy"].best.unwrap();
+    let value = headroom_app::compare::metric_value("validation/masked_accuracy", best);
+    assert!(!screen.has("Masked accuracy, best") && !screen.has(&value), "{:#?}", screen.words());
+    screen.click("Columns");
+    screen.fill("Search columns", "masked");
+    screen.click("Masked accuracy, best");
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(!screen.has("Search columns"), "the menu is closed");
+    assert!(screen.has("Masked accuracy, best") && screen.has(&value), "{value}: {:#?}", screen.words());
+}
+
+#[test]
+fn the_baseline_looks_the_same_whichever_runs_are_shown() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.press_text(Key::Num4, "4");
+    let baseline = screen.state().selection.baseline.clone().unwrap();
+    let others: Vec<RunId> = example_runs().into_iter().map(|run| run.id).filter(|run| *run != baseline).collect();
+    let style = screen.state().selection.style_of(&baseline);
+    let mut seen = 0;
+    // Each is shown or hidden, then the other way; the baseline itself is hidden in between.
+    for run in others.iter().chain([&baseline]).chain(&others).chain([&baseline]) {
+        let name = screen.state().run_name(run);
+        screen.click(&format!("Show {name} in charts"));
+        let selection = &screen.state().selection;
+        assert_eq!(selection.style_of(&baseline), style, "after {name}");
+        for shown in others.iter().filter(|run| selection.is_visible(run)) {
+            assert_ne!(selection.style_of(shown), style, "after {name}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 0);
+}
+
+#[test]
+fn what_deletes_waits_in_a_menu_that_opened_under_the_pointer() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.press_text(Key::Num4, "4");
+    // The inspector has a button of the same name.
+    screen.press_text(Key::CloseBracket, "]");
+    assert!(!screen.has("Delete"));
+    let open = |screen: &mut Screen| {
+        let button = screen.rect("Actions for grammar decoder, 8 heads").center();
+        screen.click_at(button);
+        screen.settle();
+    };
+    open(&mut screen);
+    assert!(screen.has("Inspect") && !screen.is_enabled("Delete"), "{:#?}", screen.words());
+    screen.point_at("Inspect");
+    assert!(screen.is_enabled("Delete"));
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(!screen.has("Inspect"));
+    open(&mut screen);
+    assert!(!screen.is_enabled("Delete"), "opened again");
 }

@@ -435,3 +435,132 @@ fn the_first_tab_reaches_the_form() {
     screen.settle();
     assert!(screen.is_focused("Name"), "{:#?}", screen.words());
 }
+
+#[test]
+fn what_runs_out_is_told_in_the_top_bar_whatever_is_shown() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.window().open(PanelId::COMPARE);
+    let load = |memory: u64, disk: u64| Event::System {
+        cpu_percent: 1.0,
+        memory_bytes: 1 << 27,
+        free_bytes: memory,
+        disk_free_bytes: Some(disk),
+        gpus: Vec::new(),
+    };
+    screen.state().apply(load(8 << 30, 8 << 30));
+    screen.settle();
+    assert!(!screen.has("Disk low"), "{:#?}", screen.words());
+    screen.state().apply(load(8 << 30, 200 << 20));
+    screen.settle();
+    let told = screen.description("Disk low").0;
+    assert!(told.starts_with("Only 200 MiB are free on the disk of the store"), "{told}");
+    screen.point_at("Disk low");
+    assert!(screen.says("Only 200 MiB are free on the disk of the store"), "{:#?}", screen.words());
+    screen.state().apply(load(100 << 20, 200 << 20));
+    screen.settle();
+    let told = screen.description("Disk and memory low").0;
+    assert!(told.contains("on the disk of the store") && told.contains("Only 100 MiB of memory are free"), "{told}");
+    let (warning, stop) = (screen.rect("Disk and memory low"), screen.rect("Stop the current run"));
+    assert!(stop.right() <= warning.left() && warning.bottom() < 40.0, "{stop:?} {warning:?}");
+    // With nothing that trains there is nothing to be ended by it.
+    screen.state().current = None;
+    screen.state().runs.retain(|run| run.state.is_ended());
+    screen.settle();
+    assert!(!screen.has("Disk and memory low"));
+}
+
+#[test]
+fn number_keys_do_not_get_through_any_dialog() {
+    type Opens = fn(&mut Screen);
+    fn select_all(screen: &mut Screen) {
+        screen.press_text(Key::Num4, "4");
+        screen.press_text(Key::CloseBracket, "]");
+        screen.click("grammar decoder, 8 heads");
+        screen.press(Modifiers::COMMAND, Key::A);
+    }
+    // What opens a dialog, and what stands in it.
+    let dialogs: [(Opens, &str); 7] = [
+        (|screen| screen.press(Modifiers::COMMAND, Key::K), "Find an action"),
+        (|screen| screen.press_text(Key::Questionmark, "?"), "Close the help"),
+        (
+            |screen| {
+                screen.click("View: theme and size");
+                screen.click("Purge deleted runs…");
+            },
+            "Close the purge",
+        ),
+        (|screen| screen.click("Race or sweep"), "Name of the race"),
+        (
+            |screen| {
+                select_all(screen);
+                screen.press(Modifiers::NONE, Key::Delete);
+            },
+            "Keep them",
+        ),
+        (
+            |screen| {
+                select_all(screen);
+                screen.click("Export checkpoints…");
+            },
+            "The best of each",
+        ),
+        (
+            |screen| {
+                screen.request_close();
+                screen.settle();
+            },
+            "Keep training",
+        ),
+    ];
+    for (open, inside) in dialogs {
+        let mut screen = Screen::recorder();
+        fill_with_examples(screen.state());
+        screen.settle();
+        open(&mut screen);
+        assert!(screen.has(inside), "{inside}: {:#?}", screen.words());
+        let panel = screen.window().open_panel();
+        screen.unfocus();
+        screen.press(Modifiers::NONE, Key::Num3);
+        assert_eq!(screen.window().open_panel(), panel, "{inside}");
+        assert!(screen.has(inside), "{inside} is gone: {:#?}", screen.words());
+        assert_ne!(panel, PanelId::COMPARE, "which the key opens");
+    }
+}
+
+#[test]
+fn where_no_file_dialog_can_be_shown_that_is_told_and_a_typed_path_works() {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    screen.click("Go to the form");
+    screen.choose("Source", "Your own files");
+    screen.window().offer_no_file_dialogs();
+    screen.click("File for File or folder");
+    screen.wait_for_words("No file dialog could be shown");
+    assert!(screen.says("Type the path into the field beside the button."), "{:#?}", screen.words());
+    screen.fill("File or folder", "/texts/mine.txt");
+    screen.unfocus();
+    let config = serde_json::to_value(screen.window().panels.configure.config()).unwrap();
+    assert_eq!(config["data"]["path"], "/texts/mine.txt", "{config}");
+}
+
+#[test]
+fn what_ctrl_z_takes_back_ctrl_y_makes_again() {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    screen.click("Use preset grammar-encoder");
+    let steps = |screen: &mut Screen| screen.window().panels.configure.config().train.steps;
+    let before = steps(&mut screen);
+    assert_ne!(before, Some(321));
+    screen.fill("Steps", "321");
+    screen.unfocus();
+    for redo in [(Modifiers::COMMAND, Key::Y), (Modifiers::COMMAND | Modifiers::SHIFT, Key::Z)] {
+        assert_eq!(steps(&mut screen), Some(321));
+        screen.press(Modifiers::COMMAND, Key::Z);
+        assert_eq!((steps(&mut screen), screen.value("Steps") == "321"), (before, false));
+        screen.press(redo.0, redo.1);
+        assert_eq!((steps(&mut screen), screen.value("Steps").as_str()), (Some(321), "321"), "{redo:?}");
+    }
+}

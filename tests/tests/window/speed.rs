@@ -1,10 +1,77 @@
 //! The panel Speed over an engine.
 
-use headroom_engine::store::{MeasuredDevice, OpenMode, Store};
+use egui::{Key, Modifiers};
+use headroom_engine::{
+    speed::Outcome,
+    store::{BenchmarkRecord, MeasuredDevice, OpenMode, Store},
+    worker::Event,
+};
 use headroom_tests::{Screen, example_benchmark};
 use tempfile::TempDir;
 
 use super::common::store;
+
+/// The panel with one stored benchmark.
+fn shown(record: BenchmarkRecord) -> Screen {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Benchmarks { benchmarks: vec![record.summary.clone()] });
+    screen.state().apply(Event::Benchmark { record: Box::new(record) });
+    screen.click("Speed");
+    screen.settle();
+    screen
+}
+
+#[test]
+fn a_measurement_that_others_disturbed_says_so_and_calls_neither_side_faster() {
+    let mut record = example_benchmark(2, "disturbed", 1.0);
+    record.results.points[0].others_cores = Some(1.2);
+    let mut screen = shown(record);
+    let words = "data.sequence_length=64: other programs used 1.2 cores meanwhile, so these times may be too long.";
+    assert!(screen.says(words), "{:#?}", screen.words());
+    assert!(!screen.says("data.sequence_length=128: other programs"), "{:#?}", screen.words());
+    // The ratio of its second side, then that of a point that nobody disturbed.
+    screen.point_at("1.092");
+    let words = "Other programs used the machine meanwhile: neither is called faster";
+    assert!(screen.says(words), "{:#?}", screen.words());
+    screen.point_at("1.124");
+    assert!(screen.says("Slower: their quartiles do not overlap"), "{:#?}", screen.words());
+}
+
+#[test]
+fn where_quartiles_overlap_neither_side_is_called_faster() {
+    let mut record = example_benchmark(2, "overlapping", 1.0);
+    let Outcome::Measured(found) = &mut record.results.points[0].sides[1].outcome else { panic!("it is measured") };
+    found.step_secs.lower = 0.0;
+    let mut screen = shown(record);
+    screen.point_at("1.092");
+    assert!(screen.says("Their quartiles overlap: neither is called faster"), "{:#?}", screen.words());
+}
+
+#[test]
+fn an_operation_above_the_roof_is_told_as_impossible() {
+    let words = "An operation is faster than the compute limit, which cannot be";
+    let mut record = example_benchmark(2, "measured while something else ran", 1.0);
+    let screen = shown(record.clone());
+    assert!(screen.says("Roofline of data.sequence_length=64, 4 heads") && !screen.says(words));
+    record.results.limits.as_mut().unwrap().product_flops_per_sec = 1e9;
+    let screen = shown(record);
+    assert!(screen.says(words), "{:#?}", screen.words());
+}
+
+#[test]
+fn the_chart_is_made_higher_by_its_handle_and_stays_so() {
+    let mut screen = shown(example_benchmark(2, "high", 1.0));
+    let before = screen.rect("Chart: Step time").height();
+    screen.focus("Height of chart and roofline");
+    for _ in 0..3 {
+        screen.press(Modifiers::NONE, Key::ArrowDown);
+    }
+    screen.settle();
+    let after = screen.rect("Chart: Step time").height();
+    assert!((after - before - 60.0).abs() < 1.0, "{before} {after}");
+    let kept: serde_json::Value = screen.window().settings.of_panel("speed");
+    assert_eq!(kept["height"].as_f64(), Some(310.0), "{kept}");
+}
 
 #[test]
 fn a_benchmark_of_another_program_reaches_an_open_window() {

@@ -9,7 +9,7 @@ use headroom_engine::{
     data::PreviewImage,
     objective::{ConfusionMatrix, Labels, Measurements},
     store::{NewSnapshot, snapshot_kinds},
-    worker::{Command, Event, FoundAnswer, MapText, Mistake, Notice, Request, Target},
+    worker::{AnswerPlaces, Command, EvaluationCounts, Event, FoundAnswer, MapText, Mistake, Notice, Request, Target},
 };
 use headroom_tests::{Screen, example_run, fill_with_examples};
 use serde_json::json;
@@ -180,6 +180,17 @@ fn a_mistake_shows_its_image_or_its_attention() {
     let request = all.into_iter().find(|request| matches!(request.command, Command::Evaluate { mistakes: 1.., .. }));
     let shape = ImageShape { size: 2, channels: 1 };
     let picture = PreviewImage { label: "cat".to_owned(), shape, pixels: vec![0, 90, 180, 255] };
+    // A question with its paragraph: the right answer stands where the model sees another.
+    let places = AnswerPlaces { right: Some([7, 11]), predicted: Some([0, 2]) };
+    let question = Mistake {
+        texts: vec!["who naps?".to_owned(), "We see cats nap.".to_owned()],
+        image: None,
+        picture: None,
+        right: "cats".to_owned(),
+        predicted: "We".to_owned(),
+        confidence: 0.25,
+        places: Some(places),
+    };
     let mistake = |texts: &[&str], picture: Option<PreviewImage>| Mistake {
         texts: texts.iter().map(|text| (*text).to_owned()).collect(),
         image: picture.as_ref().map(|_| 7),
@@ -194,23 +205,49 @@ fn a_mistake_shows_its_image_or_its_attention() {
         loss: 1.0,
         metrics: Measurements::default(),
         tokens: 10,
+        counts: EvaluationCounts::default(),
         unit: "nats/example".to_owned(),
         sequence_length: 8,
         coverage: None,
         score_error: None,
         confusion: None,
-        mistakes: vec![mistake(&["it purrs"], None), mistake(&["one", "two"], None), mistake(&[], Some(picture))],
+        mistakes: vec![
+            mistake(&["it purrs"], None),
+            mistake(&["one", "two"], None),
+            mistake(&[], Some(picture)),
+            question,
+        ],
         noise: Vec::new(),
     };
     screen.state().apply(Notice { ticket: Some(request.unwrap().ticket), event });
     screen.settle();
     assert!(screen.has("Image: cat, taken for dog (90 %); held-out image 8"), "{:#?}", screen.words());
-    assert!(!screen.has("Attention on “one”"), "Heads reads one text");
-    screen.click("Attention on “it purrs”");
+    for words in
+        ["answered We (25 %)", "who naps?", "We see cats nap.", "4 mistakes of the best checkpoint. On a ground"]
+    {
+        assert!(screen.says(words), "{words}: {:#?}", screen.words());
+    }
+    screen.fill("Search the mistakes", "naps");
     screen.settle();
-    assert_eq!(screen.window().open_panel(), PanelId::HEADS);
-    assert_eq!(screen.value("Your own text"), "it purrs");
-    let asked = screen.recorded();
-    let is_asked = |command: &Command| matches!(command, Command::LoadMaps { text: MapText::Written(text), .. } if text == "it purrs");
-    assert!(asked.iter().any(is_asked), "{asked:?}");
+    assert!(screen.says("1 mistake of 4") && screen.says("We see cats nap."), "{:#?}", screen.words());
+    assert!(!screen.has("Attention on “it purrs”"), "{:#?}", screen.words());
+    screen.fill("Search the mistakes", "purrs");
+    screen.settle();
+    assert!(!screen.says("We see cats nap."), "{:#?}", screen.words());
+    for (button, expected) in [
+        ("Attention on “it purrs”", MapText::Written("it purrs".to_owned())),
+        ("Attention on “one”", MapText::Written("one\ttwo".to_owned())),
+        ("Attention on “who naps?”", MapText::Written("who naps?\tWe see cats nap.".to_owned())),
+    ] {
+        screen.click("Live");
+        screen.fill("Search the mistakes", "");
+        screen.settle();
+        screen.recorded();
+        screen.click(button);
+        screen.settle();
+        assert_eq!(screen.window().open_panel(), PanelId::HEADS);
+        let asked = screen.recorded();
+        let is_asked = |command: &Command| matches!(command, Command::LoadMaps { text, .. } if *text == expected);
+        assert!(asked.iter().any(is_asked), "{expected:?}: {asked:?}");
+    }
 }

@@ -4,6 +4,9 @@ use std::ops::Range;
 
 use super::{FilterError, Operator};
 
+/// A word that begins so names a tag.
+const TAG: &str = "tag:";
+
 /// A token and its bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token {
@@ -91,7 +94,16 @@ pub fn tokens(text: &str) -> Result<Vec<Token>, FilterError> {
                 Kind::Word(word)
             }
         };
-        found.push(Token { kind, at: start..end });
+        match kind {
+            // As many write it.
+            Kind::Word(word) if word.starts_with(TAG) && word.len() > TAG.len() => {
+                let (field, mark) = (start + TAG.len() - 1, start + TAG.len());
+                found.push(Token { kind: Kind::Word(TAG.trim_end_matches(':').to_owned()), at: start..field });
+                found.push(Token { kind: Kind::Operator(Operator::Equal), at: field..mark });
+                found.push(Token { kind: Kind::Word(word[TAG.len()..].to_owned()), at: mark..end });
+            }
+            kind => found.push(Token { kind, at: start..end }),
+        }
     }
     Ok(found)
 }
@@ -123,6 +135,16 @@ mod tests {
         let found = tokens("é loss>1").unwrap();
         assert_eq!(found[1].at, 3..7);
         assert_eq!(&"é loss>1"[found[2].at.clone()], ">");
+    }
+
+    #[test]
+    fn a_tag_may_be_written_with_a_colon() {
+        assert_eq!(kinds("tag:race:long"), kinds("tag=race:long"));
+        assert_eq!(kinds("loss<2 and tag:x"), kinds("loss<2 and tag=x"));
+        let places: Vec<Range<usize>> = tokens("a tag:x").unwrap().into_iter().map(|token| token.at).collect();
+        assert_eq!(places, [0..1, 2..5, 5..6, 6..7]);
+        assert_eq!(kinds("tag:"), [Kind::Word("tag:".to_owned())]);
+        assert_eq!(kinds("race:long"), [Kind::Word("race:long".to_owned())]);
     }
 
     #[test]

@@ -222,6 +222,24 @@ mod tests {
     }
 
     #[test]
+    fn long_names_stand_in_whole_and_the_picture_grows_for_them() {
+        let long = "a tokenizer of 32,000 pieces that was trained on every second page of an encyclopedia";
+        let room = 3.0 * Ruler::new().width(long, TICK);
+        assert!(room > SIZE.0, "the name would fit: {room}");
+        let mut of_tick = figure();
+        of_tick.axes[1].ticks[1].1 = long.to_owned();
+        let mut of_axis = figure();
+        of_axis.axes[0].label = long.to_owned();
+        for figure in [of_tick, of_axis] {
+            let drawing = figure.draw();
+            assert!(drawing.svg.contains(&format!(">{long}</text>")), "{}", drawing.svg);
+            let png = drawing_to_png(&drawing, 1.0).unwrap();
+            let pixels = resvg::tiny_skia::Pixmap::decode_png(&png).unwrap();
+            assert!(f64::from(pixels.width()) >= room, "{} points for {room}", pixels.width());
+        }
+    }
+
+    #[test]
     fn the_picture_is_sound_and_shows_axes_lines_and_brush() {
         let drawing = figure().draw();
         for part in ["Config &amp; results", "4 &lt;heads&gt;", "a &lt;b&gt;", "1 of 2 lines pass"] {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use egui::{CollapsingHeader, Grid, Label, RichText, Ui};
 use headroom_engine::{
-    advise::Outcome,
     analysis::Analysis,
     store::{AdviceRecord, RunId, RunState, RunSummary, series_names},
 };
@@ -99,7 +98,7 @@ impl Outcomes {
                     losses: judged_losses(&before_run, &after_run, cx),
                 };
                 if !self.0.iter().any(|(known, _)| known.is(&key)) {
-                    let outcome = Outcome::new(
+                    let outcome = findings::outcome(
                         &advised.prediction,
                         &findings::trained(&before_run, beside.is_some(), old.as_deref()),
                         &findings::trained(&after_run, false, new.as_deref()),

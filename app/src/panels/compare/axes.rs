@@ -13,17 +13,11 @@ use crate::{
     widgets::{ParallelAxis, ParallelScale},
 };
 
-/// Config keys that have an axis; the others are counted.
-const MOST_KEYS: usize = 10;
 /// Values that spread over more than this get a logarithmic axis.
 const WIDE: f64 = 20.0;
 
-/// An axis for each config key whose value differs, and how many have none for want of room.
-pub(super) fn config_axes(
-    bundles: &[Bundle],
-    configs: &FlatConfigs,
-    group: Option<&str>,
-) -> (Vec<ParallelAxis>, usize) {
+/// An axis for each config key whose value differs.
+pub(super) fn config_axes(bundles: &[Bundle], configs: &FlatConfigs, group: Option<&str>) -> Vec<ParallelAxis> {
     let flat: Vec<Vec<&Arc<BTreeMap<String, Value>>>> =
         bundles.iter().map(|bundle| bundle.runs.iter().filter_map(|run| configs.get(&run.id)).collect()).collect();
     let all: Vec<&BTreeMap<String, Value>> = flat.iter().flatten().map(AsRef::as_ref).collect();
@@ -41,9 +35,7 @@ pub(super) fn config_axes(
             axes.push(config_axis(&key, &values));
         }
     }
-    let left_out = axes.len().saturating_sub(MOST_KEYS);
-    axes.truncate(MOST_KEYS);
-    (axes, left_out)
+    axes
 }
 
 /// The axes of configs, found anew only where other runs are shown or put together: configs never change.
@@ -52,19 +44,18 @@ pub(super) struct ConfigAxes {
     of: Vec<Vec<(u64, bool)>>,
     group: Option<String>,
     axes: Vec<ParallelAxis>,
-    left_out: usize,
 }
 
 impl ConfigAxes {
     /// As [`config_axes`].
-    pub fn of(&mut self, bundles: &[Bundle], configs: &FlatConfigs, group: Option<&str>) -> (&[ParallelAxis], usize) {
+    pub fn of(&mut self, bundles: &[Bundle], configs: &FlatConfigs, group: Option<&str>) -> &[ParallelAxis] {
         let known = |run: &RunSummary| (run.number, configs.get(&run.id).is_some());
         let of: Vec<Vec<(u64, bool)>> = bundles.iter().map(|bundle| bundle.runs.iter().map(known).collect()).collect();
         if of != self.of || group != self.group.as_deref() {
-            (self.axes, self.left_out) = config_axes(bundles, configs, group);
+            self.axes = config_axes(bundles, configs, group);
             (self.of, self.group) = (of, group.map(str::to_owned));
         }
-        (&self.axes, self.left_out)
+        &self.axes
     }
 }
 
@@ -140,9 +131,9 @@ mod tests {
         let configs = tests::configs(&mut state);
         let names = names_apart(&state.runs);
         let alone = bundles(&state.runs, &names, None, &configs);
-        let (keys, left_out) = config_axes(&alone, &configs, None);
+        let keys = config_axes(&alone, &configs, None);
         let labels: Vec<&str> = keys.iter().map(|axis| axis.label.as_str()).collect();
-        assert_eq!((labels.as_slice(), left_out), (&["seed", "layers"][..], 0));
+        assert_eq!(labels, ["seed", "layers"]);
         assert_eq!(keys[1].values, [4.0, 4.0, 4.0, 8.0].map(Some));
         let metrics = [series_names::VALIDATION_LOSS.to_owned()];
         let results = result_axes(&alone, &metrics);
@@ -151,13 +142,13 @@ mod tests {
 
         // What is kept follows what is shown.
         let mut kept = ConfigAxes::default();
-        assert_eq!(kept.of(&alone, &FlatConfigs::default(), None).0, []);
-        assert_eq!(kept.of(&alone, &configs, None).0, keys);
-        assert_eq!(kept.of(&alone[..3], &configs, None).0.len(), 1, "without the one that is deeper");
+        assert_eq!(kept.of(&alone, &FlatConfigs::default(), None), []);
+        assert_eq!(kept.of(&alone, &configs, None), keys);
+        assert_eq!(kept.of(&alone[..3], &configs, None).len(), 1, "without the one that is deeper");
 
         let grouped = bundles(&state.runs, &names, Some("seed"), &configs);
-        assert_eq!(kept.of(&grouped, &configs, Some("seed")).0.len(), 1);
-        let (keys, _) = config_axes(&grouped, &configs, Some("seed"));
+        assert_eq!(kept.of(&grouped, &configs, Some("seed")).len(), 1);
+        let keys = config_axes(&grouped, &configs, Some("seed"));
         assert_eq!(keys.len(), 1, "seeds that were put together are no axis");
         assert_eq!(keys[0].values, [Some(4.0), Some(8.0)]);
     }

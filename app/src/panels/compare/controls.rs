@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use egui::{ComboBox, Ui};
+use egui::{Align, ComboBox, Ui};
 use headroom_engine::store::RunSummary;
 
 use super::{
@@ -11,7 +11,7 @@ use crate::{
     compare::{Band, common_keys, series_hint, series_title},
     panels::runs::FlatConfigs,
     plot::XAxis,
-    widgets::{ChartOptions, together_ui},
+    widgets::{ChartOptions, is_new, together_ui},
 };
 
 /// A chart of the panel.
@@ -59,9 +59,14 @@ pub(super) fn controls_ui(
         together_ui(ui, "metric", |ui| {
             ui.label("Metric");
             let combo = ComboBox::from_id_salt("metric").selected_text(series_title(&view.metric)).show_ui(ui, |ui| {
+                let is_opened = !ui.is_sizing_pass() && is_new(ui, ui.scope_id());
                 for name in series {
-                    ui.selectable_value(&mut view.metric, (*name).clone(), series_title(name))
-                        .on_hover_text(series_hint(name));
+                    let is_shown = view.metric == **name;
+                    let choice = ui.selectable_value(&mut view.metric, (*name).clone(), series_title(name));
+                    if is_opened && is_shown {
+                        choice.scroll_to_me(Some(Align::Center));
+                    }
+                    choice.on_hover_text(series_hint(name));
                 }
             });
             combo.response.accessible_name("Metric");

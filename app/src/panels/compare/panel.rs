@@ -153,6 +153,18 @@ impl Repeats {
     }
 }
 
+/// A race or sweep that comes on the screen with several seeds is grouped, whatever was chosen for runs of before: one seed against
+/// another says little. `tag` is that whose runs alone are shown, `repeats` whether some config of theirs has several seeds.
+fn group_anew(view: &mut View, tag: Option<&str>, runs: &[RunSummary], repeats: bool) {
+    // One of them that is hidden and shown again is no other race.
+    if view.grouped_tag.as_ref().is_some_and(|own| !runs.iter().any(|run| run.tags.contains(own))) {
+        view.grouped_tag = None;
+    }
+    if tag.is_some() && repeats && view.grouped_tag.as_deref() != tag {
+        (view.group_repeats, view.grouped_tag) = (true, tag.map(str::to_owned));
+    }
+}
+
 impl ComparePanel {
     fn runs_ui(&mut self, ui: &mut Ui, runs: &[RunSummary], view: &mut View, cx: &mut PanelContext<'_>) {
         let missing = self.configs.want(cx.state, runs.iter().map(|run| run.id.clone()));
@@ -184,8 +196,12 @@ impl ComparePanel {
         let is_zoomed = self.shared.range(view.x).is_some()
             || self.charts.iter().chain([&self.difference_chart]).any(ChartState::is_zoomed)
             || self.workspace.is_zoomed();
-        if view.group_repeats && missing == 0 {
-            view.group = self.repeats.any(runs, &self.configs).then(|| "seed".to_owned());
+        if missing == 0 {
+            let repeats = self.repeats.any(runs, &self.configs);
+            group_anew(view, cx.state.selection.held_tag(), runs, repeats);
+            if view.group_repeats {
+                view.group = repeats.then(|| "seed".to_owned());
+            }
         }
         let baseline = cx.state.selection.baseline.clone();
         let pinned = runs.iter().find(|run| baseline.as_ref() == Some(&run.id));
@@ -408,6 +424,29 @@ impl ComparePanel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::examples;
+
+    #[test]
+    fn seeds_of_a_tag_are_put_together_once_and_what_is_chosen_then_stays() {
+        let of = |tag: &str| [RunSummary { tags: vec![tag.to_owned()], ..examples::summary(1, "run") }];
+        let (a, b) = (of("race:a"), of("race:b"));
+        let mut view = View { group_repeats: false, ..View::default() };
+        // Whether runs are put together that are shown as those of this tag, where none were before.
+        let mut is_grouped = |tag: Option<&str>, runs: &[RunSummary], repeats: bool| {
+            view.group_repeats = false;
+            group_anew(&mut view, tag, runs, repeats);
+            view.group_repeats
+        };
+        assert!(!is_grouped(None, &a, true), "runs that were shown one by one");
+        assert!(!is_grouped(Some("race:a"), &a, false), "a seed each");
+        assert!(is_grouped(Some("race:a"), &a, true));
+        assert!(!is_grouped(Some("race:a"), &a, true), "the user chose otherwise for this race");
+        assert!(!is_grouped(None, &a, true), "one of its runs was hidden");
+        assert!(!is_grouped(Some("race:a"), &a, true), "and shown again");
+        assert!(is_grouped(Some("race:b"), &b, true), "another race");
+        assert!(!is_grouped(None, &a, true));
+        assert!(is_grouped(Some("race:b"), &b, true), "it is shown again, after other runs");
+    }
 
     #[test]
     fn a_few_rows_of_the_table_are_in_sight_below_the_charts() {

@@ -16,6 +16,9 @@ use crate::{
     widgets::{Parallel, ParallelAxis, ParallelLine, ParallelResponse, ParallelState},
 };
 
+/// Config keys that have an axis; there is no room for more, and the others are counted.
+const MOST_KEYS: usize = 10;
+
 /// The view and its brushes.
 #[derive(Default)]
 pub(super) struct ParallelView {
@@ -40,7 +43,9 @@ impl ParallelView {
         highlight: Option<u64>,
         baseline: Option<u64>,
     ) -> ParallelResponse {
-        let (keys, left_out) = self.keys.of(bundles, configs, view.group.as_deref());
+        let keys = self.keys.of(bundles, configs, view.group.as_deref());
+        let (keys, others) = keys.split_at(keys.len().min(MOST_KEYS));
+        let left_out = others.len();
         let colour_by = keys.len();
         let axes: Vec<ParallelAxis> = keys.iter().cloned().chain(result_axes(bundles, metrics)).collect();
         let lines: Vec<ParallelLine<'_>> = bundles.iter().map(|bundle| line(bundle, view.colours_of_runs)).collect();

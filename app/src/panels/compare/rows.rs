@@ -183,7 +183,7 @@ impl Measure {
         let Some(series) = self.series() else {
             let (value, base) = (own.1?, base.1?);
             let delta = Delta::exact(value, base, direction)?;
-            return Some((if self.value(value) == self.value(base) { delta.alike() } else { delta }, None));
+            return Some((delta.or_same(value, base, |value| self.value(value)), None));
         };
         let until = match self {
             Self::At(..) => None,
@@ -196,8 +196,7 @@ impl Measure {
         let base = readings(base.0);
         let delta = Delta::measured(&readings(own.0), &base, direction)?;
         let mean = base.iter().map(|reading| reading.value).sum::<f64>() / base.len() as f64;
-        let is_alike = self.value(mean) == self.value(mean + delta.absolute);
-        Some((if is_alike { delta.alike() } else { delta }, until))
+        Some((delta.or_same(mean + delta.absolute, mean, |value| self.value(value)), until))
     }
 }
 

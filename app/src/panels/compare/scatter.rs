@@ -20,6 +20,9 @@ use crate::{
     widgets::{self, Chart, ChartLine, ChartState, ParallelAxis, ParallelScale, SharedX, together_ui},
 };
 
+/// The most height of the list of costs, in points: every key in which configs differ is among them.
+const LIST: f32 = 420.0;
+
 /// The id of the front among the lines of the chart.
 const FRONT: u64 = u64::MAX;
 /// Width of a line whose only point is drawn as a dot that can be met.
@@ -86,7 +89,7 @@ impl ScatterView {
         highlight: Option<u64>,
     ) -> ScatterResponse {
         let palette = theme::palette(ui.visuals());
-        let costs = costs(given, view, &mut self.keys);
+        let (costs, words) = costs(given, view, &mut self.keys);
         let Some(chosen) = costs.iter().find(|cost| cost.key == view.cost).or(costs.first()) else {
             ui.label(
                 "No run here has a cost to hold against: parameters, FLOPs and step time come with its first steps.",
@@ -96,12 +99,13 @@ impl ScatterView {
         ui.horizontal_wrapped(|ui| {
             together_ui(ui, "cost", |ui| {
                 ui.label("Against");
-                let combo = ComboBox::from_id_salt("cost").selected_text(&chosen.label).show_ui(ui, |ui| {
+                let combo = ComboBox::from_id_salt("cost").height(LIST).selected_text(&chosen.label);
+                let combo = combo.show_ui(ui, |ui| {
                     for cost in &costs {
                         ui.selectable_value(&mut view.cost, cost.key.clone(), &cost.label);
                     }
                 });
-                combo.response.accessible_name("Against");
+                combo.response.accessible_name("Against").on_hover_text(about_costs(words));
             });
             let words =
                 "Whiskers: 95 % interval of the mean over seeds. Line: the front of the means, whose runs nobody beats in both; \
@@ -128,7 +132,7 @@ impl ScatterView {
 
     /// What is shown, as it is exported.
     pub fn figure(&mut self, given: &Given<'_>, view: &View, metadata: BTreeMap<String, String>) -> Option<Figure> {
-        let costs = costs(given, view, &mut self.keys);
+        let (costs, _) = costs(given, view, &mut self.keys);
         let chosen = costs.iter().find(|cost| cost.key == view.cost).or(costs.first())?;
         self.update(given, chosen);
         let (x, y) = axes(chosen, given.metric, view);
@@ -173,19 +177,31 @@ fn direction(given: &Given<'_>) -> Direction {
     direction_between(given.metric, why_not)
 }
 
-/// What runs cost, and the numbers that their configs differ in.
-fn costs(given: &Given<'_>, view: &View, kept: &mut ConfigAxes) -> Vec<ParallelAxis> {
+/// What runs cost, and all numbers that their configs differ in; and in how many keys they differ whose values are words.
+fn costs(given: &Given<'_>, view: &View, kept: &mut ConfigAxes) -> (Vec<ParallelAxis>, usize) {
     let results = result_axes(given.bundles, &[]);
-    let (keys, _) = kept.of(given.bundles, given.configs, view.group.as_deref());
-    let is_number = |axis: &ParallelAxis| matches!(axis.scale, ParallelScale::Number(_));
+    let keys = kept.of(given.bundles, given.configs, view.group.as_deref());
+    let is_number = |axis: &&ParallelAxis| matches!(axis.scale, ParallelScale::Number(_));
+    let numbers: Vec<ParallelAxis> = keys.iter().filter(is_number).cloned().collect();
+    let words = keys.len() - numbers.len();
     let step = results.iter().find(|axis| axis.key == STEPS_PER_SEC).map(step_time);
     let others = results.into_iter().filter(|axis| axis.key != STEPS_PER_SEC);
-    others.chain(step).chain(keys.iter().filter(|axis| is_number(axis)).cloned()).collect()
+    (others.chain(step).chain(numbers).collect(), words)
+}
+
+/// What can be chosen as a cost, and what is left out.
+fn about_costs(words: usize) -> String {
+    let left_out = match words {
+        0 => String::new(),
+        1 => " One key whose values are words is left out.".to_owned(),
+        words => format!(" {words} keys whose values are words are left out."),
+    };
+    format!("What runs cost, and every number that their configs differ in.{left_out}")
 }
 
 /// The keys of all costs.
 pub(super) fn cost_keys(given: &Given<'_>, view: &View) -> Vec<String> {
-    costs(given, view, &mut ConfigAxes::default()).into_iter().map(|cost| cost.key).collect()
+    costs(given, view, &mut ConfigAxes::default()).0.into_iter().map(|cost| cost.key).collect()
 }
 
 /// The key of the axis of steps a second.
@@ -317,6 +333,30 @@ mod tests {
         for key in [USUAL_COST, "FLOPs per step", "step time", "model.layers"] {
             assert!(keys.iter().any(|known| known == key), "{key} in {keys:?}");
         }
+    }
+
+    #[test]
+    fn every_number_of_the_configs_can_be_chosen_however_many_keys_differ() {
+        let mut state = tests::state();
+        for (place, run) in state.runs.clone().iter().enumerate() {
+            let record = state.records.get_mut(&run.id).unwrap();
+            // Words that come before all others in the alphabet, and the number P of a schedule behind them.
+            let words = (0..12).map(|key| (format!("k{key:02}"), serde_json::Value::from(format!("of run {place}"))));
+            record.config["aaa"] = serde_json::Value::Object(words.collect());
+            record.config["attention"]["reuse"] = serde_json::json!({ "kind": "full", "layers": place });
+        }
+        let configs = tests::configs(&mut state);
+        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &configs);
+        let given = Given { bundles: &alone, metric: series_names::VALIDATION_LOSS, configs: &configs, baseline: None };
+        let (costs, words) = costs(&given, &View::default(), &mut ConfigAxes::default());
+        assert_eq!(words, 12);
+        assert!(about_costs(words).ends_with("12 keys whose values are words are left out."));
+        for key in ["attention.reuse.layers", "model.layers", "seed"] {
+            assert!(costs.iter().any(|cost| cost.key == key), "{key}");
+        }
+        let view = View { cost: "attention.reuse.layers".to_owned(), ..View::default() };
+        let figure = ScatterView::default().figure(&given, &view, BTreeMap::new()).unwrap();
+        assert_eq!(figure.x.axis.label, "reuse.layers");
     }
 
     #[test]

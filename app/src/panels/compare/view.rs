@@ -69,6 +69,8 @@ pub struct View {
     pub group: Option<String>,
     /// Whether `group` is "seed" as soon as a config was trained with several seeds, and nothing otherwise.
     pub group_repeats: bool,
+    /// The tag whose runs alone are shown and whose seeds were put together: what is chosen after that stays.
+    pub grouped_tag: Option<String>,
     /// The band around a group's mean.
     pub band: Band,
     /// The x at which the table compares; none: the furthest that all reach.
@@ -109,6 +111,7 @@ impl Default for View {
             ignore_outliers: false,
             group: None,
             group_repeats: true,
+            grouped_tag: None,
             band: Band::default(),
             at: None,
             only_differences: true,

@@ -1,5 +1,10 @@
 use std::collections::BTreeMap;
 
+use headroom_engine::config::Problem;
+
+/// Labels of fields by path.
+pub type Labels = BTreeMap<&'static str, &'static str>;
+
 /// The words of one field of the form.
 #[derive(Clone, Copy, Debug)]
 pub struct Words {
@@ -33,15 +38,34 @@ impl Words {
 }
 
 /// Values of fields as a message writes them, and as the form's lists do.
-const CHOICES: [(&str, &str); 4] = [
+const CHOICES: [(&str, &str); 12] = [
     ("\"classification\"", "\u{201C}A class\u{201D}"),
     ("\"regression\"", "\u{201C}A number\u{201D}"),
-    ("data.kind = \"file\"", "\u{201C}Text\u{201D} \u{201C}Your own files\u{201D}"),
-    ("data.kind = \"table\"", "\u{201C}Text\u{201D} \u{201C}A table with labels\u{201D}"),
+    ("\"file\"", "\u{201C}Your own files\u{201D}"),
+    ("\"number_words\"", "\u{201C}Number words, to translate\u{201D}"),
+    ("\"pairs\"", "\u{201C}Your own pairs, to translate\u{201D}"),
+    ("\"table\"", "\u{201C}A table with labels\u{201D}"),
+    ("\"squad\"", "\u{201C}Questions about paragraphs\u{201D}"),
+    ("\"images\"", "\u{201C}Images with classes\u{201D}"),
+    ("\"pathfinder\"", "\u{201C}Pathfinder images\u{201D}"),
+    ("\"encoder\"", "\u{201C}Encoder, as BERT\u{201D}"),
+    ("\"encoder_decoder\"", "\u{201C}Encoder and decoder, as BART\u{201D}"),
+    ("\"initial\"", "\u{201C}That of the model to begin with\u{201D}"),
 ];
 
+/// A problem as the form tells it: the label of its field, and a sentence.
+pub fn told(problem: &Problem, labels: &Labels) -> String {
+    let label = labels.get(problem.field.as_str()).copied().unwrap_or(&problem.field);
+    format!("{label}: {}", in_sentence(problem, labels))
+}
+
+/// The same where the field is plain.
+pub fn in_sentence(problem: &Problem, labels: &Labels) -> String {
+    sentence(&in_labels(&problem.message, labels))
+}
+
 /// A message in which fields and their values stand as the form calls them, and not as in the file.
-pub fn in_labels(message: &str, labels: &BTreeMap<&'static str, &'static str>) -> String {
+pub fn in_labels(message: &str, labels: &Labels) -> String {
     let is_path = |letter: char| letter.is_alphanumeric() || "._".contains(letter);
     let message = CHOICES.iter().fold(message.to_owned(), |message, (written, shown)| message.replace(written, shown));
     let message = message.as_str();
@@ -102,6 +126,16 @@ mod tests {
         let labels = BTreeMap::from([("task.kind", "Answer")]);
         let message = "learn them with task.kind = \"regression\"";
         assert_eq!(in_labels(message, &labels), "learn them with \u{201C}Answer\u{201D} = \u{201C}A number\u{201D}");
+    }
+
+    #[test]
+    fn a_problem_is_told_under_the_label_of_its_field() {
+        let labels = BTreeMap::from([("model.dropout", "Dropout"), ("data.kind", "Source")]);
+        let problem = Problem::new("model.dropout", "1.5 is outside 0..1 (1 excluded)");
+        assert_eq!(told(&problem, &labels), "Dropout: 1.5 is outside 0 to 1 (1 excluded).");
+        let unknown = Problem::new("model.head", "no such field; choose data.kind = \"table\"");
+        let choice = "\u{201C}Source\u{201D} = \u{201C}A table with labels\u{201D}";
+        assert_eq!(told(&unknown, &labels), format!("model.head: No such field; choose {choice}."));
     }
 
     #[test]

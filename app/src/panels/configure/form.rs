@@ -7,7 +7,7 @@ use std::{
 use egui::{Align, Label, Response, RichText, SliderClamping, TextEdit, Ui};
 use headroom_engine::config::Problem;
 
-use super::field::{Words, in_labels, sentence};
+use super::field::{Labels, Words, in_sentence};
 use crate::{
     file_dialogs::{Ask, FileDialogs, Pick, typed_path},
     theme,
@@ -58,9 +58,6 @@ pub fn under_ui(ui: &mut Ui, add: impl FnOnce(&mut Ui)) {
     });
 }
 
-/// Labels of fields by path.
-pub type Labels = BTreeMap<&'static str, &'static str>;
-
 /// One frame of the form.
 pub struct Form<'a> {
     /// Fields whose text is no value.
@@ -89,7 +86,7 @@ impl Form<'_> {
             .problems
             .iter()
             .filter(|problem| problem.field == words.path)
-            .map(|problem| sentence(&in_labels(&problem.message, self.labels)))
+            .map(|problem| in_sentence(problem, self.labels))
             .collect();
         let problem = problem.join(" ");
         let help = format!("{}\nIn the file: {}", words.help, words.path);
@@ -150,6 +147,19 @@ impl Form<'_> {
     pub fn text(&mut self, ui: &mut Ui, words: Words, value: &mut String) -> bool {
         let width = (ui.available_width() - LABEL - 24.0).clamp(VALUE, 260.0);
         self.field(ui, words, |field, ui| field.width(width).text(ui, value))
+    }
+
+    /// A value that is written as text, half typed until `parse` can read it.
+    pub fn written<T: Clone>(
+        &mut self,
+        ui: &mut Ui,
+        words: Words,
+        value: &mut T,
+        parse: impl Fn(&str) -> Result<T, String>,
+        write: impl Fn(&T) -> String,
+    ) -> bool {
+        let width = (ui.available_width() - LABEL - 24.0).clamp(VALUE, 260.0);
+        self.field(ui, words, |field, ui| field.width(width).written(ui, value, parse, write))
     }
 
     /// A line of text that may be absent: empty is absent.

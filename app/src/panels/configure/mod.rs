@@ -17,5 +17,7 @@ mod start;
 mod summary;
 
 pub use estimate::Estimate;
+pub(crate) use field::{Labels, in_labels, told};
 pub use heads::head_grid;
 pub use panel::ConfigurePanel;
+pub(crate) use sections::labels_of;

@@ -8,8 +8,9 @@ use headroom_engine::{
 
 use super::{
     draft::Draft,
+    field::Labels,
     file::ConfigFile,
-    form::{Form, Labels},
+    form::Form,
     sections::{
         HeadEditor, Judged, MarksWish, SourceMemory, attention_ui, data_ui, follow_architecture, follow_labels,
         follow_name, model_ui, picked, probe_ui, run_ui, train_ui,
@@ -199,6 +200,7 @@ impl ConfigurePanel {
                 follow_architecture(&mut config.data.source, &mut config.model.encoder_layers, has_pairs, memory);
             }
             if discriminant(&config.data.source) != source {
+                form.unreadable.forget("task.");
                 follow_labels(config, memory);
                 follow_name(config);
             }
@@ -347,5 +349,83 @@ impl Panel for ConfigurePanel {
             return true;
         }
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headroom_engine::config::{
+        Answer, FileSource, FileTokenizer, GrammarSource, ImagesSource, ListOpsSource, NumberWordsSource, PairsSource,
+        PathfinderSource, RandomSource, Source, SquadSource, StopEarly, TableSource, TaskConfig, Tokenizer,
+        TranslationTask, presets,
+    };
+
+    use super::{super::sections::labels_of, *};
+    use crate::{common::driver::Driver, state::State};
+
+    /// Configs that have every field between them.
+    fn configs() -> Vec<RunConfig> {
+        let pairs = PairsSource {
+            path: Some("a.tsv".into()),
+            text: Some(["en".to_owned(), "de".to_owned()]),
+            ..PairsSource::default()
+        };
+        let sources = [
+            Source::Grammar(GrammarSource::default()),
+            Source::Random(RandomSource::default()),
+            Source::File(FileSource::default()),
+            Source::NumberWords(NumberWordsSource::default()),
+            Source::Pairs(PairsSource::default()),
+            Source::Pairs(pairs),
+            Source::Table(TableSource::default()),
+            Source::Squad(SquadSource::default()),
+            Source::Images(ImagesSource { validation_path: Some("a".into()), ..ImagesSource::default() }),
+            Source::Pathfinder(PathfinderSource::default()),
+            Source::ListOps(ListOpsSource::default()),
+        ];
+        let of_source = |source: Source| {
+            let mut config = RunConfig::default();
+            config.data.source = source;
+            if config.data.source.has_pairs() {
+                config.model.kind = Architecture::EncoderDecoder;
+                config.task = Some(TaskConfig::Translation(TranslationTask::default()));
+            }
+            follow_labels(&mut config, &mut SourceMemory::default());
+            config.model.initial = Some("a run".to_owned());
+            config.train.stop_early = Some(StopEarly::default());
+            config
+        };
+        let of_answer = |answer: Answer| {
+            let mut config = RunConfig::default();
+            match answer {
+                Answer::Compatibility(own) => config.attention.compatibility = own,
+                Answer::Reuse(own) => config.attention.reuse = own,
+                Answer::Coverage(own) => config.attention.coverage = own,
+            }
+            config.data.tokenizer = Tokenizer::File(FileTokenizer::default());
+            config
+        };
+        let of_presets = presets().iter().filter_map(|preset| preset.config().ok());
+        let answers = Answer::all(&RunConfig::default());
+        sources.into_iter().map(of_source).chain(answers.into_iter().map(of_answer)).chain(of_presets).collect()
+    }
+
+    #[test]
+    fn every_field_is_called_elsewhere_as_it_is_here() {
+        let mut drawn = Labels::new();
+        for config in configs() {
+            let known = labels_of(&config);
+            let mut panel = ConfigurePanel::default();
+            panel.load(config, PathBuf::new());
+            Driver::new(State::default()).settle(&mut panel);
+            assert!(panel.labels.len() > 20, "{:?}", panel.labels);
+            for (path, label) in panel.labels {
+                assert_eq!(known.get(path), Some(&label), "{path}");
+                drawn.insert(path, label);
+            }
+        }
+        for path in ["data.classes", "data.text.second", "task.beams", "task.doc_stride", "train.freeze"] {
+            assert!(drawn.contains_key(path), "{path} was not drawn");
+        }
     }
 }

@@ -7,8 +7,8 @@ use headroom_engine::config::{Problem, counted};
 
 use super::{
     draft::Draft,
-    field::{in_labels, sentence},
-    form::Labels,
+    field::{Labels, in_sentence, told},
+    sections::labels_of,
 };
 use crate::{
     context::{Action, PanelContext, PanelId},
@@ -76,7 +76,8 @@ impl Start {
             }
         } else {
             cx.act(Action::Open(PanelId::CONFIGURE));
-            let first = problems.first().map_or_else(String::new, |problem| sentence(&problem.message));
+            let labels = labels_of(&draft.config);
+            let first = problems.first().map_or_else(String::new, |problem| in_sentence(problem, &labels));
             cx.act(Action::Say(
                 Level::Error,
                 format!("The run cannot start: {} to fix.", count(problems.len())),
@@ -165,8 +166,7 @@ fn problems_ui(ui: &mut Ui, problems: &[Problem], labels: &Labels) -> Option<Str
     let mut went = None;
     ui.label(RichText::new(format!("{} to fix:", count(problems.len()))).color(palette.error));
     for problem in problems.iter().take(LISTED) {
-        let label = labels.get(problem.field.as_str()).copied().unwrap_or(&problem.field);
-        let text = format!("{label}: {}", sentence(&in_labels(&problem.message, labels)));
+        let text = told(problem, labels);
         let label = Label::new(RichText::new(&text).small().color(palette.error)).wrap().sense(Sense::CLICK);
         let response = ui.add(label).on_hover_text("Click to go to the field");
         if response.accessible_name(format!("Go to {text}")).clicked() {

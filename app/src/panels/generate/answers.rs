@@ -13,7 +13,7 @@ use headroom_engine::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    common::mark_path,
+    common::{mark_path, pieces},
     context::{Action, PanelContext},
     export::rows_to_csv,
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
@@ -436,19 +436,12 @@ fn span_ui(ui: &mut Ui, question: &Question, found: &FoundAnswer, no_answer_from
     let marked =
         TextFormat { background: colour, color: palette.strong, ..TextFormat::simple(font, Color32::PLACEHOLDER) };
     let mut job = LayoutJob::default();
-    for (part, is_answer) in parts(paragraph, answer.start, answer.end) {
-        job.append(part, 0.0, if is_answer { marked.clone() } else { plain.clone() });
+    for (piece, [is_answer]) in pieces(paragraph, [Some([answer.start, answer.end])]) {
+        job.append(piece, 0.0, if is_answer { marked.clone() } else { plain.clone() });
     }
     job.wrap.max_width = ui.available_width();
     ui.add_space(4.0);
     ui.label(job);
-}
-
-/// A text before, in and behind a range of its characters.
-fn parts(text: &str, start: usize, end: usize) -> [(&str, bool); 3] {
-    let at = |character: usize| text.char_indices().nth(character).map_or(text.len(), |(at, _)| at);
-    let (start, end) = (at(start), at(end.max(start)));
-    [(&text[..start], false), (&text[start..end], true), (&text[end..], false)]
 }
 
 #[cfg(test)]
@@ -480,12 +473,6 @@ mod tests {
         assert_eq!(of("span", json!(null)), About::Question);
         assert_eq!(of("image_classification", json!(null)), About::Image);
         assert_eq!(About::of(&json!({"data": {}})), About::Nothing);
-    }
-
-    #[test]
-    fn an_answer_is_cut_out_by_characters_and_not_by_bytes() {
-        assert_eq!(parts("Über Zürich flog", 5, 11), [("Über ", false), ("Zürich", true), (" flog", false)]);
-        assert_eq!(parts("kurz", 2, 99), [("ku", false), ("rz", true), ("", false)]);
     }
 
     #[test]

@@ -217,3 +217,28 @@ impl Large<'_> {
         state.seen_of(self.whole())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::HeatScale;
+
+    #[test]
+    fn colours_of_a_difference_reach_to_the_largest_of_it_and_are_neutral_at_nought() {
+        let kept = Kept::default();
+        for largest in [0.004_f32, 0.3] {
+            let map = HeatData::new(2, 2, vec![0.5 * largest, f32::NAN, -largest, 0.0]);
+            for scale in HeatScale::ALL {
+                // However weights are coloured.
+                let style = MapStyle { scale, is_whole: true, ..MapStyle::default() };
+                let of = |is_difference| Large { name: "L0H0", kept: &kept, map: &map, is_difference, style }.tone();
+                let tone = of(true);
+                assert_eq!((tone.colours, tone.high), (ColourMap::Difference, largest), "{scale:?}");
+                assert_eq!(tone.place(0.0), Some(0.5), "{scale:?}");
+                let (least, most) = (tone.place(-largest).unwrap(), tone.place(largest).unwrap());
+                assert!(least.abs() < 1e-5 && (most - 1.0).abs() < 1e-5, "{scale:?}: {least} to {most}");
+                assert_eq!(of(false).high, 1.0, "weights may be coloured from 0 to 1");
+            }
+        }
+    }
+}

@@ -111,6 +111,8 @@ pub struct HeadsPanel {
     which: Which,
     /// How many examples of the text there are to choose from.
     examples: usize,
+    /// One of all held-out images, where it was chosen elsewhere.
+    image: Option<usize>,
     head: HeadAt,
     beside: Beside,
     /// The next head that is clicked stands beside the chosen one.
@@ -128,6 +130,7 @@ impl Default for HeadsPanel {
             of: None,
             which: Which::Best,
             examples: EXAMPLES,
+            image: None,
             head: HeadAt::new(0, 0),
             beside: Beside::Nothing,
             wants_beside: false,
@@ -176,10 +179,11 @@ impl HeadsPanel {
     fn subject_ui(&mut self, ui: &mut Ui, subject: &Subject, memory: &mut Memory, cx: &mut PanelContext<'_>) {
         if self.of.as_ref() != Some(&subject.id) {
             self.of = Some(subject.id.clone());
-            self.examples = EXAMPLES;
+            (self.examples, self.image) = (EXAMPLES, None);
             (self.which, self.beside) = (Which::Best, Beside::Nothing);
             self.large.unlock();
         }
+        self.image = cx.state.maps.image.take().or(self.image);
         let written = cx.state.maps.written.take();
         let is_new = written.is_some();
         if let Some(written) = written {
@@ -207,7 +211,8 @@ impl HeadsPanel {
                     self.checkpoint_ui(ui, &steps);
                 }
                 subject.text_ui(ui, ABOUT.name, cx);
-                text_ui(ui, subject, memory, (is_new, reads_images), self.examples);
+                let image = &mut self.image;
+                text_ui(ui, subject, (memory, image), (is_new, reads_images), self.examples);
             }
         });
         if !has_model {
@@ -221,7 +226,11 @@ impl HeadsPanel {
             blank_ui(ui, "Nothing to read yet", sentence, |_| ());
             return;
         }
-        let text = if is_written { MapText::Written(memory.written.clone()) } else { MapText::Example(memory.example) };
+        let text = match self.image.filter(|_| reads_images) {
+            Some(image) => MapText::Image(image),
+            None if is_written => MapText::Written(memory.written.clone()),
+            None => MapText::Example(memory.example),
+        };
         let data = subject.data(cx).filter(|_| !is_written);
         let of = MapsOf { target: subject.id.target(self.which), data, text };
         match cx.state.maps.maps(&of) {
@@ -400,20 +409,31 @@ fn thumbnails_beside(room: Vec2, heads: usize) -> Option<f32> {
 
 /// Which text is read; `is_new`: the written one was not typed here. Of images only those that were held out.
 /// `examples`: how many there are.
-fn text_ui(ui: &mut Ui, subject: &Subject, memory: &mut Memory, (is_new, reads_images): (bool, bool), examples: usize) {
+fn text_ui(
+    ui: &mut Ui,
+    subject: &Subject,
+    (memory, image): (&mut Memory, &mut Option<usize>),
+    (is_new, reads_images): (bool, bool),
+    examples: usize,
+) {
     let of = match (subject.run.is_some(), reads_images) {
         (_, true) => "Held-out image",
         (true, false) => "Held-out example",
         (false, false) => "Example",
     };
     let is_written = memory.is_written && !reads_images;
-    let text = if is_written { "Your own text".to_owned() } else { format!("{of} {}", memory.example + 1) };
+    let text = match image.filter(|_| reads_images) {
+        Some(image) => format!("Number {} of all", image + 1),
+        None if is_written => "Your own text".to_owned(),
+        None => format!("{of} {}", memory.example + 1),
+    };
     let combo = ComboBox::from_id_salt("text").width(150.0).selected_text(text).show_ui(ui, |ui| {
         for example in 0..examples {
-            let is_it = !is_written && memory.example == example;
+            let is_it = !is_written && image.is_none() && memory.example == example;
             if ui.selectable_label(is_it, format!("{of} {}", example + 1)).clicked() {
                 // Of images this says nothing of what was written for another model.
                 (memory.example, memory.is_written) = (example, memory.is_written && reads_images);
+                *image = None;
             }
         }
     });

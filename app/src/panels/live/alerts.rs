@@ -9,7 +9,6 @@ use headroom_engine::{
 use crate::{
     common::{RunOperation, perform, state_text},
     context::PanelContext,
-    state::SystemLoad,
     theme,
 };
 
@@ -45,10 +44,8 @@ pub fn alerts_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
             ui.label(format!("Plateau. {} {}", plateau.why(), plateau.what_to_do()).trim_end());
         });
     }
-    // What runs out ends the run that trains.
-    let trains = cx.state.current.as_ref().is_some_and(|current| current.run == run.id);
-    let shortages = cx.state.system.as_ref().filter(|_| trains).map(SystemLoad::shortages).unwrap_or_default();
-    for (_, words) in shortages {
+    // What runs out ends the run that trains, whichever is looked at.
+    for (_, words) in cx.state.shortages() {
         framed_ui(ui, palette.warning, |ui| drop(ui.label(RichText::new(words).color(palette.warning))));
     }
 }

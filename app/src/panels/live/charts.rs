@@ -7,7 +7,7 @@ use std::{
 
 use egui::Ui;
 use headroom_engine::{
-    objective::Metric,
+    objective::{Direction, Metric},
     store::{RunSummary, series_names},
 };
 
@@ -112,6 +112,16 @@ impl Plot {
     /// Whether this run has, or will have, something to show here.
     pub fn fits(&self, run: &RunSummary) -> bool {
         self.always || self.series.iter().any(|series| run.metrics.contains_key(*series))
+    }
+
+    /// Which of its values are the good ones, in words; empty where neither are.
+    pub fn direction(&self) -> &'static str {
+        let series = self.series.first().copied().unwrap_or_default();
+        match Direction::of(series) {
+            Direction::Lower => "Lower is better",
+            Direction::Higher => "Higher is better",
+            Direction::None => "",
+        }
     }
 }
 
@@ -219,6 +229,7 @@ fn chart<'a>(
     let axis = Axis { label: plot.title.to_owned(), scale: Scale::log_if(view.log_y), ..axis };
     let axis = if let Some(unit) = unit { axis.unit(unit) } else { axis };
     Chart::new(plot.id, plot.title, lines)
+        .about(plot.direction())
         .x(view.x)
         .y_axis(axis)
         .smoothing(if plot.exact { 0.0 } else { view.smoothing })

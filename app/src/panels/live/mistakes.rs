@@ -1,26 +1,28 @@
 //! The held-out examples that a model gets wrong, the surest mistakes first, with a field to search them.
 
-use std::ops::Range;
-
 use egui::{
     Button, Color32, Label, RichText, ScrollArea, Spinner, Stroke, TextEdit, TextFormat, TextStyle, Ui, text::LayoutJob,
 };
 use headroom_engine::{
     config::counted,
     store::{RunId, RunSummary},
-    worker::{AnswerPlaces, Mistake},
+    worker::Mistake,
 };
 
 use crate::{
+    common::pieces,
     context::{Action, PanelContext, PanelId},
     format, theme,
     widgets::{Thumbnail, Thumbnails},
 };
 
 /// Height of the list, beyond which it scrolls.
-const HEIGHT: f32 = 240.0;
+const HEIGHT: f32 = 320.0;
 /// Mistakes that are drawn: of more the search finds those that are meant.
 const LISTED: usize = 100;
+
+/// Letters of a paragraph that are read in front of an answer, at most.
+const BEFORE: usize = 150;
 
 /// Points of a side of an image.
 const THUMBNAIL: f32 = 64.0;
@@ -62,7 +64,7 @@ impl MistakesView {
                 ui.add(typed).accessible_name("Search the mistakes");
             }
         });
-        let mut wanted: Option<String> = None;
+        let (mut wanted, mut image): (Option<String>, Option<usize>) = (None, None);
         let asked = cx.state.mistakes.asked();
         match cx.state.mistakes.of(&run.id) {
             None => {}
@@ -70,18 +72,22 @@ impl MistakesView {
             Some(Ok(all)) => {
                 let found: Vec<&Mistake> = all.iter().filter(|mistake| matches(mistake, &self.wanted)).collect();
                 let of = if found.len() == all.len() { String::new() } else { format!(" of {}", all.len()) };
-                let words = format!("{}{of}", counted(found.len() as u64, "mistake"));
+                let words = format!("{}{of} of the best checkpoint", counted(found.len() as u64, "mistake"));
                 let has_places = found.iter().any(|mistake| mistake.places.is_some());
                 let marks =
                     if has_places { ". On a ground: the right answer; underlined: that of the model" } else { "" };
                 ui.label(RichText::new(words + marks).small().color(palette.weak));
-                ScrollArea::vertical().id_salt("mistakes").max_height(HEIGHT).show(ui, |ui| {
+                let area = ScrollArea::vertical().id_salt("mistakes").max_height(HEIGHT).min_scrolled_height(HEIGHT);
+                area.show(ui, |ui| {
                     let listed = found.iter().take(LISTED).copied();
                     let of = (asked, &self.wanted);
-                    self.thumbnails.ui(ui, THUMBNAIL, of, || listed.clone().filter_map(thumbnail).collect());
+                    let pictures = || listed.clone().filter_map(thumbnail).collect();
+                    let chosen = self.thumbnails.buttons_ui(ui, THUMBNAIL, of, pictures);
+                    let with_picture = |place| listed.clone().filter(|mistake| mistake.picture.is_some()).nth(place);
+                    image = chosen.and_then(with_picture).and_then(|mistake| mistake.image);
                     for mistake in listed.filter(|mistake| mistake.picture.is_none()) {
                         if let Some(text) = mistake_ui(ui, mistake) {
-                            wanted = Some(text.to_owned());
+                            wanted = Some(text);
                         }
                     }
                     if let Some(more) = found.len().checked_sub(LISTED).filter(|more| *more > 0) {
@@ -97,12 +103,32 @@ impl MistakesView {
             cx.state.maps.written = Some(text);
             cx.act(Action::Open(PanelId::HEADS));
         }
+        if let Some(image) = image {
+            cx.state.selection.focused = Some(run.id.clone());
+            cx.state.maps.image = Some(image);
+            cx.act(Action::Open(PanelId::HEADS));
+        }
     }
 }
 
 fn words(mistake: &Mistake) -> String {
     let verb = if mistake.places.is_some() { "answered" } else { "taken for" };
     format!("{verb} {} ({})", mistake.predicted, format::percent(mistake.confidence))
+}
+
+/// Its texts as they are to be read, two with a tab between. Of the paragraph of a question what stands around the answer, from a word on:
+/// the model reads long ones in windows.
+fn as_read(mistake: &Mistake) -> String {
+    // A tab parts two texts.
+    let texts: Vec<String> = mistake.texts.iter().map(|text| text.replace('\t', " ")).collect();
+    let (Some(places), [question, paragraph]) = (mistake.places, texts.as_slice()) else {
+        return texts.join("\t");
+    };
+    let start = places.right.or(places.predicted).map_or(0, |[start, _]| start);
+    let skipped = start.saturating_sub(BEFORE);
+    let at = paragraph.char_indices().nth(skipped).map_or(0, |(at, _)| at);
+    let at = if at == 0 { 0 } else { paragraph[at..].find(' ').map_or(at, |blank| at + blank + 1) };
+    format!("{question}\t{}", &paragraph[at..])
 }
 
 /// The image of a mistake.
@@ -124,29 +150,29 @@ fn matches(mistake: &Mistake, wanted: &str) -> bool {
     wanted.is_empty() || places.into_iter().any(|place| place.to_lowercase().contains(&wanted))
 }
 
-/// Draws a mistake; its text where its attention is to be seen.
-fn mistake_ui<'a>(ui: &mut Ui, mistake: &'a Mistake) -> Option<&'a str> {
+/// Draws a mistake; its text, or its two with a tab between, where its attention is to be seen.
+fn mistake_ui(ui: &mut Ui, mistake: &Mistake) -> Option<String> {
     let palette = theme::palette(ui.visuals());
     let Mistake { texts, image, right, .. } = mistake;
     let row = ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(right).small().strong());
         ui.label(RichText::new(words(mistake)).small().color(palette.warning));
-        if let (Some(_), [question, ..]) = (mistake.places, texts.as_slice()) {
-            ui.add(Label::new(RichText::new(question).small()).wrap());
-            return None;
-        }
-        let what = image.map_or_else(|| texts.join("  |  "), |image| format!("held-out image {}", image + 1));
+        let what = match (mistake.places, texts.as_slice(), image) {
+            // Its paragraph stands below.
+            (Some(_), [question, ..], _) => question.clone(),
+            (_, _, Some(image)) => format!("held-out image {}", image + 1),
+            _ => texts.join("  |  "),
+        };
         ui.add(Label::new(RichText::new(what).small()).wrap());
-        // Heads reads one text.
-        let [text] = texts.as_slice() else { return None };
+        let first = texts.first()?;
         let button = ui.small_button("Heads").on_hover_text("Shows the attention of every head on this text");
-        button.accessible_name(format!("Attention on \u{201C}{text}\u{201D}")).clicked().then_some(text.as_str())
+        button.accessible_name(format!("Attention on \u{201C}{first}\u{201D}")).clicked().then(|| as_read(mistake))
     });
     if let (Some(places), [_, paragraph]) = (mistake.places, texts.as_slice()) {
         let small = TextStyle::Small.resolve(ui.style());
         let plain = TextFormat::simple(small, palette.text);
         let mut job = LayoutJob::default();
-        for (piece, is_right, is_predicted) in pieces(paragraph, places) {
+        for (piece, [is_right, is_predicted]) in pieces(paragraph, [places.right, places.predicted]) {
             let background = if is_right { palette.accent.gamma_multiply(0.45) } else { Color32::TRANSPARENT };
             let underline = if is_predicted { Stroke::new(1.5, palette.warning) } else { Stroke::NONE };
             job.append(piece, 0.0, TextFormat { background, underline, ..plain.clone() });
@@ -158,24 +184,10 @@ fn mistake_ui<'a>(ui: &mut Ui, mistake: &'a Mistake) -> Option<&'a str> {
     row.inner
 }
 
-/// A paragraph cut where answers begin and end: the pieces, and whether they belong to the right answer and to that of the model.
-fn pieces(paragraph: &str, places: AnswerPlaces) -> Vec<(&str, bool, bool)> {
-    let byte = |character: usize| paragraph.char_indices().nth(character).map_or(paragraph.len(), |(at, _)| at);
-    let bytes = |place: Option<[usize; 2]>| place.map_or(0..0, |[start, end]| byte(start)..byte(end.max(start)));
-    let (right, predicted) = (bytes(places.right), bytes(places.predicted));
-    let mut cuts = vec![0, right.start, right.end, predicted.start, predicted.end, paragraph.len()];
-    cuts.sort_unstable();
-    cuts.dedup();
-    let is_in = |range: &Range<usize>, at: usize| range.contains(&at);
-    let piece = |ends: &[usize]| {
-        let &[start, end] = ends else { return None };
-        Some((paragraph.get(start..end)?, is_in(&right, start), is_in(&predicted, start)))
-    };
-    cuts.windows(2).filter_map(piece).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use headroom_engine::worker::AnswerPlaces;
+
     use super::*;
 
     #[test]
@@ -195,15 +207,26 @@ mod tests {
     }
 
     #[test]
-    fn a_paragraph_is_cut_where_answers_begin_and_end() {
-        let text = "zo\u{eb} has 42 cats";
-        let both = AnswerPlaces { right: Some([8, 10]), predicted: Some([4, 10]) };
-        let expected =
-            [("zo\u{eb} ", false, false), ("has ", false, true), ("42", true, true), (" cats", false, false)];
-        assert_eq!(pieces(text, both), expected);
-        let beyond = AnswerPlaces { right: None, predicted: Some([11, 99]) };
-        assert_eq!(pieces(text, beyond), [("zo\u{eb} has 42 ", false, false), ("cats", false, true)]);
-        assert_eq!(pieces(text, AnswerPlaces::default()), [(text, false, false)]);
-        assert_eq!(pieces("", both), []);
+    fn a_long_paragraph_is_read_from_a_little_before_the_answer() {
+        let paragraph = format!("{} the answer ends it", "\u{e9}a ".repeat(200));
+        let start = paragraph.chars().position(|letter| letter == 't').unwrap() + 4;
+        let mut mistake = Mistake {
+            texts: vec!["what?".to_owned(), paragraph.clone()],
+            image: None,
+            picture: None,
+            right: "answer".to_owned(),
+            predicted: "no answer".to_owned(),
+            confidence: 0.5,
+            places: Some(AnswerPlaces { right: Some([start, start + 6]), predicted: None }),
+        };
+        let read = as_read(&mistake);
+        let (question, part) = read.split_once('\t').unwrap();
+        assert!(question == "what?" && paragraph.ends_with(part) && part.starts_with("\u{e9}a "), "{part}");
+        let before = part.split_once("answer").unwrap().0.chars().count();
+        assert!((BEFORE - 3..=BEFORE).contains(&before), "{before}");
+        mistake.places = Some(AnswerPlaces { right: Some([0, 2]), predicted: None });
+        assert_eq!(as_read(&mistake), format!("what?\t{paragraph}"));
+        mistake.places = None;
+        assert_eq!(as_read(&mistake), format!("what?\t{paragraph}"));
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use egui::{Button, RichText, ScrollArea, Ui};
 use headroom_engine::{
     config::{counted, from_json},
+    objective::Metric,
     store::{RunId, RunState, RunSummary},
     worker::Command,
 };
@@ -18,7 +19,7 @@ use super::{
     follow::{follow_ui, live_run},
     mistakes::MistakesView,
     samples::{SampleView, samples_ui},
-    strip::strip_ui,
+    strip::{judged_beside_loss, strip_ui},
 };
 use crate::{
     common::{ExportDialog, Exportable, RunOperation, no_runs_ui, perform, state_sign_ui, state_text, working_ui},
@@ -102,6 +103,8 @@ pub struct LivePanel {
     mistakes: MistakesView,
     /// What is to be said of a run's energy in the largest eigenvalues.
     samples: Option<(RunId, Option<u64>, Option<String>)>,
+    /// The metric that is told beside the loss.
+    judged: Option<(RunId, Option<&'static Metric>)>,
     export: Option<ExportDialog>,
     /// Ctrl+E was pressed.
     wants_export: bool,
@@ -155,7 +158,8 @@ impl LivePanel {
         let current = cx.state.current.clone().filter(|current| current.run == run.id);
         heading_ui(ui, run, current.as_ref(), cx);
         alerts_ui(ui, run, cx);
-        strip_ui(ui, run, current.as_ref(), cx.state.system.as_ref());
+        let judged = self.judged(run, cx);
+        strip_ui(ui, run, judged, current.as_ref(), cx.state.system.as_ref());
         ui.add_space(4.0);
         self.controls_ui(ui, run, view, cx);
         let Some(x) = curve_x(run, view.x) else {
@@ -172,6 +176,16 @@ impl LivePanel {
         ui.add_space(8.0);
         self.confusion_ui(ui, run, cx);
         self.small_ui(ui, run, x, view, cx);
+    }
+
+    /// The metric that is told beside the loss, once the run's config is known.
+    fn judged(&mut self, run: &RunSummary, cx: &PanelContext<'_>) -> Option<&'static Metric> {
+        if self.judged.as_ref().is_none_or(|(known, _)| *known != run.id) {
+            let record = cx.state.records.get(&run.id)?;
+            let config = from_json(&record.config.to_string()).ok();
+            self.judged = Some((run.id.clone(), config.as_ref().and_then(judged_beside_loss)));
+        }
+        self.judged.as_ref().and_then(|(_, metric)| *metric)
     }
 
     /// Which classes are confused, and what is wrong: beside each other where there is room.
@@ -212,10 +226,11 @@ impl LivePanel {
         let fitting: Vec<&Plot> = view.small.ordered(SMALL.iter().filter(|plot| plot.fits(run)));
         let tiles: Vec<Tile<'_>> =
             fitting.iter().map(|plot| Tile { key: plot.id, title: plot.title.to_owned() }).collect();
+        let directions: Vec<&str> = fitting.iter().map(|plot| plot.direction()).collect();
         let height = view.small_height.unwrap_or(150.0);
         let mut export = None;
         let shown = &*view;
-        let wish = Multiples::new("small", height).show(
+        let wish = Multiples::new("small", height).about(&directions).show(
             ui,
             &tiles,
             |ui, place, height| self.plot_ui(ui, fitting[place], run, x, (shown, height), false, cx),

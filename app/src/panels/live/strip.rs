@@ -1,12 +1,17 @@
 //! The strip of numbers above the charts.
 
+use std::borrow::Cow;
+
 use egui::{Align, FontId, Layout, ProgressBar, RichText, TextWrapMode, Ui, vec2};
 use headroom_engine::{
+    config::{RunConfig, TaskConfig},
+    objective::{Direction, Metric, judging_metric, text_scores::TEXT_SCORES},
     store::{RunState, RunSummary, series_names},
     worker::GpuReading,
 };
 
 use crate::{
+    compare::metric_value,
     format,
     state::{CurrentRun, SystemLoad},
     theme,
@@ -23,6 +28,10 @@ pub struct Numbers {
     pub loss: Option<f64>,
     /// Best validation loss and its step.
     pub best: Option<(f64, u64)>,
+    /// The metric that is told beside the loss, its best value and the step of that.
+    pub judged: Option<(&'static Metric, Option<(f64, u64)>)>,
+    /// Share of the positions of training batches that hold no token, where there are such.
+    pub padding: Option<f64>,
     /// Training speed: now, or the mean of a run that ended.
     pub tokens_per_sec: Option<f64>,
     /// Time left; none for a run that does not train.
@@ -34,10 +43,19 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// The numbers of a run; `current` if it is the one that computes now, with what the machine does.
-    pub fn of(run: &RunSummary, current: Option<&CurrentRun>, system: Option<&SystemLoad>) -> Self {
+    /// The numbers of a run, with the metric that is told beside its loss; `current` if it is the one that computes now, with what
+    /// the machine does.
+    pub fn of(
+        run: &RunSummary,
+        judged: Option<&'static Metric>,
+        current: Option<&CurrentRun>,
+        system: Option<&SystemLoad>,
+    ) -> Self {
         let metric = |name: &str| run.metrics.get(name);
-        let best = metric(series_names::VALIDATION_LOSS).and_then(|series| series.best.zip(series.best_step));
+        let best_of = |name: &str| metric(name).and_then(|series| series.best.zip(series.best_step));
+        let best = best_of(series_names::VALIDATION_LOSS);
+        let judged = judged.map(|judged| (judged, best_of(judged.series)));
+        let padding = metric(series_names::DATA_PADDING_SHARE).map(|series| series.last).filter(|share| *share > 0.0);
         let stored = metric(series_names::TRAIN_LOSS).map(|series| series.last);
         let mean = (run.train_secs > 0.0 && run.tokens > 0).then(|| run.tokens as f64 / run.train_secs);
         let gpu = system.and_then(|load| load.gpus.iter().find(|gpu| gpu.device == run.device)).cloned();
@@ -47,6 +65,8 @@ impl Numbers {
                 steps: if current.steps > 0 { Some(current.steps) } else { run.steps_total },
                 loss: current.loss.or(stored),
                 best,
+                judged,
+                padding,
                 tokens_per_sec: current.tokens_per_sec,
                 eta_secs: current.eta_secs,
                 train_secs: run.train_secs,
@@ -57,6 +77,8 @@ impl Numbers {
                 steps: run.steps_total,
                 loss: stored,
                 best,
+                judged,
+                padding,
                 tokens_per_sec: mean,
                 eta_secs: None,
                 train_secs: run.train_secs,
@@ -74,7 +96,7 @@ impl Numbers {
     }
 
     /// Label, value and explanation of each number.
-    pub fn shown(&self, state: RunState) -> Vec<(&'static str, String, &'static str)> {
+    pub fn shown(&self, state: RunState) -> Vec<(Cow<'static, str>, String, &'static str)> {
         let none = || "–".to_owned();
         let steps = match self.steps {
             Some(steps) => format!("{} / {}", format::count(self.step), format::count(steps)),
@@ -84,33 +106,48 @@ impl Numbers {
             .best
             .map_or_else(none, |(value, step)| format!("{} at {}", format::number(value), format::count(step)));
         let speed = self.tokens_per_sec.map_or_else(none, |speed| format::rate(speed, "tokens"));
-        let mut shown = vec![
-            ("Step", steps, "Optimiser steps done, of all"),
+        let mut shown: Vec<(Cow<'static, str>, String, &'static str)> = vec![
+            ("Step".into(), steps, "Optimiser steps done, of all"),
             (
-                "Loss",
+                "Loss".into(),
                 self.loss.map_or_else(none, format::number),
                 "Training loss of the last step, in the unit of its chart",
             ),
-            ("Best validation", best, "Lowest loss on held-out text, in the unit of its chart, and its step"),
-            ("Speed", speed, "Tokens trained per second; the mean for a run that has ended"),
+            ("Best validation".into(), best, "Lowest loss on held-out text, in the unit of its chart, and its step"),
         ];
+        if let Some((metric, best)) = self.judged {
+            let value = best.map_or_else(none, |(value, step)| {
+                format!("{} at {}", metric_value(metric.series, value), format::count(step))
+            });
+            let about = match metric.direction {
+                Direction::Lower => "Lowest value on held-out data, and its step: lower is better",
+                _ => "Highest value on held-out data, and its step: higher is better",
+            };
+            shown.push((format!("{}, best", metric.title).into(), value, about));
+        }
+        shown.push(("Speed".into(), speed, "Tokens trained per second; the mean for a run that has ended"));
         if state.is_active() {
             let left = self.eta_secs.map_or_else(none, format::duration);
-            shown.push(("Time left", left, "Remaining steps divided by the recent speed"));
+            shown.push(("Time left".into(), left, "Remaining steps divided by the recent speed"));
         } else {
             shown.push((
-                "Duration",
+                "Duration".into(),
                 format::duration(self.train_secs),
                 "Time in training steps, without evaluations, analyses, checkpoints and pauses",
             ));
         }
+        if let Some(share) = self.padding {
+            let value = metric_value(series_names::DATA_PADDING_SHARE, share);
+            shown.push(("Padding".into(), value, "Share of the positions of training batches that hold no token"));
+        }
         if let Some(gpu) = &self.gpu {
             if let Some(percent) = gpu.percent {
-                shown.push(("GPU", format!("{percent:.0} %"), "Share of recent time in which the GPU was busy"));
+                shown.push(("GPU".into(), format!("{percent:.0} %"), "Share of recent time in which the GPU was busy"));
             }
             let used = format::bytes(gpu.memory_bytes);
             let memory = gpu.total_bytes.map_or(used.clone(), |total| format!("{used} of {}", format::bytes(total)));
-            shown.push(("GPU memory", memory, "Memory in use on the run's GPU, by all programs where that is known"));
+            let about = "Memory in use on the run's GPU, by all programs where that is known";
+            shown.push(("GPU memory".into(), memory, about));
         }
         shown
     }
@@ -121,10 +158,29 @@ const VALUE_POINTS: f32 = 17.0;
 /// Least width of a block, so that its label fits.
 const BLOCK_WIDTH: f32 = 64.0;
 
+/// The metric that is told beside the loss of a run: the one by which it is judged, or the first that its task has. Runs that learn
+/// language are told by their loss.
+pub fn judged_beside_loss(config: &RunConfig) -> Option<&'static Metric> {
+    let is_another =
+        |metric: &&Metric| metric.series != series_names::VALIDATION_LOSS && metric.direction != Direction::None;
+    let judging = judging_metric(config).ok().filter(is_another);
+    judging.or_else(|| match &config.task {
+        None => None,
+        Some(TaskConfig::Translation(_)) => TEXT_SCORES.iter().find(is_another),
+        Some(_) => config.objective().task().metrics().iter().find(is_another),
+    })
+}
+
 /// Draws the numbers, and below them how far the run is.
-pub fn strip_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, system: Option<&SystemLoad>) {
+pub fn strip_ui(
+    ui: &mut Ui,
+    run: &RunSummary,
+    judged: Option<&'static Metric>,
+    current: Option<&CurrentRun>,
+    system: Option<&SystemLoad>,
+) {
     let palette = theme::palette(ui.visuals());
-    let numbers = Numbers::of(run, current, system);
+    let numbers = Numbers::of(run, judged, current, system);
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 22.0;
         for (label, value, about) in numbers.shown(run.state) {
@@ -135,7 +191,7 @@ pub fn strip_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, sys
             ui.allocate_ui_with_layout(size, Layout::top_down(Align::LEFT), |ui| {
                 ui.style_mut().wrap_mode = Some(TextWrapMode::Extend);
                 ui.spacing_mut().item_spacing.y = 0.0;
-                ui.label(RichText::new(label).small().color(palette.weak));
+                ui.label(RichText::new(label.as_ref()).small().color(palette.weak));
                 let value_label = ui.label(RichText::new(&value).size(VALUE_POINTS).color(palette.strong));
                 value_label.on_hover_text(about).accessible_name(format!("{label}: {value}"));
             });
@@ -156,7 +212,7 @@ pub fn strip_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, sys
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::worker::Event;
+    use headroom_engine::{store::SeriesSummary, worker::Event};
 
     use super::*;
     use crate::{examples, state::State};
@@ -164,7 +220,7 @@ mod tests {
     #[test]
     fn a_run_that_ended_shows_what_the_store_knows() {
         let run = examples::summary(1, "run");
-        let numbers = Numbers::of(&run, None, None);
+        let numbers = Numbers::of(&run, None, None, None);
         assert_eq!((numbers.step, numbers.steps, numbers.best), (100, Some(100), Some((1.25, 90))));
         assert_eq!(numbers.fraction(), 1.0);
         let shown = numbers.shown(run.state);
@@ -177,15 +233,54 @@ mod tests {
     fn the_current_run_shows_what_events_say() {
         let run = RunSummary { state: RunState::Running, ..examples::summary(1, "run") };
         let mut current = CurrentRun::named(run.id.clone(), "run");
-        let fresh = Numbers::of(&run, Some(&current), None);
+        let fresh = Numbers::of(&run, None, Some(&current), None);
         assert_eq!((fresh.step, fresh.tokens_per_sec), (100, None), "a resumed run before its first event");
         (current.step, current.steps, current.loss, current.eta_secs) = (150, 600, Some(0.5), Some(90.0));
-        let numbers = Numbers::of(&run, Some(&current), None);
+        let numbers = Numbers::of(&run, None, Some(&current), None);
         assert_eq!((numbers.step, numbers.steps, numbers.loss), (150, Some(600), Some(0.5)));
         assert_eq!(
             numbers.shown(run.state)[4],
-            ("Time left", "1:30".to_owned(), "Remaining steps divided by the recent speed")
+            ("Time left".into(), "1:30".to_owned(), "Remaining steps divided by the recent speed")
         );
+    }
+
+    #[test]
+    fn what_a_task_is_judged_by_and_padding_are_told_where_there_are_such() {
+        let mut config = RunConfig::default();
+        assert_eq!(judged_beside_loss(&config), None, "language has its loss");
+        let judged = TaskConfig::examples().map(|task| {
+            config.task = Some(task);
+            judged_beside_loss(&config).map(|metric| metric.series)
+        });
+        let accuracy = Some("validation/accuracy");
+        let [classes, number, answer, images, translation] = judged;
+        assert_eq!((classes, images), (accuracy, accuracy));
+        assert_eq!((number, translation), (Some("validation/pearson"), Some("translation/bleu")));
+        assert!(answer.is_some());
+
+        let mut run = examples::summary(1, "run");
+        let accuracy = Metric::find("validation/accuracy").unwrap();
+        let of = |run: &RunSummary| -> Vec<String> {
+            let shown = Numbers::of(run, Some(accuracy), None, None).shown(run.state);
+            shown.into_iter().map(|(name, value, about)| format!("{name}: {value} ({about})")).collect()
+        };
+        assert!(of(&run)[3].starts_with("Accuracy, best: –"), "{:?}", of(&run));
+        let series = |last: f64, best: Option<f64>| SeriesSummary {
+            last,
+            last_step: 100,
+            best,
+            best_step: best.map(|_| 1200),
+            direction: Direction::Higher,
+            count: 3,
+        };
+        run.metrics.insert("validation/accuracy".to_owned(), series(0.8, Some(0.875)));
+        run.metrics.insert(series_names::DATA_PADDING_SHARE.to_owned(), series(0.25, None));
+        let shown = of(&run);
+        assert!(shown[3].starts_with("Accuracy, best: 87.5 % at 1,200 (Highest value"), "{shown:?}");
+        assert!(shown[3].ends_with("higher is better)"), "{shown:?}");
+        assert!(shown.iter().any(|shown| shown.starts_with("Padding: 25.0 %")), "{shown:?}");
+        run.metrics.insert(series_names::DATA_PADDING_SHARE.to_owned(), series(0.0, None));
+        assert!(!of(&run).iter().any(|shown| shown.starts_with("Padding")), "none is nothing to tell");
     }
 
     #[test]
@@ -207,7 +302,7 @@ mod tests {
             gpus: vec![gpu],
         });
         let names = |run: &RunSummary, current| {
-            let shown = Numbers::of(run, current, state.system.as_ref()).shown(run.state);
+            let shown = Numbers::of(run, None, current, state.system.as_ref()).shown(run.state);
             shown.into_iter().skip(5).map(|(name, value, _)| format!("{name}: {value}")).collect::<Vec<_>>()
         };
         assert!(names(&run, Some(&current)).is_empty(), "on the processor");

@@ -21,6 +21,9 @@ use crate::{
 /// Its title, also of the exported figure.
 pub const TITLE: &str = "Error of restored scores";
 
+/// Its usual height in points.
+pub const HEIGHT: f32 = 300.0;
+
 /// Errors below this have no place on a logarithmic axis: they are rounding.
 const LEAST: f64 = 1e-6;
 
@@ -132,10 +135,10 @@ impl Curves {
         }
     }
 
-    /// Draws the chart, with a mark at k.
-    pub fn ui(&mut self, ui: &mut Ui, k: usize, options: Options) {
+    /// Draws the chart, so high, with a mark at k.
+    pub fn ui(&mut self, ui: &mut Ui, k: usize, options: Options, height: f32) {
         self.view.marks = self.places.get(k).map(|place| (*place, format!("k = {k}"))).into_iter().collect();
-        self.view.show(ui, chart(options));
+        self.view.show(ui, chart(options).height(height));
     }
 
     /// The chart as it is exported.
@@ -153,7 +156,7 @@ fn chart(options: Options) -> Chart<'static> {
                 .scale(Scale::log_if(!options.is_linear)),
         )
         .smoothing(0.0)
-        .height(300.0)
+        .height(HEIGHT)
         .legend(true)
         .empty_text("No layer before the last computes scores, so there are no FLOPs to compare")
 }

@@ -1,6 +1,6 @@
 //! A map, the same put together from some of its pairs, and what is between them.
 
-use std::sync::Arc;
+use std::{ops::RangeInclusive, sync::Arc};
 
 use egui::{RichText, Ui, vec2};
 use headroom_engine::{analysis::reconstruction::RebuiltMap, attention::HeadAt, config::counted};
@@ -15,11 +15,16 @@ use crate::{
     plot::{HeatData, HeatScale, Tone},
     state::ShownRebuilt,
     theme::{self, ColourMap},
-    widgets::{HeatMap, HeatState},
+    widgets::{HeatMap, HeatState, HeightHandle},
 };
 
 /// Their names, also of exported figures.
 pub const NAMES: [&str; 3] = ["True map", "Rebuilt map", "Rebuilt minus true"];
+
+/// The usual height of a map in points.
+const HEIGHT: f32 = 380.0;
+/// Heights that maps can be given.
+const HEIGHTS: RangeInclusive<f32> = 140.0..=1200.0;
 
 /// Numbers of 32 bits that were summed in another order differ by less.
 const LEAST_DIFFERENCE: f32 = 1e-6;
@@ -82,20 +87,22 @@ impl Drawn<'_> {
 }
 
 impl Maps {
-    /// Draws the three, beside each other where there is room.
-    pub fn ui(&mut self, ui: &mut Ui, drawn: &Drawn<'_>, is_wide: bool, height: f32) {
+    /// Draws the three, beside each other where there is room, and the handle that changes their height.
+    pub fn ui(&mut self, ui: &mut Ui, drawn: &Drawn<'_>, is_wide: bool, height: &mut Option<f32>) {
+        let now = height.unwrap_or(HEIGHT);
         if is_wide {
             ui.columns(3, |columns| {
                 for (place, (column, state)) in columns.iter_mut().zip(&mut self.states).enumerate() {
                     // Columns set their text to both edges; what stands in one of them does not.
-                    column.vertical(|ui| one_ui(ui, drawn, place, state, height));
+                    column.vertical(|ui| one_ui(ui, drawn, place, state, now));
                 }
             });
         } else {
             for (place, state) in self.states.iter_mut().enumerate() {
-                one_ui(ui, drawn, place, state, height);
+                one_ui(ui, drawn, place, state, now);
             }
         }
+        HeightHandle::new("restored maps", HEIGHTS).show(ui, height, now);
         let ShownRebuilt { k, score_error, map_distance, largest_distance, .. } = *drawn.rebuilt;
         let palette = theme::palette(ui.visuals());
         let text = format!(

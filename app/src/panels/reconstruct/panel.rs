@@ -1,6 +1,6 @@
 //! The panel itself.
 
-use std::sync::Arc;
+use std::{ops::RangeInclusive, sync::Arc};
 
 use egui::{ComboBox, Key, Modifiers, RichText, Ui};
 use headroom_engine::{
@@ -35,15 +35,15 @@ use crate::{
     plot::HeatScale,
     state::{MapsOf, ShownMaps, ShownRebuilt, SubjectId},
     theme,
-    widgets::slider_ui,
+    widgets::{HeightHandle, slider_ui},
 };
 
 /// Below this width the parts stand below each other.
 const NARROW: f32 = 860.0;
-/// The height of the map of pairs.
-const PAIRS: f32 = 330.0;
-/// The height of the three maps.
-const MAPS: f32 = 380.0;
+/// How much higher the map of pairs is than the errors: these have their legend below.
+const ABOVE_ERRORS: f32 = 30.0;
+/// Heights that the errors can be given, in points.
+const HEIGHTS: RangeInclusive<f32> = 140.0..=1200.0;
 /// Examples that can be chosen.
 const EXAMPLES: usize = 16;
 
@@ -62,13 +62,17 @@ struct Memory {
     options: Options,
     look: MapStyle,
     is_scores: bool,
+    /// Height of the errors in points; none: the usual one.
+    height: Option<f32>,
+    /// The same of the three maps.
+    height_of_maps: Option<f32>,
 }
 
 impl Default for Memory {
     fn default() -> Self {
         // Rows are peaky: square roots show what is small beside it.
         let look = MapStyle { scale: HeatScale::SquareRoot, is_whole: false, ..MapStyle::default() };
-        Self { options: Options::default(), look, is_scores: false }
+        Self { options: Options::default(), look, is_scores: false, height: None, height_of_maps: None }
     }
 }
 
@@ -181,18 +185,20 @@ impl ReconstructPanel {
         let k = self.k.unwrap_or_else(|| scope.greedy.least(0.05).unwrap_or(n / 4)).min(n);
         self.curves.update(analysis, found, self.scope, memory.options);
         self.pairs.update(analysis, self.scope, scope, n, k);
+        let height = memory.height.unwrap_or(curves::HEIGHT);
         if ui.available_width() >= NARROW {
             ui.columns(2, |columns| {
                 if let [left, right] = columns {
                     // Columns set their text to both edges; what stands in one of them does not.
-                    left.vertical(|ui| self.curves.ui(ui, k, memory.options));
-                    right.vertical(|ui| self.pairs.ui(ui, scope, n, k, PAIRS));
+                    left.vertical(|ui| self.curves.ui(ui, k, memory.options, height));
+                    right.vertical(|ui| self.pairs.ui(ui, scope, n, k, height + ABOVE_ERRORS));
                 }
             });
         } else {
-            self.curves.ui(ui, k, memory.options);
-            self.pairs.ui(ui, scope, n, k, PAIRS);
+            self.curves.ui(ui, k, memory.options, height);
+            self.pairs.ui(ui, scope, n, k, height + ABOVE_ERRORS);
         }
+        HeightHandle::new("errors and pairs", HEIGHTS).show(ui, &mut memory.height, height);
         let unreliable = reliable_words(found, scope);
         if let Some(words) = &unreliable {
             ui.add(egui::Label::new(RichText::new(words).small().color(palette.warning)).wrap());
@@ -352,14 +358,14 @@ impl ReconstructPanel {
         }
     }
 
-    fn rebuilt_ui(&mut self, ui: &mut Ui, maps: &Arc<ShownMaps>, rebuilt: &ShownRebuilt, memory: &Memory) {
+    fn rebuilt_ui(&mut self, ui: &mut Ui, maps: &Arc<ShownMaps>, rebuilt: &ShownRebuilt, memory: &mut Memory) {
         if !self.words.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, maps)) {
             self.words = Some((Arc::clone(maps), maps.tokens.iter().map(|token| visible_token(token)).collect()));
         }
         let Some((_, words)) = &self.words else { return };
         let drawn = Drawn { rebuilt, is_scores: memory.is_scores, style: memory.look, words };
         let is_wide = ui.available_width() >= NARROW;
-        self.maps.ui(ui, &drawn, is_wide, MAPS);
+        self.maps.ui(ui, &drawn, is_wide, &mut memory.height_of_maps);
         if let Some(FigureChoice::Map(place)) = self.wanted
             && let Some(figure) = self.maps.figure(&drawn, place, &head_name(self.head))
         {

@@ -15,7 +15,7 @@ use crate::{
     context::PanelContext,
     export::MapFigure,
     file_dialogs::current_folder,
-    findings::{between, similarity_map},
+    findings::{between, left_out_words, similarity_map},
     format::{self, with_capital},
     panels::analysis::{MapStyle, Subject, failed_ui, formula, provenance},
     plot::{Extent, Tone},
@@ -52,6 +52,8 @@ struct Found {
     measure: Measure,
     matrix: MapFigure,
     near_and_far: (f64, f64),
+    /// What is left out, where heads borrow.
+    left_out: Option<String>,
     /// Share of the energy of scores in the first hundredth of all eigenvalues, at least and at most, and of how many samples.
     energy: Option<((f64, f64), u64)>,
 }
@@ -60,7 +62,9 @@ impl Found {
     fn new(analysis: Arc<Analysis>, measure: Measure) -> Option<Self> {
         let similarity: &Similarity = analysis.similarity(measure).or(analysis.similarity.first())?;
         let network = analysis.spectra.as_ref().map(|spectra| &spectra.network);
+        let (borrowers, heads) = (similarity.borrowers(), similarity.layers * similarity.heads);
         Some(Self {
+            left_out: (borrowers > 0).then(|| left_out_words(borrowers, heads)),
             measure: similarity.measure,
             matrix: similarity_map(similarity),
             near_and_far: similarity.near_and_far(),
@@ -123,6 +127,10 @@ impl DomainsView {
         let words = "What is similar in all four is not due to language: it comes from the model or from the \
                      frequency of tokens.";
         ui.label(words);
+        // Both models have the same plan.
+        if let Some(words) = self.cells.iter().find_map(|cell| cell.found.as_ref()?.left_out.as_ref()) {
+            ui.label(RichText::new(words).color(palette.warning));
+        }
         let missing: Vec<(RunId, bool)> = self.missing(&pair);
         let waits = pair.iter().any(|run| cx.state.analysis.is_pending(&run.into()));
         if !missing.is_empty() && !waits {

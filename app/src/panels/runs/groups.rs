@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Column, Order, RunFields, Which};
 use crate::{
     compare::{Summary, is_of_race, metric_spread, metric_value, plain, short_key},
+    format::Names,
     state::FlatConfigs,
 };
 
@@ -73,6 +74,7 @@ type Key = (u64, Option<GroupBy>, BTreeSet<String>, usize);
 pub struct Rows {
     key: Option<Key>,
     groups: Vec<RunGroup>,
+    names: Names,
     keys: Vec<u64>,
     /// What values of a column come to in a group, by group and title, with the best one.
     summaries: HashMap<(usize, String), Option<GroupSummary>>,
@@ -106,6 +108,7 @@ impl Rows {
         self.key = Some((version, group.cloned(), folded.clone(), loaded));
         self.summaries.clear();
         self.groups.clear();
+        self.names = Names::default();
         let Some(group) = group else {
             self.keys = order.numbers().to_vec();
             return;
@@ -124,6 +127,7 @@ impl Rows {
         }
         // What has none stands at the end, whatever it is sorted by.
         self.groups.sort_by_key(|group| group.label.starts_with("No ") || group.label.ends_with(" = none"));
+        self.names = self.groups.iter().map(|group| group.label.as_str()).collect();
         let mut seen = BTreeSet::new();
         self.keys.clear();
         for (place, group) in self.groups.iter().enumerate() {
@@ -145,6 +149,11 @@ impl Rows {
     /// The groups.
     pub fn groups(&self) -> &[RunGroup] {
         &self.groups
+    }
+
+    /// The labels of the groups, which have to be told apart where there is no room for all of one.
+    pub fn names(&self) -> &Names {
+        &self.names
     }
 
     /// The place of the group that a row heads.

@@ -14,10 +14,10 @@ use super::{
     memory::Memory,
     table_columns::EYE,
 };
-use crate::{common::paint_eye, context::PanelContext, format, state::State, theme};
+use crate::{common::paint_eye, context::PanelContext, format, state::State, theme, widgets::elided};
 
 /// The least room for the name of a group, in points.
-const NAME: f32 = 60.0;
+const NAME: f32 = 72.0;
 /// What is of one kind of run alone.
 const LOSSES: [&str; 2] = [series_names::VALIDATION_LOSS, series_names::TRAIN_LOSS];
 
@@ -93,16 +93,21 @@ pub(super) fn head_cell_ui(
         });
         let best = best.and_then(|summary| summary.best).map(|best| format!(", best {}", format::number(best)));
         let words = format!("n = {}{}", group.numbers.len(), best.unwrap_or_default());
-        let label = Label::new(RichText::new(&group.label).strong().color(palette.strong)).selectable(false).truncate();
         let font = TextStyle::Small.resolve(ui.style());
         let beside = ui.painter().layout_no_wrap(words.clone(), font, palette.weak).size().x;
         // A long name gives way to how many there are.
         let room = (ui.available_width() - beside - ui.spacing().item_spacing.x).max(NAME);
+        let font = TextStyle::Body.resolve(ui.style());
+        let short = elided(ui, &group.label, rows.names(), &font, room - 1.0);
+        let name = RichText::new(short.as_deref().unwrap_or(&group.label)).strong().color(palette.strong);
         let shown = ui.scope(|ui| {
             ui.set_max_width(room);
-            ui.add(label)
+            ui.add(Label::new(name).selectable(false).truncate())
         });
-        shown.inner.on_hover_text(format!("{}: {words}", group.label));
+        let shown = shown.inner.on_hover_text(format!("{}: {words}", group.label));
+        if short.is_some() {
+            shown.accessible_name(&group.label);
+        }
         ui.add(Label::new(RichText::new(words).small().color(palette.weak)).selectable(false).truncate());
         return None;
     }
@@ -156,4 +161,56 @@ fn triangle_ui(ui: &mut Ui, is_folded: bool, colour: Color32) {
         vec![rect.left_top(), rect.right_top(), rect.center_bottom()]
     };
     ui.painter().add(Shape::convex_polygon(points, colour, Stroke::NONE));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use egui::{Context, Pos2, RawInput, Rect, vec2};
+
+    use super::*;
+    use crate::{
+        examples,
+        panels::runs::{GroupBy, Wish, fingerprint},
+        state::FlatConfigs,
+    };
+
+    #[test]
+    fn labels_of_groups_give_way_where_they_are_the_same() {
+        let labels = ["standard against collaborative heads", "standard against reused heads"]
+            .map(|what| format!("race:grammar decoder of six layers, 512 wide, {what}, three seeds"));
+        let run = |(number, label): (u64, &String)| RunSummary {
+            tags: vec![label.clone()],
+            ..examples::summary(number, "run")
+        };
+        let mut state = State::default();
+        state.runs = (0..).zip(&labels).map(run).collect();
+        let (mut order, mut rows) = (Order::default(), Rows::default());
+        let wish = Wish { filter: String::new(), sorting: None, show_archived: false };
+        order.update(&state.runs, fingerprint(&state.runs), &FlatConfigs::default(), &wish);
+        rows.update(1, &order, &state.runs, &FlatConfigs::default(), Some(&GroupBy::Race), &BTreeSet::new());
+        let ctx = Context::default();
+        theme::install(&ctx);
+        let screen_rect = Some(Rect::from_min_size(Pos2::ZERO, vec2(700.0, 500.0)));
+        let output = ctx.run_ui(RawInput { screen_rect, ..RawInput::default() }, |ui| {
+            ui.set_max_width(360.0);
+            for place in 0..labels.len() {
+                let head = HeadRow { place, state: &state, order: &order };
+                ui.horizontal(|ui| head_cell_ui(ui, &head, ("Name", Some(&Column::Name)), &mut rows));
+            }
+        });
+        let mut shown = Vec::new();
+        for shape in &output.shapes {
+            if let Shape::Text(text) = &shape.shape {
+                assert!(!text.galley.elided, "cut at its end: {}", text.galley.text());
+                shown.push(text.galley.text().to_owned());
+            }
+        }
+        output.drop_without_applying_deltas();
+        shown.retain(|text| !text.starts_with("n = "));
+        assert_eq!(shown.len(), 2, "{shown:?}");
+        assert!(shown.iter().all(|text| text.contains('…')), "there is no room for all of it: {shown:?}");
+        assert_ne!(shown[0], shown[1]);
+    }
 }

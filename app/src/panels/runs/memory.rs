@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use headroom_engine::store::RunSummary;
 use serde::{Deserialize, Serialize};
 
 use super::{Column, GroupBy, RunFields};
@@ -54,8 +55,18 @@ pub fn pinned_columns(settings: &Settings) -> Vec<Column> {
     Memory::of(settings).pinned
 }
 
+/// By which column the table of runs is sorted, and whether the largest come first; none: the newest come first. Lists of runs
+/// follow it.
+pub fn chosen_sorting(settings: &Settings, runs: &[RunSummary]) -> Option<(Column, bool)> {
+    let memory = Memory::of(settings);
+    let sorting = memory.table.sorting?;
+    let keys = memory.config_keys.into_iter().map(Column::Config);
+    let column = Column::all(runs).into_iter().chain(keys).find(|column| column.to_string() == sorting.column)?;
+    Some((column, sorting.descending))
+}
+
 /// What these columns say of a run, as a list of runs shows it: `loss 1.25, layers 4`.
-pub fn column_words(columns: &[Column], state: &State, run: &headroom_engine::store::RunSummary) -> String {
+pub fn column_words(columns: &[Column], state: &State, run: &RunSummary) -> String {
     let fields = RunFields::of(run, &state.configs);
     let word = |column: &Column| {
         let shown = column.cell(&fields).shown;

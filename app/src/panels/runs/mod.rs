@@ -22,7 +22,7 @@ pub use crate::state::FlatConfigs;
 pub use column::{Column, Which};
 pub use fields::{RUN_FIELDS, RunFields, needs_config, unknown_field};
 pub use groups::GroupBy;
-pub use memory::{column_words, pinned_columns};
+pub use memory::{chosen_sorting, column_words, pinned_columns};
 pub use order::{Order, Wish, fingerprint};
 pub use panel::RunsPanel;
 

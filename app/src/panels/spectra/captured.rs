@@ -5,12 +5,13 @@ use std::{collections::BTreeMap, sync::Arc};
 use egui::{ComboBox, RichText, Ui};
 use headroom_engine::analysis::{Analysis, CapturedVariance, LayerEnergies};
 
+use super::options::HEIGHTS;
 use crate::{
     export::Figure,
     format,
     plot::{Axis, Quantity, Series},
     theme::{self, Dash},
-    widgets::{Chart, ChartView, ViewLine},
+    widgets::{Chart, ChartView, HeightHandle, ViewLine},
 };
 
 /// The three kinds of weights.
@@ -22,6 +23,8 @@ pub const KINDS: [(&str, &str); 3] = [
 
 /// The least width of one of the charts, so that its title has room, in points.
 const ACROSS: f32 = 300.0;
+/// Their usual height in points.
+const HEIGHT: f32 = 220.0;
 
 /// The curves, made anew only when the analysis or the choice changes.
 #[derive(Default)]
@@ -66,8 +69,8 @@ impl Captured {
         }
     }
 
-    /// Draws the chooser of the layer, the three charts and the numbers.
-    pub fn ui(&mut self, ui: &mut Ui, captured: &CapturedVariance) {
+    /// Draws the chooser of the layer, the three charts with the handle that changes their height, and the numbers.
+    pub fn ui(&mut self, ui: &mut Ui, captured: &CapturedVariance, height: &mut Option<f32>) {
         let palette = theme::palette(ui.visuals());
         ui.horizontal_wrapped(|ui| {
             ui.label(RichText::new("Captured variance of weights").color(palette.strong))
@@ -81,15 +84,17 @@ impl Captured {
             });
             combo.response.accessible_name("Layer of the captured variance");
         });
+        let now = height.unwrap_or(HEIGHT);
         let across = ((ui.available_width() / ACROSS) as usize).clamp(1, KINDS.len());
         let kinds: Vec<usize> = (0..KINDS.len()).collect();
         for (row, views) in kinds.chunks(across).zip(self.views.chunks_mut(across)) {
             ui.columns(across, |columns| {
                 for ((ui, kind), view) in columns.iter_mut().zip(row).zip(views) {
-                    view.show(ui, chart(*kind));
+                    view.show(ui, chart(*kind).height(now));
                 }
             });
         }
+        HeightHandle::new("captured variance", HEIGHTS).show(ui, height, now);
         for words in numbers(captured, self.layer) {
             ui.label(words);
         }
@@ -112,7 +117,7 @@ fn chart(kind: usize) -> Chart<'static> {
         .x_axis(Axis::new("Dimensions k").quantity(Quantity::Count))
         .y_axis(Axis::new("Share of the energy").quantity(Quantity::Fraction))
         .smoothing(0.0)
-        .height(220.0)
+        .height(HEIGHT)
         .legend(true)
         .empty_text("No weights of that kind")
 }

@@ -9,7 +9,7 @@ use headroom_engine::{
     store::{AnalysisSummary, RunId},
 };
 
-use super::options::{Beside, Options};
+use super::options::{Beside, HEIGHTS, Options};
 use crate::{
     context::PanelContext,
     export::Figure,
@@ -18,11 +18,13 @@ use crate::{
     panels::analysis::Subject,
     plot::{Axis, Quantity, Scale, Series},
     theme::{self, Dash, LineStyle},
-    widgets::{Chart, ChartView, ViewLine},
+    widgets::{Chart, ChartView, HeightHandle, ViewLine},
 };
 
 /// Its title, also of the exported figure.
 pub const TITLE: &str = "Energy in the first components";
+/// Its usual height in points.
+const HEIGHT: f32 = 300.0;
 /// Steps that are overlaid.
 const MOST_STEPS: usize = 7;
 /// Runs that are overlaid.
@@ -79,9 +81,11 @@ impl Curves {
         }
     }
 
-    /// Draws the chart.
-    pub fn ui(&mut self, ui: &mut Ui, options: Options) {
-        self.view.show(ui, chart(options));
+    /// Draws the chart, and the handle that changes its height.
+    pub fn ui(&mut self, ui: &mut Ui, options: Options, height: &mut Option<f32>) {
+        let now = height.unwrap_or(HEIGHT);
+        self.view.show(ui, chart(options).height(now));
+        HeightHandle::new("cumulative energy", HEIGHTS).show(ui, height, now);
     }
 
     /// The chart as it is exported.
@@ -100,7 +104,7 @@ fn chart(options: Options) -> Chart<'static> {
         .x_axis(x.scale(Scale::log_if(options.log_x)))
         .y_axis(Axis::new("Share of the energy").quantity(Quantity::Fraction))
         .smoothing(0.0)
-        .height(300.0)
+        .height(HEIGHT)
         .legend(true)
         .empty_text("This analysis has no spectrum")
 }

@@ -1,8 +1,27 @@
+use std::ops::RangeInclusive;
+
 use egui::{Checkbox, ComboBox, Key, Ui};
 use headroom_engine::analysis::Analysis;
 use serde::{Deserialize, Serialize};
 
 use crate::{keys, widgets::together_ui};
+
+/// Heights that charts can be given, in points.
+pub const HEIGHTS: RangeInclusive<f32> = 110.0..=1200.0;
+
+/// Heights that the user gave to charts, in points; none: the usual one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Heights {
+    /// Cumulative energy.
+    pub energy: Option<f32>,
+    /// The same in other spaces.
+    pub projections: Option<f32>,
+    /// Energy of queries.
+    pub queries: Option<f32>,
+    /// Captured variance.
+    pub captured: Option<f32>,
+}
 
 /// Which cumulative curves stand beside that of the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use super::{
     bars::{self, bars_ui},
     captured::{Captured, KINDS},
     curves::{self, Curves},
-    options::Options,
+    options::{Heights, Options},
     overlap::{self, Overlap},
     patterns::Patterns,
     projections::Projections,
@@ -47,6 +47,7 @@ const ABOUT: About = About {
 #[serde(default)]
 struct Memory {
     options: Options,
+    heights: Heights,
     look: MapStyle,
 }
 
@@ -130,12 +131,12 @@ impl SpectraPanel {
                 ui.columns(2, |columns| {
                     if let [first, second] = columns {
                         // Columns set their text to both edges; what stands in one of them does not.
-                        first.vertical(|ui| self.curves.ui(ui, memory.options));
+                        first.vertical(|ui| self.curves.ui(ui, memory.options, &mut memory.heights.energy));
                         second.vertical(right);
                     }
                 });
             } else {
-                self.curves.ui(ui, memory.options);
+                self.curves.ui(ui, memory.options, &mut memory.heights.energy);
                 right(ui);
             }
             for (sentence, is_warning) in words(spectra) {
@@ -149,10 +150,10 @@ impl SpectraPanel {
                 self.overlap.ui(ui, memory.look);
             }
             self.projections.update(analysis);
-            self.projections.ui(ui);
+            self.projections.ui(ui, &mut memory.heights.projections);
             if !self.queries.is_empty() {
                 ui.add_space(8.0);
-                self.queries.ui(ui);
+                self.queries.ui(ui, &mut memory.heights.queries);
             }
         } else {
             ui.label("This analysis has no spectra of scores.");
@@ -160,7 +161,7 @@ impl SpectraPanel {
         if let Some(captured) = &analysis.captured {
             ui.add_space(8.0);
             self.captured.update(analysis, captured);
-            self.captured.ui(ui, captured);
+            self.captured.ui(ui, captured, &mut memory.heights.captured);
         }
         notes_ui(ui, analysis, &[Topic::Analysis, Topic::Spectra]);
         let colour = subject.colour(cx.state);

@@ -5,13 +5,17 @@ use std::{collections::BTreeMap, sync::Arc};
 use egui::Ui;
 use headroom_engine::analysis::{Analysis, Projection};
 
+use super::options::HEIGHTS;
 use crate::{
     export::Figure,
     findings::layer_name,
     plot::{Axis, Quantity, Scale, Series},
     theme,
-    widgets::{Chart, ChartView, ViewLine},
+    widgets::{Chart, ChartView, HeightHandle, ViewLine},
 };
+
+/// The usual height of a chart in points.
+const HEIGHT: f32 = 230.0;
 
 /// One chart a space, made anew only when the analysis changes.
 #[derive(Default)]
@@ -38,7 +42,7 @@ fn chart(title: &str) -> Chart<'_> {
         .x_axis(Axis::new("Components of that space").quantity(Quantity::Count).scale(Scale::Log))
         .y_axis(Axis::new("Share of the energy").quantity(Quantity::Fraction))
         .smoothing(0.0)
-        .height(230.0)
+        .height(HEIGHT)
         .legend(true)
 }
 
@@ -56,11 +60,15 @@ impl Projections {
         self.charts.iter().map(|(title, _)| title.as_str())
     }
 
-    /// Draws the charts.
-    pub fn ui(&mut self, ui: &mut Ui) {
+    /// Draws the charts, and the handle that changes the height of all.
+    pub fn ui(&mut self, ui: &mut Ui, height: &mut Option<f32>) {
+        let now = height.unwrap_or(HEIGHT);
         for (title, view) in &mut self.charts {
             ui.add_space(8.0);
-            view.show(ui, chart(title));
+            view.show(ui, chart(title).height(now));
+        }
+        if !self.charts.is_empty() {
+            HeightHandle::new("energy in other spaces", HEIGHTS).show(ui, height, now);
         }
     }
 

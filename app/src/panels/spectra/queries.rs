@@ -5,15 +5,18 @@ use std::{collections::BTreeMap, sync::Arc};
 use egui::Ui;
 use headroom_engine::analysis::{Analysis, ScoreSpectra};
 
+use super::options::HEIGHTS;
 use crate::{
     export::Figure,
     plot::{Axis, Quantity, Series},
     theme::Dash,
-    widgets::{Chart, ChartView, ViewLine},
+    widgets::{Chart, ChartView, HeightHandle, ViewLine},
 };
 
 /// Its title, also of the exported figure.
 pub const TITLE: &str = "Energy in each query's rows";
+/// Its usual height in points.
+const HEIGHT: f32 = 190.0;
 
 /// The curve, made anew only when the analysis changes.
 #[derive(Default)]
@@ -47,9 +50,11 @@ impl Queries {
         self.view.lines.is_empty()
     }
 
-    /// Draws the chart.
-    pub fn ui(&mut self, ui: &mut Ui) {
-        self.view.show(ui, chart());
+    /// Draws the chart, and the handle that changes its height.
+    pub fn ui(&mut self, ui: &mut Ui, height: &mut Option<f32>) {
+        let now = height.unwrap_or(HEIGHT);
+        self.view.show(ui, chart().height(now));
+        HeightHandle::new("energy of queries", HEIGHTS).show(ui, height, now);
     }
 
     /// The chart as it is exported.
@@ -63,6 +68,6 @@ fn chart() -> Chart<'static> {
         .x_axis(Axis::new("Query, from the first token").quantity(Quantity::Count))
         .y_axis(Axis::new("Share of the energy").quantity(Quantity::Fraction))
         .smoothing(0.0)
-        .height(190.0)
+        .height(HEIGHT)
         .legend(true)
 }

@@ -11,3 +11,4 @@ mod roofline;
 mod texts;
 
 pub use panel::SpeedPanel;
+pub use points::standing;

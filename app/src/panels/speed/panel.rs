@@ -1,6 +1,6 @@
 //! The panel itself.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc};
 
 use egui::{CollapsingHeader, ComboBox, Grid, ProgressBar, RichText, ScrollArea, Ui};
 use headroom_engine::{
@@ -22,14 +22,16 @@ use crate::{
     context::{Action, Panel, PanelContext},
     export::Figure,
     format,
-    measured::{Line, Lines, QUARTILES, Quantity, millis, x_axis},
+    measured::{Line, Lines, QUARTILES, Quantity, disturbed_note, is_disturbed, millis, x_axis},
     state::Measuring,
     theme::{self, Dash},
-    widgets::{Band, Chart, ChartLine, ChartState, SharedX, sideways_ui},
+    widgets::{Band, Chart, ChartLine, ChartState, HeightHandle, SharedX, sideways_ui},
 };
 
-/// Height of chart and roofline in points.
+/// Height of chart and roofline in points, unless the user chose another.
 const HEIGHT: f32 = 250.0;
+/// Heights that they can be given.
+const HEIGHTS: RangeInclusive<f32> = 140.0..=1200.0;
 
 /// What the panel remembers between starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,6 +45,8 @@ struct Memory {
     log_y: bool,
     /// Of generated texts: without a cache they take many times as long.
     log_y_of_texts: bool,
+    /// Height of chart and roofline in points; none: the usual one.
+    height: Option<f32>,
     open: Option<BenchmarkId>,
     with: Option<BenchmarkId>,
 }
@@ -52,7 +56,17 @@ impl Default for Memory {
         // Sizes are swept by doubling as a rule.
         let (log_x, log_y, log_y_of_texts) = (true, false, true);
         let quantity = Quantity::default();
-        Self { form: Form::default(), quantity, of_texts: None, log_x, log_y, log_y_of_texts, open: None, with: None }
+        Self {
+            form: Form::default(),
+            quantity,
+            of_texts: None,
+            log_x,
+            log_y,
+            log_y_of_texts,
+            height: None,
+            open: None,
+            with: None,
+        }
     }
 }
 
@@ -334,14 +348,16 @@ impl SpeedPanel {
             }
         }
         let has_bands = lines.iter().any(|line| line.band.is_some());
+        let (log_x, log_y) = (memory.log_x, if generates { memory.log_y_of_texts } else { memory.log_y });
+        let height = memory.height.unwrap_or(HEIGHT);
         let chart = |salt| {
             Chart::new(salt, quantity.name(), &lines)
                 .x_axis(x_axis(shown.spec()))
                 .y_axis(quantity.axis())
-                .log_x(memory.log_x)
-                .log_y(if generates { memory.log_y_of_texts } else { memory.log_y })
+                .log_x(log_x)
+                .log_y(log_y)
                 .smoothing(0.0)
-                .height(HEIGHT)
+                .height(height)
                 .legend(true)
         };
         // Of generated texts the last point: there the groups differ most.
@@ -359,12 +375,13 @@ impl SpeedPanel {
             if let [left, right] = columns {
                 left.vertical(|ui| {
                     chart("speed").show(ui, &mut self.chart, &mut self.shared);
+                    HeightHandle::new("chart and roofline", HEIGHTS).show(ui, &mut memory.height, height);
                     if has_bands {
                         ui.label(RichText::new(QUARTILES).small().color(theme::palette(ui.visuals()).weak));
                     }
                 });
                 if let (Some(limits), Some((name, found))) = (shown.limits(), &operations) {
-                    right.vertical(|ui| roofline_ui(ui, name, limits, found, HEIGHT));
+                    right.vertical(|ui| roofline_ui(ui, name, limits, found, height));
                 } else {
                     let words = "Each operation of a point under the machine's limits, which are measured last.";
                     right.vertical(|ui| ui.label(words));
@@ -378,6 +395,7 @@ impl SpeedPanel {
             (Some(_), ..) => {
                 let mut figure = chart("speed").figure(&mut self.chart, &self.shared, shown.metadata());
                 figure.notes.extend(has_bands.then(|| QUARTILES.to_owned()));
+                figure.notes.extend(disturbed_note(shown.points()));
                 Some(Figure { subtitle: shown.name().to_owned(), ..figure })
             }
             (None, ..) => None,
@@ -507,10 +525,7 @@ fn compare_ui(ui: &mut Ui, record: &BenchmarkRecord, other: &BenchmarkRecord, me
             ui.label(&found.side);
             ui.label(millis(found.first_secs));
             ui.label(millis(found.second_secs));
-            let is_it = |point: &&PointResult| point.settings == found.settings && point.disturbed_by().is_some();
-            let is_disturbed = [&other.results, &record.results]
-                .iter()
-                .any(|results| results.points.iter().any(|point| is_it(&point)));
+            let is_disturbed = is_disturbed(&found.settings, &[&other.results, &record.results]);
             ratio_ui(ui, &found.second_spread, &found.first_spread, is_disturbed);
             // Memory is measured once: nothing is known of how much it varies.
             let memory = found.memory_ratio.map_or_else(|| "unknown".to_owned(), |ratio| format::fixed(ratio, 3));

@@ -6,7 +6,12 @@ use headroom_engine::{
     store::Direction,
 };
 
-use crate::{compare::Verdict, format, measured::millis, theme};
+use crate::{
+    compare::Verdict,
+    format,
+    measured::{Standing, disturbed_words, millis},
+    theme,
+};
 
 const COLUMNS: [(&str, &str); 13] = [
     ("Side", ""),
@@ -74,17 +79,29 @@ pub fn points_ui(ui: &mut Ui, spec: &SweepSpec, points: &[PointResult], chosen: 
     });
 }
 
+/// How a time stands to that of the first side, by their quartiles.
+/// `is_disturbed`: other programs used the machine meanwhile.
+pub fn standing(own: &Spread, first: &Spread, is_disturbed: bool) -> Standing {
+    match Verdict::of_spreads(own, first, Direction::Lower) {
+        _ if is_disturbed => Standing::Disturbed,
+        Verdict::Better => Standing::Faster,
+        Verdict::Worse => Standing::Slower,
+        _ => Standing::Unclear,
+    }
+}
+
 /// The ratio of two medians of times, coloured where their quartiles lie apart.
 /// `is_disturbed`: other programs used the machine meanwhile.
 pub fn ratio_ui(ui: &mut Ui, own: &Spread, first: &Spread, is_disturbed: bool) {
     let palette = theme::palette(ui.visuals());
-    let (colour, words) = match Verdict::of_spreads(own, first, Direction::Lower) {
-        _ if is_disturbed => (palette.weak, "Other programs used the machine meanwhile: neither is called faster"),
-        Verdict::Better => (palette.better, "Faster: their quartiles do not overlap"),
-        Verdict::Worse => (palette.worse, "Slower: their quartiles do not overlap"),
-        _ => (palette.weak, "Their quartiles overlap: neither is called faster"),
+    let standing = standing(own, first, is_disturbed);
+    let colour = match standing {
+        Standing::Faster => palette.better,
+        Standing::Slower => palette.worse,
+        Standing::Unclear | Standing::Disturbed => palette.weak,
     };
-    ui.label(RichText::new(format::fixed(own.median / first.median, 3)).color(colour)).on_hover_text(words);
+    let ratio = ui.label(RichText::new(format::fixed(own.median / first.median, 3)).color(colour));
+    ratio.on_hover_text(standing.sentence());
 }
 
 fn measured_ui(ui: &mut Ui, found: &Measurement, first: Option<&Measurement>, is_disturbed: bool) {
@@ -147,14 +164,6 @@ pub fn refused_ui(ui: &mut Ui, outcome: &Outcome, columns: usize) {
     }
 }
 
-/// What is to be said of a point that was measured while other programs used the machine.
-pub fn disturbed_words(point: &PointResult) -> Option<String> {
-    let cores = format::fixed(point.disturbed_by()?, 1);
-    Some(format!(
-        "other programs used {cores} cores meanwhile, so these times may be too long. Measure again when they rest."
-    ))
-}
-
 /// Why sides have no numbers, a line each, below the table.
 pub fn reasons_ui(ui: &mut Ui, points: &[PointResult]) {
     for point in points {
@@ -170,6 +179,24 @@ pub fn reasons_ui(ui: &mut Ui, points: &[PointResult]) {
         if !point.in_turns {
             let text = format!("{}: memory holds one side at a time, so they did not take turns.", point.label());
             ui.label(RichText::new(text).small());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_called_faster_where_quartiles_overlap_or_others_used_the_machine() {
+        let spread = |lower, median, upper| Spread { lower, median, upper };
+        let first = spread(1.0, 1.1, 1.2);
+        let of = |own: Spread, is_disturbed| standing(&own, &first, is_disturbed);
+        assert_eq!(of(spread(0.7, 0.8, 0.9), false), Standing::Faster);
+        assert_eq!(of(spread(1.3, 1.4, 1.5), false), Standing::Slower);
+        assert_eq!(of(spread(1.15, 1.4, 1.5), false), Standing::Unclear);
+        for own in [spread(0.7, 0.8, 0.9), spread(1.3, 1.4, 1.5), spread(1.15, 1.4, 1.5)] {
+            assert_eq!(of(own, true), Standing::Disturbed);
         }
     }
 }

@@ -11,7 +11,7 @@ use headroom_engine::{
 use crate::{
     export::{Figure, FigureAxis, FigureSeries},
     format,
-    measured::millis,
+    measured::{PAST_PRODUCTS, millis, passes_products},
     plot::{Axis, Quantity, Scale},
     theme,
 };
@@ -219,7 +219,7 @@ pub fn roofline_ui(ui: &mut Ui, name: &str, limits: &MachineLimits, found: &Oper
     if !found.is_of_lines() {
         ui.label(RichText::new(without_products(limits, found)).color(palette.weak));
     }
-    if passes_products(limits, found) {
+    if has_impossible(limits, found) {
         ui.label(RichText::new(PAST_PRODUCTS).color(palette.warning));
     } else if passes_limit(limits, found) {
         ui.label(RichText::new(PAST_LIMIT).color(palette.weak));
@@ -230,17 +230,9 @@ pub fn roofline_ui(ui: &mut Ui, name: &str, limits: &MachineLimits, found: &Oper
 pub const PAST_LIMIT: &str = "The limits were measured with one large product and one large copy: operations whose data stay in \
                               the processor's caches can pass them.";
 
-/// What is wrong where a product is faster than the machine can multiply.
-pub const PAST_PRODUCTS: &str = "An operation is faster than the compute limit, which cannot be: the machine did something else \
-                                 while the limit was measured. Measure again when it rests.";
-
-/// How far products may pass their limit by chance.
-const CHANCE: f64 = 1.05;
-
 /// Whether a product was faster than the limit of products.
-fn passes_products(limits: &MachineLimits, found: &Operations) -> bool {
-    let mut timed = found.all.iter().filter(|operation| operation.seconds > 0.0);
-    timed.any(|operation| operation.flops / operation.seconds > CHANCE * limits.product_flops_per_sec)
+fn has_impossible(limits: &MachineLimits, found: &Operations) -> bool {
+    found.all.iter().any(|operation| passes_products(limits, operation.flops, operation.seconds))
 }
 
 /// Whether an operation is faster than the limits allow.
@@ -287,6 +279,19 @@ fn without_products(limits: &MachineLimits, found: &Operations) -> String {
     format!("Without products, {} of the time: {}.", format::percent(seconds / all), named.join("; "))
 }
 
+/// What stands below the exported figure.
+fn notes(limits: &MachineLimits, found: &Operations) -> Vec<String> {
+    let mut notes = Vec::new();
+    if has_impossible(limits, found) {
+        // A line of a figure has no room for all of it.
+        notes.extend(PAST_PRODUCTS.split_inclusive(": ").map(|part| part.trim_end().to_owned()));
+    }
+    if !found.is_of_lines() {
+        notes.push(without_products(limits, found));
+    }
+    notes
+}
+
 /// The plot as a figure: the roof as a line, each operation a lozenge whose area grows with its time.
 pub fn figure(name: &str, limits: &MachineLimits, found: &Operations, metadata: BTreeMap<String, String>) -> Figure {
     let bubbles = found.bubbles();
@@ -325,7 +330,7 @@ pub fn figure(name: &str, limits: &MachineLimits, found: &Operations, metadata: 
         x: FigureAxis { axis: Axis::new("Intensity").unit("FLOP/byte").scale(Scale::Log), range: x },
         y: FigureAxis { axis: Axis::new("Rate").unit("FLOP/s").scale(Scale::Log).quantity(Quantity::Flops), range: y },
         series,
-        notes: if found.is_of_lines() { Vec::new() } else { vec![without_products(limits, found)] },
+        notes: notes(limits, found),
         metadata,
         ..Figure::default()
     }
@@ -398,5 +403,23 @@ mod tests {
         assert_eq!(figure.series.len(), 3);
         let svg = to_svg(&figure);
         assert!(svg.contains("feed-forward (6.000 ms)") && svg.contains("limit of the machine"), "{svg}");
+    }
+
+    #[test]
+    fn an_operation_above_the_roof_is_told_in_the_figure_in_full() {
+        let (limits, found) = measured();
+        let found = Operations::of_step(&found);
+        let figure = |rate: f64| {
+            let limits = MachineLimits { product_flops_per_sec: rate, ..limits };
+            figure("a point", &limits, &found, BTreeMap::new())
+        };
+        // The feed-forward network multiplies at 100 GFLOP/s.
+        let (sound, impossible) = (figure(9.9e10), figure(9e10));
+        assert_eq!(sound.notes.len(), 1, "within chance: {:?}", sound.notes);
+        assert_eq!(impossible.notes[..2].join(" "), PAST_PRODUCTS);
+        let svg = to_svg(&impossible);
+        for part in &impossible.notes[..2] {
+            assert!(svg.contains(part), "\"{part}\" is cut: {svg}");
+        }
     }
 }

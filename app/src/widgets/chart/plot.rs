@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use egui::{
-    Align2, Color32, CursorIcon, Response, RichText, Role, Sense, Stroke, StrokeKind, TextStyle, Ui, Vec2, WidgetInfo,
+    Align2, Color32, CursorIcon, Response, RichText, Role, Sense, Stroke, StrokeKind, TextStyle, TextWrapMode, Ui,
+    Vec2, WidgetInfo,
 };
 use egui_plot::{AxisHints, Plot, PlotBounds, PlotItemBase, PlotTransform};
 
@@ -19,7 +20,10 @@ use super::marks::Marks;
 use super::paint::Lines;
 use super::state::{ChartState, SharedX};
 use crate::plot::{Axis, DEFAULT_SMOOTHING, Quantity, Scale, XAxis};
-use crate::{theme, widgets::beginning};
+use crate::{
+    theme,
+    widgets::{beginning, is_new},
+};
 
 /// The most values per line that the range without outliers looks at.
 const OUTLIER_SAMPLE: usize = 4_096;
@@ -48,6 +52,7 @@ const SMALL_PLOT: f32 = 260.0;
 pub struct Chart<'a> {
     pub(super) salt: &'a str,
     pub(super) title: &'a str,
+    about: &'a str,
     is_headed: bool,
     pub(super) lines: &'a [ChartLine<'a>],
     pub(super) x: Axis,
@@ -90,6 +95,7 @@ impl<'a> Chart<'a> {
         Self {
             salt,
             title,
+            about: "",
             is_headed: true,
             lines,
             x: XAxis::Step.into(),
@@ -105,6 +111,12 @@ impl<'a> Chart<'a> {
             among: 1,
             spans: None,
         }
+    }
+
+    /// What is to be known of its values, said on the title's hover and to screen readers: "Lower is better".
+    pub fn about(mut self, about: &'a str) -> Self {
+        self.about = about;
+        self
     }
 
     /// The same chart of other lines.
@@ -304,7 +316,10 @@ impl<'a> Chart<'a> {
         self.update(state);
         let (x, y) = self.bounds(state, shared);
         if self.is_headed && !self.title.is_empty() {
-            ui.label(RichText::new(self.title).color(theme::palette(ui.visuals()).strong));
+            let title = ui.label(RichText::new(self.title).color(theme::palette(ui.visuals()).strong));
+            if !self.about.is_empty() {
+                title.on_hover_text(self.about);
+            }
         }
         let id = ui.scope_id().with("plot");
         let pass = ui.ctx().cumulative_pass_nr();
@@ -434,6 +449,10 @@ impl<'a> Chart<'a> {
             })
         });
         let shown = scope.inner;
+        // How much room its axes need is known now.
+        if is_new(ui, id) {
+            ui.ctx().request_repaint();
+        }
         (shown.response.on_hover_cursor(CursorIcon::Crosshair), shown.transform)
     }
 
@@ -448,7 +467,7 @@ impl<'a> Chart<'a> {
         let size = Vec2::new(width, 18.0);
         let rect = egui::Rect::from_min_size(plot.right_top() + Vec2::new(-size.x - 6.0, 6.0), size);
         let mut inner = ui.new_child(egui::UiBuilder::new().max_rect(rect));
-        let button = egui::Button::new(RichText::new(words).small()).min_size(size);
+        let button = egui::Button::new(RichText::new(words).small()).min_size(size).wrap_mode(TextWrapMode::Extend);
         let button =
             inner.add(button).on_hover_text("Shows the whole range again; a double click on the chart does the same");
         let name = if self.title.is_empty() { self.y.title() } else { self.title.to_owned() };
@@ -495,6 +514,9 @@ impl<'a> Chart<'a> {
             let mut text = format!("{lines}. {}. {}.", range(x, shown.x_range), range(y, shown.y_range));
             if shown.dropped > 0 {
                 text = format!("{text} {}", dropped_note(shown.dropped));
+            }
+            if !self.about.is_empty() {
+                text = format!("{text} {}.", self.about);
             }
             node.set_description(text);
         });

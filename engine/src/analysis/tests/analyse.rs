@@ -229,7 +229,7 @@ fn a_view_is_rebuilt_from_the_pairs_that_the_analysis_chose() {
         let scopes: Vec<Scope> = analysed.scopes.iter().map(|scope| scope.scope).collect();
         assert_eq!(scopes, [Scope::Network, Scope::Layer { layer: 0 }, Scope::Layer { layer: 2 }], "layer 1 borrows");
         assert_eq!((analysed.examples, analysed.held_out_examples, analysed.scopes[0].samples), (4, 4, 16));
-        let view = MapView::new(model, &[4, 7, 1, 9, 3, 2], &Device::Cpu).unwrap();
+        let view = MapView::new(model, &[4, 7, 1, 9, 3, 2], None, &Device::Cpu).unwrap();
         // A head that borrows is rebuilt from its lender's scores.
         for head in [HeadAt::new(0, 1), HeadAt::new(1, 1), HeadAt::new(2, 0)] {
             let scores = view.scores(head).unwrap().unwrap();
@@ -244,13 +244,19 @@ fn a_view_is_rebuilt_from_the_pairs_that_the_analysis_chose() {
 
 #[test]
 fn a_view_shows_the_maps_that_the_model_uses() {
-    for kind in [Architecture::Encoder, Architecture::Decoder] {
+    let pair = Some([0, 0, 0, 1, 1, 1]);
+    let mut first = Vec::new();
+    for (kind, types) in [(Architecture::Encoder, None), (Architecture::Encoder, pair), (Architecture::Decoder, None)] {
         let model = model(kind, Reuse::First(FirstReuse { layers: 1, heads: 1 }));
         let ids: Vec<u32> = (3..9).collect();
-        let input = ModelInput::new(&ids, None, 1, 6, &Device::Cpu).unwrap();
+        let mut input = ModelInput::new(&ids, None, 1, 6, &Device::Cpu).unwrap();
+        if let Some(types) = &types {
+            input = input.with_token_types(types).unwrap();
+        }
         let options = ForwardOptions { keep_maps: true, ..ForwardOptions::default() };
         let maps = model.attend(&input, &options).unwrap().maps;
-        let view = MapView::new(model, &ids, &Device::Cpu).unwrap();
+        let view = MapView::new(model, &ids, types.as_ref().map(<[u32; 6]>::as_slice), &Device::Cpu).unwrap();
+        first.push(view.map(HeadAt::new(0, 0)).unwrap().unwrap());
         let thumbnails = view.thumbnails().unwrap();
         assert_eq!((thumbnails.side, view.tokens()), (6, 6));
         for (layer, maps) in maps.iter().enumerate() {
@@ -268,4 +274,5 @@ fn a_view_shows_the_maps_that_the_model_uses() {
             }
         }
     }
+    assert_ne!(first[0], first[1], "a pair is not read as one text");
 }

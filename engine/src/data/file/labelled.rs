@@ -287,8 +287,10 @@ mod tests {
     use std::io::Write as _;
 
     use flate2::{Compression, write::GzEncoder};
+    use parquet::basic::Compression as Packing;
     use tempfile::TempDir;
 
+    use super::super::parquet::tests::write;
     use super::*;
 
     fn columns(text: &[&str], label: &str) -> TableSource {
@@ -329,6 +331,38 @@ mod tests {
         let two = columns(&["premise", "hypothesis"], "gold");
         let json = "{\"premise\": \"a\", \"gold\": 2, \"hypothesis\": \"b\"}\n\n{\"premise\":\"c\",\"hypothesis\":\"d\",\"gold\":\"x\"}";
         assert_eq!(load("a.jsonl", json, &two).unwrap(), ["1: a | b = 2", "3: c | d = x"]);
+    }
+
+    #[test]
+    fn a_parquet_table_gives_the_rows_of_the_same_json_lines() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("a.parquet");
+        let rows = [("ok, \"so\"\nsaid ", 1, Some(0.5)), ("no", 0, Some(-2.5)), (" ", 1, Some(1.0)), ("über", 1, None)];
+        write(&path, &rows, Packing::SNAPPY);
+        let load = |source: &TableSource, judged| load_rows(&path, source, judged, &Silent);
+        let by_class = columns(&["sentence"], "label");
+        let found = load(&by_class, Judged::Classes).unwrap();
+        assert_eq!(found.texts.iter().collect::<Vec<_>>(), ["ok, \"so\"\nsaid", "no", "über"]);
+        assert_eq!(found.labels, [("1".to_owned(), 1), ("0".to_owned(), 2), ("1".to_owned(), 4)]);
+        assert_eq!((found.has_header, found.without_text, found.first_without_text), (false, 1, 3));
+        let json = [
+            r#"{"sentence": "ok, \"so\"\nsaid ", "label": 1}"#,
+            r#"{"label": 0, "sentence": "no"}"#,
+            r#"{"sentence": " ", "label": 1}"#,
+            r#"{"sentence": "über", "label": 1}"#,
+        ]
+        .join("\n");
+        assert_eq!(load_as("a.jsonl", &json, &by_class, Judged::Classes).unwrap(), found);
+        // Numbers that are learnt; a row that has none.
+        let by_mark = columns(&["sentence"], "mark");
+        let told = load(&by_mark, Judged::Numbers).unwrap_err().to_string();
+        assert!(["Line 4 has no label", "data.label", "a.parquet"].iter().all(|part| told.contains(part)), "{told}");
+        write(&path, &rows[..2], Packing::UNCOMPRESSED);
+        let found = load(&by_mark, Judged::Numbers).unwrap();
+        assert_eq!(found.labels, [("0.5".to_owned(), 1), ("-2.5".to_owned(), 2)]);
+        let told = load(&columns(&["sentense"], "label"), Judged::Classes).unwrap_err().to_string();
+        let wanted = ["no column `sentense`", "Did you mean `sentence`?", "data.text", "a.parquet"];
+        assert!(wanted.iter().all(|part| told.contains(part)), "{told}");
     }
 
     #[test]

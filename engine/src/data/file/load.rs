@@ -19,7 +19,7 @@ pub struct Loaded {
 
 /// Reads the file or folder at `path`. `field` is the JSONL field (`text` when absent); `column` is the name of a
 /// CSV or TSV column as in the first line, or its number from 1 (then the first line counts as text). When absent,
-/// the column is the one called `text`, or the only one.
+/// the column is the one called `text`, the only one with another usual name of a text such as `sentence`, or the only one.
 pub fn load_files(
     path: &Path,
     field: Option<&str>,

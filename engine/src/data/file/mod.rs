@@ -35,6 +35,7 @@ pub use squad::is_squad_name;
 pub(in crate::data) use squad::{
     Needs, load_questions, parse as parse_questions, probe_questions, questions_beginning,
 };
+pub(in crate::data) use table::USUAL_TEXTS;
 
 #[cfg(test)]
 mod tests;

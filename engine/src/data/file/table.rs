@@ -3,6 +3,10 @@ use std::path::Path;
 use crate::config::nearest;
 use crate::data::DataError;
 
+/// Names that columns of text often have.
+pub(in crate::data) const USUAL_TEXTS: [&str; 7] =
+    ["sentence", "text", "sentence1", "question1", "premise", "review", "content"];
+
 /// The cells of one column of tab-separated text. Nothing is quoted: `"` is a character like any other.
 pub(super) fn tsv_documents(
     text: &str,
@@ -142,10 +146,12 @@ fn choose(first: &[&str], column: Option<&str>, path: &Path) -> Result<(usize, b
     let found = || first.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
     let named = |name: &str| first.iter().position(|cell| cell.trim() == name);
     let Some(column) = column else {
-        return match (named("text"), first.len()) {
-            (Some(index), _) => Ok((index, true)),
-            (None, 1) => Ok((0, false)),
-            (None, _) => Err(DataError::WhichColumn { path: path.to_owned(), found: found() }),
+        let usual: Vec<usize> = USUAL_TEXTS.iter().filter_map(|name| named(name)).collect();
+        return match (named("text"), usual.as_slice(), first.len()) {
+            (Some(index), ..) => Ok((index, true)),
+            (None, [index], _) => Ok((*index, true)),
+            (None, _, 1) => Ok((0, false)),
+            (None, ..) => Err(DataError::WhichColumn { path: path.to_owned(), found: found() }),
         };
     };
     let index = match column.trim().parse::<usize>() {

@@ -114,7 +114,10 @@ fn columns_that_are_not_there_are_named() {
     assert!(error.contains("Did you mean `sentence`?") && error.contains("`label`, `sentence`"), "{error}");
     assert!(message("a.tsv", table, Some("3")).contains("no column `3`"));
     assert!(message("a.tsv", table, Some("0")).contains("no column `0`"));
-    assert!(message("a.tsv", table, None).contains("2 columns and none is called `text`"));
+    assert_eq!(read("a.tsv", table, None).unwrap(), ["one"], "the only one with a usual name of a text");
+    let told = message("a.tsv", "sentence\tlabel\treview\n1\tone\tx\n", None);
+    assert!(told.contains("3 columns and none is called `text`"), "{told}");
+    assert!(message("a.tsv", "label\tnote\n1\tone\n", None).contains("2 columns and none is called `text`"));
     let short = message("a.tsv", "label\ttext\n1\tone\n2\n", None);
     assert!(short.contains("Line 3 has 1 cells"), "{short}");
 }

@@ -143,10 +143,10 @@ pub(super) fn commands(p: &Parts) -> Vec<Command> {
             view: p.whole,
             target: p.target(),
             data: p.data(),
-            text: if p.yes {
-                MapText::Written(p.text.clone())
-            } else {
-                MapText::HeldOut { number: p.count, tokens: 8, examples: 4 }
+            text: match (p.yes, p.maybe.is_some()) {
+                (true, true) => MapText::Image(p.count),
+                (true, false) => MapText::Written(p.text.clone()),
+                (false, _) => MapText::HeldOut { number: p.count, tokens: 8, examples: 4 },
             },
         },
         Command::LoadMap { .. } => Command::LoadMap { view: p.whole, layer: p.count, head: 1 },

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use super::{
     super::{
-        AnswerPlaces, AnswerSpan, DeviceInfo, Event, FilledWord, Filling, FoundAnswer, GpuReading, Mistake, ModelCost,
-        NoisyEvaluation, PrecisionProof, WordGuess, WrittenText,
+        AnswerPlaces, AnswerSpan, DeviceInfo, EvaluationCounts, Event, FilledWord, Filling, FoundAnswer, GpuReading,
+        Mistake, ModelCost, NoisyEvaluation, PrecisionProof, WordGuess, WrittenText,
     },
     parts::{Parts, every},
 };
@@ -187,6 +187,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             confusion: Some(Box::new(ConfusionMatrix { labels: vec![text.clone()], counts: vec![vec![p.whole]] })),
             mistakes: vec![Mistake { texts: vec![text.clone()], image: Some(p.count), picture: Some(PreviewImage { label: text.clone(), shape: crate::config::ImageShape { size: 1, channels: 1 }, pixels: vec![7] }), right: text.clone(), predicted: text.clone(), confidence: p.any, places: Some(AnswerPlaces { right: Some([1, p.count]), predicted: None }) }],
             noise: vec![NoisyEvaluation { noise: p.finite, loss: p.any, metrics: p.metrics() }],
+            counts: EvaluationCounts { questions: Some(7), pairs: Some(9), ..EvaluationCounts::default() },
         },
         Event::Generating { .. } => Event::Generating {
             source: p.count,

@@ -21,6 +21,8 @@ const CACHE: Words = Words::new(
      tokens.",
 );
 
+pub(super) const WORDS: [Words; 1] = [CACHE];
+
 /// The four questions, in their order.
 pub fn attention_ui(
     ui: &mut Ui,

@@ -15,6 +15,8 @@ const BIASES: Words = Words::new(
     "Which maps of the layer have a bias. A key bias adds the same to all scores of a row, which softmax ignores.",
 );
 
+pub(super) const WORDS: [Words; 1] = [BIASES];
+
 impl GivenAnswer for Compatibility {
     const QUESTION: Question = Question::Compatibility;
     const PATH: &'static str = "attention.compatibility";

@@ -34,6 +34,8 @@ const EXAMPLES: Words = Words::new(
     "Examples of the training text from whose scores the covariance is estimated.",
 );
 
+pub(super) const WORDS: [Words; 4] = [RESTORE, FROM, WARM_UP, EXAMPLES];
+
 impl GivenAnswer for Coverage {
     const QUESTION: Question = Question::Coverage;
     const PATH: &'static str = "attention.coverage";

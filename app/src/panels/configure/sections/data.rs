@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use egui::Ui;
 use headroom_engine::config::{
     Architecture, ByteTokenizer, ClassificationTask, DataConfig, FileSource, FileTokenizer, GrammarSource,
-    ImageClassificationTask, ImagesSource, InitialTokenizer, ListOpsSource, LongPairs, NumberWordsSource, PairsSource,
+    ImageClassificationTask, ImagesSource, InitialTokenizer, ListOpsSource, NumberWordsSource, PairsSource,
     PathfinderSource, RandomSource, RunConfig, Source, SpanTask, SquadSource, TableSource, TaskConfig, Tokenizer,
     TrainConfig, TrainedTokenizer, TranslationTask, WordTokenizer, presets,
 };
@@ -15,11 +15,13 @@ use super::{
         field::Words,
         form::{Form, note_ui},
     },
-    examples::{expressions_ui, found_ui, images_ui, pathfinder_ui},
-    table::{table_ui, weights_ui},
+    examples::{self, expressions_ui, found_ui, images_ui, pathfinder_ui},
+    questions::{self, questions_ui},
+    table::{self, table_ui, weights_ui},
+    translation::{self, pairs_ui, scored_ui},
 };
 use crate::{
-    file_dialogs::{Answer, Ask, FileDialogs, Pick},
+    file_dialogs::{Ask, Pick},
     widgets::Thumbnails,
 };
 
@@ -35,8 +37,6 @@ pub(super) const VALIDATION_PATH: Words = Words::new(
     "A file or folder to evaluate on. When it is empty, a share of the text is held out.",
 )
 .empty("a share of the text");
-const SQUAD: Words =
-    Words::new("data.path", "SQuAD file", "A .json file of SQuAD v1.1 or v2.0; gzipped where it ends in .gz.");
 const FIELD: Words =
     Words::new("data.field", "JSONL field", "The field of each JSONL object that holds the text; empty = `text`.")
         .empty("text");
@@ -45,38 +45,8 @@ const COLUMN: Words = Words::new(
     "CSV column",
     "The column that holds the text: its name in the header line, or its number from 1.",
 );
-const SCORED: Words = Words::new(
-    "task.scored_pairs",
-    "Scored translations",
-    "Held-out pairs that the model translates at each evaluation; what it writes is compared with the right translations: BLEU, \
-     chrF, ROUGE. Empty: none.",
-)
-.empty("none");
-const PAIR_SOURCE: Words = Words::new(
-    "data.source",
-    "Texts",
-    "A file with a text a line, whatever its name ends in; gzipped where it ends in .gz. Line n of the translations is the \
-     translation of its line n.",
-);
-const PAIR_TARGET: Words = Words::new("data.target", "Translations", "A file with as many lines as the texts.");
-const PAIR_TABLE: Words = Words::new(
-    "data.path",
-    "Or a table",
-    "One file of both instead, separated by tabs: the text, then its translation.",
-);
-const PAIR_HELD_OUT_SOURCE: Words = Words::new(
-    "data.validation_source",
-    "Held-out texts",
-    "A file to evaluate on. When it is empty, a share of the pairs is held out.",
-);
-const PAIR_HELD_OUT_TARGET: Words =
-    Words::new("data.validation_target", "Held-out translations", "As many lines as the held-out texts.");
-const PAIR_HELD_OUT_TABLE: Words =
-    Words::new("data.validation_path", "Or a held-out table", "A table to evaluate on, instead of two files.");
-const LONG: Words =
-    Words::new("data.long", "Long pairs", "What becomes of pairs of which a side is longer than the sequence length.");
 const PAIRS: Words = Words::new("data.pairs", "Pairs", "How many generated pairs there are to train on.").unit("pairs");
-const WORDS: Words = Words::new("data.words", "Words", "Amount of generated text.").unit("words");
+const AMOUNT: Words = Words::new("data.words", "Words", "Amount of generated text.").unit("words");
 pub(super) const TEXT_SEED: Words = Words::new(
     "data.text_seed",
     "Text seed",
@@ -110,6 +80,9 @@ const VOCABULARY: Words = Words::new(
 .unit("tokens");
 const TOKENIZER_PATH: Words =
     Words::new("data.tokenizer.path", "tokenizer.json", "A tokenizer in the format of Hugging Face `tokenizers`.");
+
+/// Of every kind of data.
+const WORDS: [Words; 7] = [SOURCE, SEQUENCE, ORDER, HELD_OUT, TOKENIZER, VOCABULARY, TOKENIZER_PATH];
 
 /// Pixels of a side of a square that divides images of 28, 32 and 64 pixels.
 const USUAL_PATCH: usize = 4;
@@ -203,6 +176,25 @@ pub struct SourceMemory {
     vocabulary: Option<usize>,
     tokenizer_path: PathBuf,
     thumbnails: Thumbnails,
+    /// How translations were scored, before none was.
+    scored: TranslationTask,
+}
+
+/// The words of every field that such data may have, and of the task that they are for.
+pub(super) fn words_of(source: &Source) -> Vec<Words> {
+    let own: &[Words] = match source {
+        Source::Grammar(_) | Source::Random(_) => &[AMOUNT, TEXT_SEED],
+        Source::NumberWords(_) => &[PAIRS, TEXT_SEED],
+        Source::File(_) => &[PATH, VALIDATION_PATH, FIELD, COLUMN],
+        Source::Pairs(_) => &translation::OF_PAIRS,
+        Source::Table(_) => &table::WORDS,
+        Source::Squad(_) => &questions::WORDS,
+        Source::Images(_) => &examples::OF_IMAGES,
+        Source::Pathfinder(_) => &examples::OF_PATHFINDER,
+        Source::ListOps(_) => &examples::OF_EXPRESSIONS,
+    };
+    let scores: &[Words] = if source.has_pairs() { &translation::OF_SCORES } else { &[] };
+    WORDS.iter().chain(own).chain(scores).copied().collect()
 }
 
 /// Text and tokens, and of a table what is learnt of it. `preview`: what was found in that table, or of those images.
@@ -385,16 +377,16 @@ fn source_ui(
         form.unreadable.forget("data.");
     }
     let found = preview.and_then(DataPreview::images).map(|images| (images, patch));
-    let thumbnails = &mut memory.thumbnails;
+    let SourceMemory { thumbnails, scored, .. } = memory;
     match &mut data.source {
         Source::Grammar(GrammarSource { words, text_seed }) => {
             note_ui(ui, "Sentences from a grammar with agreement, nested clauses and pronouns. Nothing to download.");
-            form.size(ui, WORDS, words, 50_000);
+            form.size(ui, AMOUNT, words, 50_000);
             form.whole(ui, TEXT_SEED, text_seed, 1);
         }
         Source::Random(RandomSource { words, text_seed }) => {
             note_ui(ui, "Words drawn at random with the grammar's frequencies: there is nothing else to learn.");
-            form.size(ui, WORDS, words, 50_000);
+            form.size(ui, AMOUNT, words, 50_000);
             form.whole(ui, TEXT_SEED, text_seed, 1);
         }
         Source::File(file) => file_ui(ui, form, file),
@@ -402,14 +394,14 @@ fn source_ui(
             note_ui(ui, "Numbers and dates in English words with their German translations. Nothing to download.");
             form.size(ui, PAIRS, pairs, 5_000);
             form.whole(ui, TEXT_SEED, text_seed, 1);
-            scored_ui(ui, form, task);
+            scored_ui(ui, form, task, scored);
         }
         Source::Pairs(pairs) => {
             pairs_ui(ui, form, pairs);
-            scored_ui(ui, form, task);
+            scored_ui(ui, form, task, scored);
         }
         Source::Table(table) => table_ui(ui, form, table, task, preview.and_then(DataPreview::table)),
-        Source::Squad(squad) => squad_ui(ui, form, squad),
+        Source::Squad(squad) => questions_ui(ui, form, squad, task),
         Source::Images(images) => {
             images_ui(ui, form, images, found, thumbnails);
             if let Some(TaskConfig::ImageClassification(classes)) = task {
@@ -423,58 +415,6 @@ fn source_ui(
     if let Some(found) = preview.and_then(DataPreview::examples) {
         found_ui(ui, found);
     }
-}
-
-/// How many translations are scored at each evaluation.
-fn scored_ui(ui: &mut Ui, form: &mut Form<'_>, task: &mut Option<TaskConfig>) {
-    let known = match task {
-        Some(TaskConfig::Translation(known)) => Some(known.clone()),
-        _ => None,
-    };
-    let mut scored = known.as_ref().map(|known| known.scored_pairs);
-    if form.optional_size(ui, SCORED, &mut scored) {
-        let of = |scored_pairs| TranslationTask { scored_pairs, ..known.clone().unwrap_or_default() };
-        *task = scored.map(|scored_pairs| TaskConfig::Translation(of(scored_pairs)));
-    }
-}
-
-fn squad_ui(ui: &mut Ui, form: &mut Form<'_>, squad: &mut SquadSource) {
-    note_ui(ui, "A SQuAD file, v1.1 or v2.0: the model learns where in its paragraph the answer to a question stands.");
-    form.path(ui, SQUAD, &mut squad.path, &[Pick::File], |pick| Ask::new(pick, SQUAD.label));
-    let mut written = squad.validation_path.clone().unwrap_or_default();
-    if form.path(ui, VALIDATION_PATH, &mut written, &[Pick::File], |pick| Ask::new(pick, VALIDATION_PATH.label)) {
-        squad.validation_path = Some(written).filter(|path| !path.as_os_str().is_empty());
-    }
-}
-
-fn pairs_ui(ui: &mut Ui, form: &mut Form<'_>, pairs: &mut PairsSource) {
-    let is_table = pairs.path.is_some() && pairs.source.is_none() && pairs.target.is_none();
-    let mut field = |ui: &mut Ui, words: Words, path: &mut Option<PathBuf>| {
-        let mut written = path.clone().unwrap_or_default();
-        if form.path(ui, words, &mut written, &[Pick::File], |pick| Ask::new(pick, words.label)) {
-            *path = Some(written).filter(|path| !path.as_os_str().is_empty());
-        }
-    };
-    if !is_table {
-        field(ui, PAIR_SOURCE, &mut pairs.source);
-        field(ui, PAIR_TARGET, &mut pairs.target);
-        field(ui, PAIR_HELD_OUT_SOURCE, &mut pairs.validation_source);
-        field(ui, PAIR_HELD_OUT_TARGET, &mut pairs.validation_target);
-    }
-    if is_table || (pairs.source.is_none() && pairs.target.is_none()) {
-        field(ui, PAIR_TABLE, &mut pairs.path);
-    }
-    if is_table {
-        field(ui, PAIR_HELD_OUT_TABLE, &mut pairs.validation_path);
-    }
-    let choices = LongPairs::ALL.map(|choice| {
-        let words = match choice {
-            LongPairs::LeaveOut => "Left out",
-            LongPairs::Truncate => "Cut off",
-        };
-        (choice, words)
-    });
-    form.choice(ui, LONG, &mut pairs.long, &choices);
 }
 
 fn file_ui(ui: &mut Ui, form: &mut Form<'_>, file: &mut FileSource) {
@@ -553,34 +493,4 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins:
             form.path(ui, TOKENIZER_PATH, &mut file.path, &[Pick::File], ask);
         }
     }
-}
-
-/// Puts the answers of file dialogs into their fields. Returns the field that changed.
-pub fn picked(dialogs: &mut FileDialogs, data: &mut DataConfig) -> Option<&'static str> {
-    let mut changed = None;
-    for words in
-        [PATH, VALIDATION_PATH, TOKENIZER_PATH, PAIR_SOURCE, PAIR_TARGET, PAIR_HELD_OUT_SOURCE, PAIR_HELD_OUT_TARGET]
-    {
-        let Some(Answer::Picked(path)) = dialogs.take(words.path) else { continue };
-        match (&mut data.source, &mut data.tokenizer) {
-            (Source::File(file), _) if words.path == PATH.path => file.path = path,
-            (Source::File(file), _) if words.path == VALIDATION_PATH.path => file.validation_path = Some(path),
-            (Source::Table(table), _) if words.path == PATH.path => table.path = path,
-            (Source::Images(images), _) if words.path == PATH.path => {
-                (images.path, images.size, images.channels) = (path, None, None);
-            }
-            (Source::Table(table), _) if words.path == VALIDATION_PATH.path => table.validation_path = Some(path),
-            (Source::Squad(squad), _) if words.path == PATH.path => squad.path = path,
-            (Source::Squad(squad), _) if words.path == VALIDATION_PATH.path => squad.validation_path = Some(path),
-            (_, Tokenizer::File(file)) if words.path == TOKENIZER_PATH.path => file.path = path,
-            (Source::Pairs(pairs), _) => match pairs.path_mut(words.path) {
-                Some(field) => *field = Some(path),
-                None => continue,
-            },
-            // The user has turned to another kind meanwhile.
-            _ => continue,
-        }
-        changed = Some(words.path);
-    }
-    changed
 }

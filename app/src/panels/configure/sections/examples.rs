@@ -14,7 +14,7 @@ use super::{
         form::{Form, note_ui, under_ui},
     },
     data::{PATH, TEXT_SEED},
-    table::counts_ui,
+    table::{WEIGHTS, counts_ui},
 };
 use crate::{
     file_dialogs::{Ask, Pick},
@@ -69,6 +69,12 @@ const MAX_LENGTH: Words =
 const MAX_DEPTH: Words =
     Words::new("data.max_depth", "Levels", "Levels of lists within lists: at the last one stand digits alone.");
 const MAX_ARGS: Words = Words::new("data.max_args", "Arguments", "The most arguments of an operator.");
+
+/// Of images on disk, generated ones, and expressions.
+pub(super) const OF_IMAGES: [Words; 6] = [PATH, HELD_OUT_IMAGES, CLASSES, LABELS, HELD_OUT_LABELS, WEIGHTS];
+pub(super) const OF_PATHFINDER: [Words; 5] = [SIZE, CONTOUR, EXAMPLES, HELD_OUT_EXAMPLES, IMAGES_SEED];
+pub(super) const OF_EXPRESSIONS: [Words; 7] =
+    [MIN_LENGTH, MAX_LENGTH, MAX_DEPTH, MAX_ARGS, EXAMPLES, HELD_OUT_EXAMPLES, TEXT_SEED];
 
 /// Points of a side of an image.
 const THUMBNAIL: f32 = 44.0;

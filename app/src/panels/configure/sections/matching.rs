@@ -23,6 +23,8 @@ const MATCH: Words = Words::new(
      schedule is written down anew for the deeper model.",
 );
 
+pub(super) const WORDS: [Words; 1] = [MATCH];
+
 fn name(baseline: Baseline) -> &'static str {
     match baseline {
         Baseline::Standard => "Of standard attention",

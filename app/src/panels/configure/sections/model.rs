@@ -55,6 +55,9 @@ const POSITIONS: Words = Words::new(
 )
 .empty("sequence length");
 
+pub(super) const WORDS: [Words; 11] =
+    [INITIAL, KIND, LAYERS, ENCODER_LAYERS, HEADS, WIDTH, FEED_FORWARD, DROPOUT, NORM, PATCH, POSITIONS];
+
 /// The transformer around the attention layers.
 /// `has_task`: whether it answers about examples; `reads_images`: whether these are images.
 pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig, has_task: bool, reads_images: bool) {

@@ -15,6 +15,8 @@ const EVERY: Words = Words::new(
 .unit("steps");
 const EXAMPLES: Words = Words::new("probe.examples", "Probe examples", "Examples in the probe batch.").unit("examples");
 
+pub(super) const WORDS: [Words; 2] = [EVERY, EXAMPLES];
+
 /// What is analysed during training.
 /// `has_task`: it learns to answer about whole texts.
 pub fn probe_ui(ui: &mut Ui, form: &mut Form<'_>, probe: &mut ProbeConfig, has_task: bool) {

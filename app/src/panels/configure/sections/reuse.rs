@@ -16,6 +16,8 @@ const ROWS: Words = Words::new(
     "A row a layer, layer 0 first, with / between rows: c computes, 0.1 borrows from layer 0 head 1, - is off.",
 );
 
+pub(super) const WORDS: [Words; 1] = [ROWS];
+
 impl GivenAnswer for Reuse {
     const QUESTION: Question = Question::Reuse;
     const PATH: &'static str = "attention.reuse";

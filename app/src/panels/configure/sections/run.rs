@@ -26,6 +26,8 @@ const PRECISION: Words = Words::new(
     "The number format of weights, activations and gradients. 64 bits run at half the speed: for checking numerics.",
 );
 
+pub(super) const WORDS: [Words; 5] = [NAME, SEED, DEVICE, THREADS, PRECISION];
+
 /// Name, seed, device.
 pub fn run_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig, devices: &[DeviceInfo]) {
     form.text(ui, NAME, &mut config.name);

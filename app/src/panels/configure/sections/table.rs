@@ -41,11 +41,14 @@ const TASK: Words = Words::new(
     "What the model learns to tell of the text: to which class it belongs, or a number, learnt by its squared error.",
 );
 
-const WEIGHTS: Words = Words::new(
+pub(super) const WEIGHTS: Words = Words::new(
     "task.class_weights",
     "Loss counts",
     "Where some classes are rare, a model that never names them has a small loss: with weights each class counts as much.",
 );
+
+/// Of a table and its task.
+pub(super) const WORDS: [Words; 8] = [TABLE, VALIDATION_PATH, TEXT, SECOND, LABEL, HEADER, TASK, WEIGHTS];
 
 /// Letters of a column's first cell beside its name.
 const SAMPLE: usize = 24;

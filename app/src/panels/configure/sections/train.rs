@@ -1,12 +1,19 @@
 use egui::Ui;
-use headroom_engine::config::{
-    Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Objective, RunConfig, Schedule,
-    StabilityChoice, TrainConfig, Unwatched, Watched, counted,
+use headroom_engine::{
+    config::{
+        Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Objective, RunConfig, Schedule,
+        StabilityChoice, TrainConfig, Unwatched, Watched, counted,
+    },
+    objective::judging_metrics,
 };
 
-use super::super::{
-    field::Words,
-    form::{Form, note_ui},
+use super::{
+    super::{
+        field::Words,
+        form::{Form, note_ui},
+    },
+    parts::parts_ui,
+    stopping::stopping_ui,
 };
 
 const LENGTH: Words = Words::new("train.length", "Length in", "Whether the run's length is given in steps or epochs.");
@@ -90,6 +97,31 @@ const STABILITY: Words = Words::new(
      at once. A loss that is not finite always ends the run.",
 );
 
+pub(super) const WORDS: [Words; 22] = [
+    LENGTH,
+    STEPS,
+    EPOCHS,
+    BATCH,
+    ACCUMULATION,
+    RATE,
+    SCHEDULE,
+    WARMUP,
+    FINAL,
+    BETA1,
+    BETA2,
+    EPSILON,
+    DECAY,
+    CLIP,
+    MASK,
+    SMOOTHING,
+    EVALUATE_EVERY,
+    EVALUATE_BATCHES,
+    CHECKPOINT_EVERY,
+    KEEP,
+    MAPS,
+    STABILITY,
+];
+
 /// Evaluations from which on a run's own spread tells of its noise.
 const FEWEST_JUDGED: u64 = 4;
 
@@ -102,6 +134,7 @@ pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
     let hides_tokens = matches!(config.objective(), Objective::MaskedTokens(_));
     let translates = matches!(config.objective(), Objective::Translation(_));
     let answers = config.answers_examples();
+    let metrics = judging_metrics(config);
     let train = &mut config.train;
     length_ui(ui, form, train);
     form.size(ui, BATCH, &mut train.batch, 4);
@@ -117,10 +150,13 @@ pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
     form.decimal(ui, EPSILON, &mut train.epsilon);
     form.decimal(ui, DECAY, &mut train.weight_decay);
     form.decimal(ui, CLIP, &mut train.clip_norm);
+    parts_ui(ui, form, config);
+    let train = &mut config.train;
     if hides_tokens {
         form.decimal(ui, MASK, &mut train.mask_fraction);
     }
-    if translates {
+    // Nothing else may smooth labels: what a config file says of it all the same is shown, so that it can be changed.
+    if translates || train.label_smoothing != 0.0 {
         form.decimal(ui, SMOOTHING, &mut train.label_smoothing);
     }
     form.whole(ui, EVALUATE_EVERY, &mut train.evaluate_every, 10);
@@ -135,6 +171,7 @@ pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
         let examples = counted((train.evaluate_batches * train.batch) as u64, "held-out example");
         note_ui(ui, &format!("At most {examples} in one evaluation; 0 takes all of them."));
     }
+    stopping_ui(ui, form, &mut train.stop_early, &metrics);
     form.whole(ui, CHECKPOINT_EVERY, &mut train.checkpoint_every, 50);
     form.size(ui, KEEP, &mut train.keep_checkpoints, 1);
     let maps = MapMemoryChoice::ALL.map(|choice| {
