@@ -207,9 +207,43 @@ fn summaries_are_scored_by_rouge() {
         let score = found["metrics"][field].as_f64();
         assert!(score.is_some_and(|score| (0.0..=100.0).contains(&score)), "{field}: {found}");
     }
+    let counts = |translations: u64, pairs: u64| serde_json::json!({ "translations": translations, "pairs": pairs });
+    assert_eq!(found["counts"], counts(3, 6), "{found}");
     // Of pairs of one's own, too.
     let found = program.run(&["eval", &run, "--data", "train.tsv", "--json"]).expect_code(0).json();
     assert!(found["metrics"]["rouge_l"].is_number(), "{found}");
+    assert_eq!(found["counts"], counts(3, 40), "{found}");
+    let told = program.run(&["eval", &run]).expect_code(0).stdout;
+    assert!(told.contains("3 of 6 pairs were translated and scored; `headroom translate-eval`"), "{told}");
+}
+
+#[test]
+fn a_run_that_translates_answers_about_every_line() {
+    let program = program();
+    let run = program.train(&plain(), &["--steps", "40"]);
+    let _ = program.run(&["export", &run, "--to", "model", "--which", "last"]).expect_code(0);
+    program.write("in.txt", "twenty-one\n\nthe third of May\n");
+    let ask = |target: &str, more: &[&str]| {
+        program.run(&[&["predict", target, "--input", "in.txt"], more].concat()).expect_code(0)
+    };
+    let answers = ask(&run, &["--json", "--which", "last"]).events();
+    let texts: Vec<&str> = answers.iter().map(|answer| answer["text"].as_str().unwrap()).collect();
+    assert_eq!((texts.len(), texts[1]), (3, ""), "{answers:?}");
+    // Without the line that has no text these are what the run writes.
+    program.write("lines.txt", "twenty-one\nthe third of May\n");
+    let length = program.show(&run)["config"]["data"]["sequence_length"].as_u64().unwrap();
+    let most = (length + length / 2).to_string();
+    let written = ["generate", &run, "--input", "lines.txt", "--which", "last", "--json", "--max-length", &most];
+    let written = program.run(&written).expect_code(0).events();
+    let written: Vec<&str> = written.iter().map(|text| text["text"].as_str().unwrap()).collect();
+    assert_eq!([texts[0], texts[2]], written[..], "{written:?}");
+    assert_eq!(ask(&run, &["--which", "last"]).stdout.lines().count(), 3);
+    assert_eq!(ask("model", &["--json"]).events().len(), 3);
+    program.write(
+        "q.json",
+        r#"{"data": [{"title": "t", "paragraphs": [{"context": "a b", "qas": [{"id": "1", "question": "b?"}]}]}]}"#,
+    );
+    let _ = program.run(&["predict", &run, "--input", "q.json"]).expect_code(2).expect_words(&["translates"]);
 }
 
 #[test]

@@ -138,6 +138,16 @@ fn a_model_of_images_is_trained_evaluated_asked_exported_and_begun_with() {
     let map = std::fs::read_to_string(program.path("maps").join("map-L0H0.csv")).unwrap();
     assert!(map.contains("[CLS]") && map.contains("3,3"), "{map}");
     let _ = program.run(&["maps", &run, "--text", "a", "--out", "none"]).expect_code(2).expect_words(&["reads images"]);
+    // Any of all held-out images: the first is the first of those that are spread over all.
+    let of = |which: [&str; 2], folder: &str| {
+        let wanted = ["maps", &run, which[0], which[1], "--head", "0", "--layer", "0", "--out", folder];
+        let _ = program.run(&wanted).expect_code(0);
+        std::fs::read_to_string(program.path(folder).join("map-L0H0.csv")).unwrap()
+    };
+    assert_eq!(of(["--image", "1"], "first"), map);
+    assert_ne!(of(["--image", "2"], "second"), map);
+    let beyond = ["maps", &run, "--image", "999999", "--out", "none"];
+    let _ = program.run(&beyond).expect_words(&["no held-out image 999999", "there are"]);
     let _ = program.run(&["generate", &run, "--prompt", "x"]).expect_code(2);
     // Other classes: the head starts fresh, and that is told.
     program.write("classes.txt", "l\nr\n");
