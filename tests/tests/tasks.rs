@@ -88,6 +88,42 @@ fn settings(program: &Program, folder: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(program.path(folder).join("config.json")).unwrap()).unwrap()
 }
 
+/// A held-out row and the same pair written by hand give the same map, and one text of the same tokens another.
+#[test]
+fn maps_of_a_pair_know_which_text_a_token_is_of() {
+    let program = with_tables(classes);
+    program.write("one.tsv", "id\tlabel\tfirst\tsecond\n0\tyes\tthe dog is good\tthe bird\n");
+    let run = program.train(CONFIG, &["--steps", "8", "--set", "data.validation_path=one.tsv", "probe.every=0"]);
+    let map = |option: &str, what: &str, folder: &str| {
+        let wanted = ["maps", &run, option, what, "--layer", "1", "--head", "0", "--out", folder];
+        let _ = program.run(&wanted).expect_code(0);
+        std::fs::read_to_string(program.path(folder).join("map-L1H0.csv")).unwrap()
+    };
+    let row = map("--example", "1", "row");
+    assert_eq!(map("--text", "the dog is good\tthe bird", "pair"), row);
+    let one = map("--text", "the dog is good[SEP]the bird", "one");
+    assert_eq!(one.lines().next(), row.lines().next(), "the same tokens");
+    assert_ne!(one, row, "all of them of one text");
+}
+
+#[test]
+fn examples_are_previewed_as_the_tokens_of_the_model_to_begin_with() {
+    let program = with_tables(classes);
+    let run = program.train(CONFIG, &["--steps", "2", "--set", "probe.every=0"]);
+    let _ = program.run(&["export", &run, "--to", "model"]).expect_code(0);
+    let seen = |initial: &str| {
+        let config = CONFIG.replace("tokenizer = { kind = \"bytes\" }", "tokenizer = { kind = \"initial\" }");
+        program.write("further.toml", config.replace("[model]", &format!("[model]\ninitial = \"{initial}\"")));
+        let found = program.run(&["preview", "further.toml", "--json"]).expect_code(0).json();
+        found["examples"][0]["tokens"].clone()
+    };
+    let tokens = seen("model");
+    let tokens: Vec<&str> = tokens.as_array().unwrap().iter().map(|token| token.as_str().unwrap()).collect();
+    assert_eq!(tokens.first(), Some(&"[CLS]"), "{tokens:?}");
+    assert_eq!(tokens.iter().filter(|token| **token == "[SEP]").count(), 2, "{tokens:?}");
+    assert!(seen("nowhere").is_null(), "nothing is known of it");
+}
+
 #[test]
 fn a_classifier_is_trained_evaluated_asked_exported_and_begun_with() {
     let program = with_tables(classes);
