@@ -1,18 +1,26 @@
 #!/usr/bin/env python3
 """Times the training step of the same model in Headroom and in PyTorch, in turns, and prints ratios of medians.
 
+On the processor, or with `--device cuda:0` on an NVIDIA GPU.
+
 Needs PyTorch (`pip install torch`), for `compiled` a C++ compiler, and a release build of Headroom; nothing else in this
 repository needs either.
 
     cargo build --release
     python3 engine/benches/against_pytorch.py --threads 2
+    cargo build --release --features cuda
+    python3 engine/benches/against_pytorch.py --device cuda:0
 
 Both train the same model from the same kind of batch: a GPT-2 style decoder with norms first, tied token table, tanh
-GELU and no dropout, or (`translation`) an encoder-decoder of as many layers each, with the exact GELU and a bias over the
-vocabulary, whose sources are as long as its targets; forward, cross-entropy over every token, backward, clipping of the global norm to 1, AdamW.
+GELU and no dropout; or (`bert`) an encoder as in BERT with norms last, the exact GELU, and a head that sees the 15 % of the
+tokens that are hidden; or (`translation`) an encoder-decoder of as many layers each, with the exact GELU and a bias over the
+vocabulary, whose sources are as long as its targets; forward, cross-entropy, backward, clipping of the global norm to 1, AdamW
+(on a GPU PyTorch's fused one).
 PyTorch runs eagerly with attention written out (`manual`) and with `scaled_dot_product_attention` (`fused`), and the latter
-through `torch.compile` (`compiled`), each in `f32` and under `autocast` to `bf16`; Headroom in `precision = "f32"` and `"bf16"`.
-The processes take turns, since machines drift; the processor and the share of its own rate of products stand beside the times.
+through `torch.compile` (`compiled`), each in `f32`, on a GPU also with products in TF32, and under `autocast` to `bf16`;
+Headroom in `precision = "f32"`, `"tf32"` and `"bf16"`. The processes take turns, since machines drift; the processor or GPU and
+the share of its own rate of products stand beside the times. Memory is the most that the process held, on a GPU the most
+that tensors took there.
 """
 
 import argparse
@@ -25,20 +33,25 @@ import sys
 import time
 from pathlib import Path
 
-# width, heads, layers, tokens, batch, vocabulary
+# kind, then width, heads, layers, tokens, batch, vocabulary
 CONFIGURATIONS = {
-    "standard": (256, 4, 6, 128, 16, 8192),
-    "wide": (512, 8, 6, 256, 8, 8192),
-    "long": (256, 4, 4, 1024, 2, 8192),
-    "translation": (256, 4, 3, 64, 32, 8192),
+    "standard": ("decoder", (256, 4, 6, 128, 16, 8192)),
+    "wide": ("decoder", (512, 8, 6, 256, 8, 8192)),
+    "long": ("decoder", (256, 4, 4, 1024, 2, 8192)),
+    "translation": ("encoder_decoder", (256, 4, 3, 64, 32, 8192)),
+    "gpt2": ("decoder", (768, 12, 12, 1024, 8, 50257)),
+    "bert": ("encoder", (768, 12, 12, 512, 16, 30522)),
 }
-ENCODER_DECODERS = ("translation",)
-PRECISIONS = ("f32", "bf16")
+# What is measured unless something is named.
+ON_CPU = ("standard", "wide", "long", "translation")
+ON_GPU = ("standard", "gpt2", "bert")
+MASKED = 0.15
+PRECISIONS = ("f32", "tf32", "bf16")
 PEERS = ("manual", "fused", "compiled")
 
 
-def torch_steps(shape, translates, peer, precision, threads, steps, warmup):
-    """Seconds of each step in PyTorch, and the peak memory of the process in bytes."""
+def torch_steps(kind, shape, peer, precision, device, threads, steps, warmup):
+    """Seconds of each step in PyTorch, and the peak memory of the process, or of the GPU's tensors, in bytes."""
     import math
 
     import torch
@@ -48,6 +61,11 @@ def torch_steps(shape, translates, peer, precision, threads, steps, warmup):
     width, heads, layers, tokens, batch, vocabulary = shape
     torch.set_num_threads(threads)
     torch.manual_seed(0)
+    torch.set_default_device(device)
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    translates, masks = kind == "encoder_decoder", kind == "encoder"
+    # The norms of each block come last, as in BERT.
+    is_post = masks
 
     class Attention(nn.Module):
         """Of a sequence to itself, or to another one."""
@@ -83,25 +101,35 @@ def torch_steps(shape, translates, peer, precision, threads, steps, warmup):
             self.cross = Attention(False, to_other=True) if crosses else None
             self.inner, self.outer = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
+        def feed_forward(self, x):
+            return self.outer(functional.gelu(self.inner(x), approximate="tanh" if kind == "decoder" else "none"))
+
         def forward(self, x, other=None):
+            if is_post:
+                x = self.norm_1(x + self.attention(x))
+                return self.norm_2(x + self.feed_forward(x))
             x = x + self.attention(self.norm_1(x))
             if self.cross is not None:
                 x = x + self.cross(self.norm_cross(x), other)
-            approximate = "none" if translates else "tanh"
-            return x + self.outer(functional.gelu(self.inner(self.norm_2(x)), approximate=approximate))
+            return x + self.feed_forward(self.norm_2(x))
 
     class Stack(nn.Module):
         def __init__(self, positions, **block):
             super().__init__()
             self.positions = nn.Embedding(positions, width)
+            self.types = nn.Embedding(2, width) if masks else None
             self.blocks = nn.ModuleList(Block(**block) for _ in range(layers))
             self.norm = nn.LayerNorm(width)
 
         def forward(self, x, other=None):
             x = x + self.positions(torch.arange(x.shape[1]))
+            if self.types is not None:
+                x = x + self.types(torch.zeros(x.shape[1], dtype=torch.long))
+            if is_post:
+                x = self.norm(x)
             for block in self.blocks:
                 x = block(x, other)
-            return self.norm(x)
+            return x if is_post else self.norm(x)
 
     class Model(nn.Module):
         def __init__(self):
@@ -109,12 +137,18 @@ def torch_steps(shape, translates, peer, precision, threads, steps, warmup):
             self.words = nn.Embedding(vocabulary, width)
             # As in BART: two more positions than are used, and a bias of the head.
             self.encoder = Stack(tokens + 2, is_causal=False) if translates else None
-            self.decoder = Stack(tokens + 2 if translates else tokens, crosses=translates)
-            self.bias = nn.Parameter(torch.zeros(vocabulary)) if translates else None
+            self.decoder = Stack(tokens + 2 if translates else tokens, is_causal=not masks, crosses=translates)
+            self.dense = nn.Linear(width, width) if masks else None
+            self.norm = nn.LayerNorm(width) if masks else None
+            self.bias = None if kind == "decoder" else nn.Parameter(torch.zeros(vocabulary))
 
-        def forward(self, ids, targets, sources):
+        def forward(self, ids, targets, sources, hidden_places):
             other = None if self.encoder is None else self.encoder(self.words(sources))
-            logits = functional.linear(self.decoder(self.words(ids), other), self.words.weight, self.bias)
+            states = self.decoder(self.words(ids), other)
+            if masks:
+                states, targets = states.view(-1, width)[hidden_places], targets.view(-1)[hidden_places]
+                states = self.norm(functional.gelu(self.dense(states)))
+            logits = functional.linear(states, self.words.weight, self.bias)
             return functional.cross_entropy(logits.view(-1, vocabulary), targets.view(-1))
 
     hidden = torch.ones(tokens, tokens, dtype=torch.bool).triu(1)
@@ -122,49 +156,61 @@ def torch_steps(shape, translates, peer, precision, threads, steps, warmup):
     for parameter in model.parameters():
         if parameter.dim() > 1:
             nn.init.normal_(parameter, std=0.02)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    on_gpu = device != "cpu"
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=on_gpu or None)
     forward = torch.compile(model) if peer == "compiled" else model
     seconds = []
     for step in range(warmup + steps):
         ids = torch.randint(vocabulary, (batch, tokens))
         targets = torch.randint(vocabulary, (batch, tokens))
         sources = torch.randint(vocabulary, (batch, tokens))
+        places = torch.randperm(batch * tokens)[: int(batch * tokens * MASKED)]
+        if on_gpu:
+            torch.cuda.synchronize()
         start = time.perf_counter()
         optimiser.zero_grad()
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=precision == "bf16"):
-            loss = forward(ids, targets, sources)
+        with torch.autocast(device.split(":")[0], dtype=torch.bfloat16, enabled=precision == "bf16"):
+            loss = forward(ids, targets, sources, places)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         loss.item()
+        if on_gpu:
+            torch.cuda.synchronize()
         if step >= warmup:
             seconds.append(time.perf_counter() - start)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = torch.cuda.max_memory_allocated() if on_gpu else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return {"step_seconds": seconds, "peak_memory_bytes": peak, "torch": torch.__version__,
             "parameters": sum(parameter.numel() for parameter in model.parameters())}
 
 
-def headroom_steps(program, shape, translates, precision, threads, steps, warmup):
+def headroom_steps(program, kind, shape, precision, device, threads, steps, warmup):
     width, heads, layers, tokens, batch, vocabulary = shape
-    fields = {"kind": "encoder_decoder" if translates else "decoder", "width": width, "heads": heads, "layers": layers, "feed-forward": 4 * width,
+    fields = {"kind": kind, "width": width, "heads": heads, "layers": layers, "feed-forward": 4 * width,
               "sequence-length": tokens, "batch": batch, "vocabulary": vocabulary, "steps": steps,
-              "warmup": warmup, "threads": threads}
+              "warmup": warmup, "threads": threads, "device": device}
     command = [program, "bench", "step", "--json"] + [word for k, v in fields.items() for word in (f"--{k}", str(v))]
-    command += ["--set", f"precision={precision}"] + (["model.norm=pre"] if translates else [])
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    command += ["--set", f"precision={precision}"] + (["model.norm=pre"] if kind == "encoder_decoder" else [])
+    run = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    run["peak_memory_bytes"] = run.get("device_peak_memory_bytes") or run["peak_memory_bytes"]
+    return run
 
 
 def in_child(*arguments):
     """PyTorch in a process of its own, so that peak memory is its own and thread counts are set before any work."""
-    threads = str(arguments[4])
+    threads = str(arguments[5])
     environment = dict(os.environ, OMP_NUM_THREADS=threads, MKL_NUM_THREADS=threads)
     command = [sys.executable, __file__, "--child", json.dumps(arguments)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
+    run = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if run.returncode != 0:
+        sys.exit(f"PyTorch failed with {arguments}:\n{run.stderr[-2000:]}")
+    return json.loads(run.stdout)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--headroom", default=str(Path(__file__).parents[2] / "target/release/headroom"))
+    parser.add_argument("--device", default="cpu", help="cpu or cuda:0")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=8, help="steps that count, in each round")
     parser.add_argument("--warmup", type=int, default=2)
@@ -178,18 +224,20 @@ def main():
     if options.child:
         print(json.dumps(torch_steps(*json.loads(options.child))))
         return
-    precisions, peers = options.precision or PRECISIONS, options.peer or PEERS
+    on_gpu = options.device != "cpu"
+    precisions = options.precision or [precision for precision in PRECISIONS if on_gpu or precision != "tf32"]
+    peers = options.peer or PEERS
     results = {}
-    for name in options.configuration or CONFIGURATIONS:
-        shape, translates = CONFIGURATIONS[name], name in ENCODER_DECODERS
-        rest = (options.threads, options.steps, options.warmup)
+    for name in options.configuration or (ON_GPU if on_gpu else ON_CPU):
+        kind, shape = CONFIGURATIONS[name]
+        rest = (options.device, options.threads, options.steps, options.warmup)
         found = {(who, precision): [] for precision in precisions for who in ("headroom", *peers)}
         for _ in range(options.rounds):
             for (who, precision), runs in found.items():
                 if who == "headroom":
-                    runs.append(headroom_steps(options.headroom, shape, translates, precision, *rest))
+                    runs.append(headroom_steps(options.headroom, kind, shape, precision, *rest))
                 else:
-                    runs.append(in_child(shape, translates, who, precision, *rest))
+                    runs.append(in_child(kind, shape, who, precision, *rest))
         counts = {run["parameters"] for runs in found.values() for run in runs}
         if len(counts) > 1:
             sys.exit(f"the models differ: {counts} parameters")
@@ -203,7 +251,8 @@ def report(name, shape, found, peers, options):
     median = {key: statistics.median(s for run in runs for s in run["step_seconds"]) for key, runs in found.items()}
     peak = {key: max(run["peak_memory_bytes"] for run in runs) for key, runs in found.items()}
     own = [(key, runs) for key, runs in found.items() if key[0] == "headroom"]
-    machine = own[0][1][0]["machine"].get("cpu", "unknown processor")
+    first = own[0][1][0]
+    machine = first.get("device_name") or first["machine"].get("cpu", "unknown processor")
     versions = {run["torch"] for runs in found.values() for run in runs if "torch" in run}
     if not options.json:
         print(f"{name} {shape}, {options.threads} threads, {machine}, PyTorch {', '.join(sorted(versions))}")

@@ -6,8 +6,8 @@ use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
     config::from_toml,
-    speed::{GenerationPreset, Outcome, SweepResult, SweepSpec},
-    store::{BenchmarkId, MeasuredDevice},
+    speed::{GenerationPreset, Outcome, PointResult, SweepResult, SweepSpec},
+    store::{BenchmarkId, BenchmarkRecord, MeasuredDevice},
     worker::{Command, Engine, EngineOptions, Event},
 };
 use headroom_tests::{Program, Screen, TINY_DECODER, example_benchmark, fill_with_benchmarks, fill_with_generation};
@@ -635,6 +635,44 @@ fn generation_is_offered_and_shown_beside_what_is_published() {
         _ => false,
     };
     assert!(asked.iter().any(measures), "{asked:?}");
+}
+
+#[test]
+fn published_ratios_beside_disturbed_times_are_marked_in_the_window_and_on_the_command_line() {
+    let mut screen = Screen::recorder();
+    fill_with_generation(screen.state(), GenerationPreset::Length);
+    let id = screen.state().speed.benchmarks[0].id.clone();
+    let mut record = BenchmarkRecord::clone(&screen.state().speed.record(&id).unwrap());
+    record.results.points[0].others_cores = Some(1.2);
+    let ratio = |point: &PointResult| {
+        let sides = point.sides.iter();
+        let of = |name: &str| sides.clone().find(|side| side.side == name).unwrap().outcome.generation().unwrap();
+        headroom_app::format::significant(of("key_value").attention_secs() / of("hidden").attention_secs(), 3)
+    };
+    let [first, last] =
+        [record.results.points.first(), record.results.points.last()].map(|point| ratio(point.unwrap()));
+    screen.state().apply(Event::Benchmark { record: Box::new(record.clone()) });
+    screen.click("Speed");
+    screen.settle();
+    for (shown, is_disturbed) in [(last, false), (first, true)] {
+        screen.point_at(&shown);
+        let words = "Other programs used the machine meanwhile: neither is called faster";
+        assert_eq!(screen.says(words), is_disturbed, "{shown}: {:#?}", screen.words());
+    }
+
+    let program = program();
+    program.store().create_benchmark(&id, "texts", &record.spec, MeasuredDevice::default()).unwrap();
+    let told = |record: &BenchmarkRecord| {
+        program.store().update_benchmark(&id, &record.results, true).unwrap();
+        program.run(&["bench", "show", "1"]).expect_code(0).stdout
+    };
+    let words = told(&record);
+    let is_marked = |of: &str| words.lines().find(|line| line.contains(of)).unwrap().contains("disturbed");
+    let marked = ["states, 64 source tokens", "states, 1024 source tokens", "at most"].map(is_marked);
+    assert_eq!(marked, [true, false, true], "the most is found among all lengths: {words}");
+    assert!(words.contains("disturbed: other programs used the machine meanwhile"), "{words}");
+    record.results.points[0].others_cores = Some(0.02);
+    assert!(!told(&record).contains("disturbed"), "nobody used the machine");
 }
 
 // --- in the engine's queue ---

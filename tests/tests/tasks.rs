@@ -121,6 +121,9 @@ fn examples_are_previewed_as_the_tokens_of_the_model_to_begin_with() {
     let tokens: Vec<&str> = tokens.as_array().unwrap().iter().map(|token| token.as_str().unwrap()).collect();
     assert_eq!(tokens.first(), Some(&"[CLS]"), "{tokens:?}");
     assert_eq!(tokens.iter().filter(|token| **token == "[SEP]").count(), 2, "{tokens:?}");
+    for query in [run.as_str(), "tiny task"] {
+        assert_eq!(seen(query), serde_json::json!(tokens), "the tokenizer of the run {query}");
+    }
     assert!(seen("nowhere").is_null(), "nothing is known of it");
 }
 

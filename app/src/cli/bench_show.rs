@@ -164,14 +164,13 @@ pub fn compare(store: Option<&Path>, args: &BenchCompareArgs) -> CliResult {
     Ok(())
 }
 
+/// What is said below ratios that are marked so.
+const DISTURBED: &str = "disturbed: other programs used the machine meanwhile, so neither is called faster.";
+
 /// What is said below ratios.
 fn legend(is_disturbed: bool) -> String {
     let overlap = "unclear: the quartiles of the two overlap, so neither is called faster.";
-    if is_disturbed {
-        format!("{overlap}\ndisturbed: other programs used the machine meanwhile, so neither is called faster.")
-    } else {
-        overlap.to_owned()
-    }
+    if is_disturbed { format!("{overlap}\n{DISTURBED}") } else { overlap.to_owned() }
 }
 
 /// A ratio of medians with what to think of it.
@@ -361,11 +360,18 @@ fn print_generation(record: &BenchmarkRecord) -> CliResult {
         return Ok(());
     }
     let mut table = Table::new(["ratio", "published", "measured"]);
+    let mut is_any_disturbed = false;
     for ratio in ratios {
-        let here = ratio.measured.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
+        let is_disturbed = ratio.is_disturbed && ratio.measured.is_some();
+        is_any_disturbed |= is_disturbed;
+        let mark = if is_disturbed { [" ", Standing::Disturbed.word()].concat() } else { String::new() };
+        let here = ratio.measured.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}{mark}"));
         table.row([ratio.what, format!("{}, {}", ratio.published, ratio.place), here]);
     }
     print::block(&table.text())?;
+    if is_any_disturbed {
+        print::line(DISTURBED)?;
+    }
     print::line(measured::PUBLISHED_SETTING)
 }
 

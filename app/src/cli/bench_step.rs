@@ -5,6 +5,7 @@ use headroom_engine::{
     speed::{MachineLimits, StepSpeed, StepTime, compare, in_pool, limits_of, peak_memory_bytes},
     store::Machine,
     train::TrainError,
+    worker::devices,
 };
 use serde_json::json;
 
@@ -30,6 +31,7 @@ struct Measured {
     operations: Vec<headroom_engine::ops::profile::OperationTime>,
     limits: MachineLimits,
     peak_memory_bytes: Option<u64>,
+    device_peak_bytes: Option<u64>,
     parameters: u64,
     tokens: u64,
     flops_per_step: u64,
@@ -109,6 +111,7 @@ fn measure(args: &BenchStepArgs, config: &RunConfig) -> Result<Measured, TrainEr
     // Before the limits are measured, which take memory of their own.
     let peak_memory_bytes = peak_memory_bytes();
     let [subject] = &mut subjects;
+    let device_peak_bytes = subject.device_peak_bytes();
     let (profiled, operations) = if args.profile {
         let (time, operations) = subject.profiled_step()?;
         (Some(time), operations)
@@ -121,6 +124,7 @@ fn measure(args: &BenchStepArgs, config: &RunConfig) -> Result<Measured, TrainEr
         operations,
         limits: limits_of(config)?,
         peak_memory_bytes,
+        device_peak_bytes,
         parameters: subject.parameters(),
         tokens: subject.tokens(),
         flops_per_step: subject.cost().flops_per_step,
@@ -136,6 +140,7 @@ fn print_json(args: &BenchStepArgs, threads: usize, measured: &Measured) -> CliR
         "backward_seconds": part(|time| time.backward_secs),
         "optimiser_seconds": part(|time| time.optimiser_secs),
         "peak_memory_bytes": measured.peak_memory_bytes,
+        "device_peak_memory_bytes": measured.device_peak_bytes,
         "predicted_memory_bytes": measured.predicted_memory_bytes,
         "parameters": measured.parameters,
         "tokens": measured.tokens,
@@ -143,6 +148,7 @@ fn print_json(args: &BenchStepArgs, threads: usize, measured: &Measured) -> CliR
         "vocabulary": args.vocabulary,
         "threads": threads,
         "device": args.device,
+        "device_name": devices().into_iter().find(|device| device.id == args.device).map(|device| device.name),
         "machine": Machine::current(),
         "version": env!("CARGO_PKG_VERSION"),
         "git_commit": headroom_engine::GIT_COMMIT,
@@ -189,11 +195,14 @@ fn print_table(args: &BenchStepArgs, threads: usize, measured: &Measured) -> Cli
     print::block(&table.text())?;
     let memory = |bytes: Option<u64>| bytes.map_or_else(|| "unknown".to_owned(), format::bytes);
     print::line(format!(
-        "{} tokens/s; {} a step, {}/s; peak memory of the process {} ({} predicted for the model).",
+        "{} tokens/s; {} a step, {}/s; peak memory of {} ({} predicted for the model).",
         format::count((measured.tokens as f64 / step) as u64),
         format::flops(measured.flops_per_step as f64),
         format::flops(measured.flops_per_step as f64 / step),
-        memory(measured.peak_memory_bytes),
+        match measured.device_peak_bytes {
+            Some(bytes) => format!("tensors on {} {}", args.device, format::bytes(bytes)),
+            None => format!("the process {}", memory(measured.peak_memory_bytes)),
+        },
         format::bytes(measured.predicted_memory_bytes),
     ))?;
     print::line(format!(

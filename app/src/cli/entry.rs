@@ -90,7 +90,7 @@ fn dispatch(cli: Cli) -> CliResult {
         Some(Task::Pause(args)) => queue::pause(store, &args),
         Some(Task::Predict(args)) => predict::run(store, &args),
         Some(Task::Presets(args)) => presets::run(&args),
-        Some(Task::Preview(args)) => preview::run(&args),
+        Some(Task::Preview(args)) => preview::run(store, &args),
         Some(Task::Purge(args)) => purge::run(store, &args),
         Some(Task::Push(args)) => push::run(store, &args),
         Some(Task::Queue(args)) => queue::list(store, &args),

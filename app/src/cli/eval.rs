@@ -12,6 +12,8 @@ use headroom_engine::{
     worker::{Approximation, Command, EvaluationCounts, Event, Mistake, Target},
 };
 
+use crate::panels::live::same_class;
+
 use super::{
     args::EvalArgs,
     error::{CliError, CliResult, joined},
@@ -218,6 +220,9 @@ fn tell(event: &Event) -> CliResult {
     }
     for found in metrics.iter() {
         print::line(found.metric.sentence(&plain::metric(found.metric, found.value, 2)))?;
+    }
+    if let Some(words) = confusion.as_deref().and_then(same_class) {
+        print::line(escaped_line(&words))?;
     }
     if let Some(confusion) = confusion.as_deref().filter(|found| found.labels.len() <= MOST_CLASSES) {
         let mut table =

@@ -239,8 +239,8 @@ fn precisions(args: &GenerateArgs) -> CliResult<Vec<Precision>> {
 }
 
 pub(super) fn precision(word: &str) -> CliResult<Precision> {
-    Precision::ALL.into_iter().find(|precision| precision.name() == word).ok_or_else(|| {
-        let known: Vec<&str> = Precision::ALL.iter().map(|precision| precision.name()).collect();
+    Precision::FORMATS.into_iter().find(|precision| precision.name() == word).ok_or_else(|| {
+        let known: Vec<&str> = Precision::FORMATS.iter().map(|precision| precision.name()).collect();
         let message = format!("\"{word}\" is no number format. Use one of these: {}.", known.join(", "));
         CliError::at("--precision", message)
     })

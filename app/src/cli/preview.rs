@@ -1,7 +1,9 @@
 //! `headroom preview`: what a table, or images, hold and how a model will see it, before anything is trained on it.
 
+use std::path::{Path, PathBuf};
+
 use headroom_engine::{
-    config::counted,
+    config::{RunConfig, Tokenizer, counted},
     data::{DataPreview, ExamplesPreview, ImagesPreview, PreviewAnswers, TablePreview, preview, with_model_tokenizer},
     hub,
 };
@@ -14,16 +16,17 @@ use super::{
     error::{CliError, CliResult},
     plain, print,
     table::Table,
+    target::{Named, named},
 };
 
 /// Letters of a cell that are shown.
 const LETTERS: usize = 60;
 
 /// Shows what the data of a config hold: a table's columns, labels and rows, some questions, pairs or expressions, images by class.
-pub fn run(args: &EstimateArgs) -> CliResult {
+pub fn run(store: Option<&Path>, args: &EstimateArgs) -> CliResult {
     let GivenConfig { config, base_dir, .. } = GivenConfig::read(&args.config)?;
     let config = hub::anchored(config, &base_dir);
-    let model = config.model.initial.as_ref().map(|model| base_dir.join(model)).filter(|model| model.is_dir());
+    let model = initial_of(store, &config, &base_dir);
     let data = model.map_or_else(|| config.data.clone(), |model| with_model_tokenizer(&config.data, &model));
     let found = preview(&data, &config.objective())
         .map_err(|error| CliError::at(error.field().unwrap_or("data.path"), error.to_string()))?
@@ -41,6 +44,24 @@ pub fn run(args: &EstimateArgs) -> CliResult {
         DataPreview::Table(found) => of_table(&found),
         DataPreview::Images(found) => of_images(&found),
         DataPreview::Examples(found) => of_examples(&found),
+    }
+}
+
+/// Where the model lies whose tokenizer the config takes: a directory, a run's checkpoint, or what was fetched; none where it is
+/// nowhere, or has no checkpoint yet.
+fn initial_of(store: Option<&Path>, config: &RunConfig, base_dir: &Path) -> Option<PathBuf> {
+    let initial = config.model.initial.as_ref().filter(|_| matches!(config.data.tokenizer, Tokenizer::Initial(_)))?;
+    let joined = base_dir.join(initial);
+    if joined.is_dir() {
+        return Some(joined);
+    }
+    match named(store, initial).ok()? {
+        Named::Directory(path) => Some(path),
+        Named::Run(store, record) => {
+            let checkpoints = store.checkpoints(&record.summary.id).ok()?;
+            // All of them have the same tokenizer.
+            checkpoints.into_iter().find(|checkpoint| checkpoint.problem.is_none()).map(|checkpoint| checkpoint.path)
+        }
     }
 }
 

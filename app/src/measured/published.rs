@@ -16,6 +16,8 @@ pub struct PublishedRatio {
     pub place: &'static str,
     /// What was measured here; none where one of the two has no number yet.
     pub measured: Option<f64>,
+    /// Whether other programs used the machine while times of the two were measured.
+    pub is_disturbed: bool,
 }
 
 /// Ratios of the caches that the EL-attention paper publishes, for an axis over lengths, beams or batches; none for others.
@@ -26,6 +28,9 @@ pub fn published_ratios(spec: &SweepSpec, points: &[PointResult]) -> Vec<Publish
     let attention = |value: &str, over: &str, under: &str| {
         ratio(found(value, over)?.attention_secs(), found(value, under)?.attention_secs())
     };
+    let is_disturbed = |value: &str| point_at(points, value).is_some_and(|point| point.disturbed_by().is_some());
+    // What is the most, or the fastest, is found among all points.
+    let is_any_disturbed = points.iter().any(|point| point.disturbed_by().is_some());
     let at = |value: &str, unit: &str, published: &'static str| PublishedRatio {
         what: format!(
             "attention, key/value cache over hidden states, {value} {unit}{}",
@@ -34,12 +39,14 @@ pub fn published_ratios(spec: &SweepSpec, points: &[PointResult]) -> Vec<Publish
         published,
         place: "section 4.1.2",
         measured: attention(value, "key_value", "hidden"),
+        is_disturbed: is_disturbed(value),
     };
     let most = |published: &'static str| PublishedRatio {
         what: "attention, no cache over hidden states, at most".to_owned(),
         published,
         place: "section 4.1.2",
         measured: axis.values.iter().filter_map(|value| attention(value, "none", "hidden")).reduce(f64::max),
+        is_disturbed: is_any_disturbed,
     };
     match axis.field.as_str() {
         "source" => {
@@ -56,6 +63,7 @@ pub fn published_ratios(spec: &SweepSpec, points: &[PointResult]) -> Vec<Publish
                 published,
                 place: "table 3",
                 measured: best(side).zip(baseline).and_then(|(best, baseline)| ratio(best, baseline)),
+                is_disturbed: is_any_disturbed,
             };
             let batch = |side: &str| largest(points, side).map(|batch| batch as f64);
             vec![
@@ -66,6 +74,8 @@ pub fn published_ratios(spec: &SweepSpec, points: &[PointResult]) -> Vec<Publish
                     published: "10 (320 against 32)",
                     place: "table 3",
                     measured: batch("hidden").zip(batch("key_value")).and_then(|(one, other)| ratio(one, other)),
+                    // Memory, and no time.
+                    is_disturbed: false,
                 },
             ]
         }
@@ -81,9 +91,12 @@ fn ratio(over: f64, under: f64) -> Option<f64> {
     (under > 0.0).then(|| over / under).filter(|ratio| ratio.is_finite())
 }
 
+fn point_at<'a>(points: &'a [PointResult], value: &str) -> Option<&'a PointResult> {
+    points.iter().find(|point| point.settings.first().is_some_and(|setting| setting.value == value))
+}
+
 fn side_at<'a>(points: &'a [PointResult], value: &str, side: &str) -> Option<&'a SideResult> {
-    let is_there = |point: &&PointResult| point.settings.first().is_some_and(|setting| setting.value == value);
-    points.iter().find(is_there)?.sides.iter().find(|found| found.side == side)
+    point_at(points, value)?.sides.iter().find(|found| found.side == side)
 }
 
 /// Texts a second at the largest batch that was run.

@@ -169,22 +169,29 @@ impl Quantity {
     pub fn axis(self) -> Axis {
         let axis = Axis::new(self.name());
         match self {
-            Self::StepTime | Self::ReadingTime => axis.unit("s"),
+            Self::StepTime | Self::ReadingTime => axis.quantity(Kind::ShortTime),
             Self::Tokens => axis.unit("tokens/s").quantity(Kind::Count),
             Self::Memory | Self::CacheBytes => axis.quantity(Kind::Bytes),
             Self::Flops => axis.unit("FLOP/s").quantity(Kind::Flops),
             Self::Energy => axis.unit("J"),
             Self::LargestBatch => axis.unit("examples").quantity(Kind::Count),
-            Self::AttentionTime => Axis::new("Attention per text and token").unit("s"),
+            Self::AttentionTime => Axis::new("Attention per text and token").quantity(Kind::ShortTime),
             Self::Texts => axis.unit("samples/s"),
-            Self::TokenTime => Axis::new("Time per text and token").unit("s"),
+            Self::TokenTime => Axis::new("Time per text and token").quantity(Kind::ShortTime),
         }
     }
 }
 
-/// Seconds of a step as people compare them: "12.34 ms".
+/// Seconds of a step as people compare them: "12.34 ms". Of less than a millisecond a fourth digit is noise.
 pub fn millis(seconds: f64) -> String {
-    format!("{} ms", format::significant(seconds * 1e3, 4))
+    let digits = if seconds.abs() < 1e-3 { 3 } else { 4 };
+    format!("{} ms", format::significant(seconds * 1e3, digits))
+}
+
+/// The lower and the upper quartile of times: "3.052 to 7.846 ms".
+pub fn quartile_words(times: &Spread) -> String {
+    let [lower, upper] = [times.lower, times.upper].map(|seconds| format::significant(seconds * 1e3, 4));
+    format!("{lower} to {upper} ms")
 }
 
 /// What the bands of a benchmark's lines are.
@@ -370,4 +377,16 @@ fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 fn from_zero((low, high): (f64, f64)) -> (f64, f64) {
     let room = if high > 0.0 { 0.05 * high } else { 1.0 };
     (low.min(0.0), high + room)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_in_milliseconds_with_the_digits_that_tell_something() {
+        assert_eq!([0.007_634, 0.000_170_3, 0.000_085_5].map(millis), ["7.634 ms", "0.170 ms", "0.0855 ms"]);
+        let times = Spread { lower: 0.003_052, median: 0.007_076, upper: 0.007_846 };
+        assert_eq!(quartile_words(&times), "3.052 to 7.846 ms");
+    }
 }

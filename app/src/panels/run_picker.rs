@@ -93,9 +93,20 @@ pub fn run_choices_ui(
     search.marked = moved.or(search.marked);
     let is_entered = search_ui(ui, &mut search, was_closed, cx);
     let palette = theme::palette(ui.visuals());
-    let found = search.order.indices().iter().filter_map(|&index| cx.state.runs.get(index)).filter(|run| fits(run));
+    let typed = search.text.trim().to_lowercase();
+    // What tells a run from others of its name belongs to what it is called.
+    let is_called = |run: &RunSummary| cx.state.run_name(&run.id).to_lowercase().contains(&typed);
+    let called = cx.state.runs.iter().filter(|run| {
+        let is_missing = !typed.is_empty() && !search.order.is_shown(run.number);
+        is_missing && is_called(run)
+    });
+    let found = search.order.indices().iter().filter_map(|&index| cx.state.runs.get(index)).chain(called);
+    let found = found.filter(|run| fits(run));
     // What charts show stands before the rest, and a run whose whole name was typed before all.
-    let is_named = |run: &RunSummary| run.name.eq_ignore_ascii_case(search.text.trim());
+    let is_named = |run: &RunSummary| {
+        let is_whole = |name: &str| name.to_lowercase() == typed;
+        !typed.is_empty() && (is_whole(&run.name) || is_whole(&cx.state.run_name(&run.id)))
+    };
     let (mut shown, others): (Vec<&RunSummary>, Vec<&RunSummary>) =
         found.partition(|run| cx.state.selection.is_visible(&run.id) || is_named(run));
     shown.sort_by_key(|run| !is_named(run));
@@ -185,7 +196,10 @@ fn line_ui(
 #[cfg(test)]
 mod tests {
     use egui::Key;
-    use headroom_engine::store::RunState;
+    use headroom_engine::{
+        store::{RunState, RunSummary},
+        worker::Event,
+    };
 
     use crate::{common::driver::Driver, examples, panels::live::LivePanel, state::State};
 
@@ -222,6 +236,28 @@ mod tests {
         driver.click(&mut panel, &line);
         assert_eq!(driver.state.selection.focused, Some(examples::summary(3, "").id));
         assert!(!driver.has("Search runs"), "a choice closes the list");
+    }
+
+    #[test]
+    fn a_run_is_found_by_what_it_is_called_beside_others_of_its_name() {
+        let mut state = State::default();
+        let run = |number, seed| RunSummary { seed, ..examples::summary(number, "long: standard") };
+        state.apply(Event::Runs { runs: vec![run(5, 2), run(4, 3), run(3, 2), run(2, 1)] });
+        let (mut driver, mut panel) = (Driver::new(state), LivePanel::default());
+        driver.settle(&mut panel);
+        let found = |driver: &mut Driver, panel: &mut LivePanel, text: &str| {
+            driver.click(panel, "Run");
+            driver.frame(panel, vec![egui::Event::Text(text.to_owned())]);
+            driver.settle(panel);
+            let lines = driver.in_order("long: standard, ");
+            driver.key(panel, Key::Escape);
+            lines.iter().filter_map(|line| line.strip_suffix(" (finished)").map(str::to_owned)).collect::<Vec<_>>()
+        };
+        assert_eq!(found(&mut driver, &mut panel, "standard, seed 3"), ["seed 3"]);
+        assert_eq!(found(&mut driver, &mut panel, "seed 2"), ["seed 2 (2)", "seed 2"]);
+        assert_eq!(found(&mut driver, &mut panel, "long: standard, seed 2")[0], "seed 2", "its whole name");
+        assert_eq!(found(&mut driver, &mut panel, "seed 2 (2)")[0], "seed 2 (2)");
+        assert!(found(&mut driver, &mut panel, "2 (2)").contains(&"seed 2 (2)".to_owned()), "no filter finds it");
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub enum Quantity {
     Count,
     /// A duration in seconds.
     Seconds,
+    /// A measured time in seconds, of which every digit tells: of a step, of a token.
+    ShortTime,
     /// Seconds since 1970, UTC.
     UnixTime,
     /// Floating point operations.
@@ -70,6 +72,8 @@ impl Quantity {
             Self::Count if x.fract() == 0.0 && x.abs() < 9e18 => format::integer(x as i64),
             Self::Count => format::significant(x, 5),
             Self::Seconds => format::duration(x),
+            Self::ShortTime if x.abs() < 1.0 => format!("{} ms", format::significant(x * 1e3, 4)),
+            Self::ShortTime => format!("{} s", format::significant(x, 4)),
             Self::UnixTime => format::date_time(x),
             Self::Flops => format::flops(x),
             Self::Fraction => format::percent(x),
@@ -302,7 +306,14 @@ mod tests {
         let count = |axis: &Axis, lo: f64, hi: f64, target: usize| {
             axis.ticks(lo, hi, target).iter().filter(|tick| !tick.label.is_empty()).count()
         };
-        let quantities = [Quantity::Number, Quantity::Fraction, Quantity::Bytes, Quantity::Flops, Quantity::Seconds];
+        let quantities = [
+            Quantity::Number,
+            Quantity::Fraction,
+            Quantity::Bytes,
+            Quantity::Flops,
+            Quantity::Seconds,
+            Quantity::ShortTime,
+        ];
         for quantity in quantities {
             for scale in [Scale::Linear, Scale::Log] {
                 let axis = Axis::new("y").scale(scale).quantity(quantity);
@@ -319,7 +330,14 @@ mod tests {
 
     #[test]
     fn axes_of_any_range_have_three_labels_at_least_and_all_of_them_in_sight() {
-        let quantities = [Quantity::Number, Quantity::Fraction, Quantity::Bytes, Quantity::Flops, Quantity::Seconds];
+        let quantities = [
+            Quantity::Number,
+            Quantity::Fraction,
+            Quantity::Bytes,
+            Quantity::Flops,
+            Quantity::Seconds,
+            Quantity::ShortTime,
+        ];
         let ratios = [1.001, 1.03, 1.4, 2.0, 2.24, 2.25, 2.8, 3.1, 4.4, 6.3, 7.9, 9.9, 28.0, 33.0, 1e3, 3e7];
         let tenths = |power: f64| (10..100).step_by(3).map(move |tenths| power * f64::from(tenths) / 10.0);
         for lo in [1e-5, 0.1, 10.0, 1e6].into_iter().flat_map(tenths) {
@@ -355,6 +373,8 @@ mod tests {
     fn values_are_written_in_their_unit() {
         assert_eq!(Quantity::Count.value(12_345.0), "12,345");
         assert_eq!(Quantity::Seconds.value(130.0), "2:10");
+        let times = [0.007_634, 1.25].map(|time| Quantity::ShortTime.value(time));
+        assert_eq!(times, ["7.634 ms", "1.250 s"]);
         assert_eq!(Quantity::Flops.value(2e15), "2.00 PFLOP");
         assert_eq!(Quantity::Fraction.value(0.5), "50 %");
         assert_eq!(Axis::new("Loss").unit("nats/token").title(), "Loss (nats/token)");

@@ -53,6 +53,10 @@ pub fn linear(lo: f64, hi: f64, target: usize, quantity: Quantity) -> Vec<Tick> 
     if !usable(lo, hi) {
         return Vec::new();
     }
+    let largest = lo.abs().max(hi.abs());
+    // Ticks of bytes are round in the unit that they are written in.
+    let unit = if quantity == Quantity::Bytes { byte_unit(largest).0 } else { 1.0 };
+    let (lo, hi) = (lo / unit, hi / unit);
     let mut step = nice_step(hi - lo, target);
     if quantity == Quantity::Count {
         step = step.max(1.0);
@@ -64,8 +68,16 @@ pub fn linear(lo: f64, hi: f64, target: usize, quantity: Quantity) -> Vec<Tick> 
     } else {
         multiples(lo, hi, step)
     };
-    let write = writer(lo.abs().max(hi.abs()), step, quantity);
-    values.into_iter().map(|value| Tick { value, label: write(value), major: true }).collect()
+    let write = writer(largest, step * unit, quantity);
+    let tick = |value: f64| Tick { value, label: write(value), major: true };
+    values.into_iter().map(|value| tick(value * unit)).collect()
+}
+
+/// The largest unit of bytes that is not more than this, and its name.
+fn byte_unit(bytes: f64) -> (f64, &'static str) {
+    let units = [(1_u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let units = units.map(|(scale, unit)| (scale as f64, unit));
+    units.into_iter().find(|(scale, _)| bytes >= *scale).unwrap_or((1.0, "B"))
 }
 
 /// Writes all ticks of one axis alike: the same decimals, the same prefix.
@@ -77,12 +89,14 @@ fn writer(largest: f64, step: f64, quantity: Quantity) -> Box<dyn Fn(f64) -> Str
             Box::new(move |v| format!("{} %", format::fixed(v * 100.0, places)))
         }
         Quantity::Bytes => {
-            let (scale, unit) = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
-                .into_iter()
-                .find(|(scale, _)| largest >= *scale as f64)
-                .unwrap_or((1, "B"));
-            let places = decimals(step / scale as f64).min(2);
-            Box::new(move |v| format!("{} {unit}", format::fixed(v / scale as f64, places)))
+            let (scale, unit) = byte_unit(largest);
+            let places = decimals(step / scale);
+            Box::new(move |v| format!("{} {unit}", format::fixed(v / scale, places)))
+        }
+        Quantity::ShortTime => {
+            let (scale, unit) = if largest < 1.0 { (1e-3, "ms") } else { (1.0, "s") };
+            let places = decimals(step / scale);
+            Box::new(move |v| format!("{} {unit}", format::fixed(v / scale, places)))
         }
         _ if largest < 1e-3 => {
             let exponent = (largest.log10() + 1e-9).floor();
@@ -142,12 +156,13 @@ pub fn log(lo: f64, hi: f64, target: usize, quantity: Quantity) -> Vec<Tick> {
     for exponent in (from - 1e-9).floor() as i32..=(to + 1e-9).ceil() as i32 {
         if stride > 1 {
             if exponent.rem_euclid(stride) == 0 {
-                ticks.push(Tick { value: power(exponent), label: power_label(exponent, quantity), major: true });
+                let (value, label) = (base(exponent, quantity), power_label(exponent, quantity));
+                ticks.push(Tick { value, label, major: true });
             }
             continue;
         }
         for digit in 1..=9 {
-            let value = f64::from(digit) * power(exponent);
+            let value = f64::from(digit) * base(exponent, quantity);
             let label = match digit {
                 1 => power_label(exponent, quantity),
                 _ if all => digit_label(digit, exponent, quantity),
@@ -166,14 +181,28 @@ fn power(exponent: i32) -> f64 {
     format!("1e{exponent}").parse().unwrap_or_else(|_| 10f64.powi(exponent))
 }
 
+/// What the digits at an exponent count: a power of ten, of bytes in their units.
+fn base(exponent: i32, quantity: Quantity) -> f64 {
+    if quantity != Quantity::Bytes || exponent < 3 {
+        return power(exponent);
+    }
+    power(exponent % 3) * 1024_f64.powi(exponent / 3)
+}
+
 fn power_label(exponent: i32, quantity: Quantity) -> String {
     digit_label(1, exponent, quantity)
 }
 
 fn digit_label(digit: i32, exponent: i32, quantity: Quantity) -> String {
-    let value = f64::from(digit) * power(exponent);
+    let value = f64::from(digit) * base(exponent, quantity);
     match quantity {
+        Quantity::Bytes if exponent >= 3 => return format::bytes(value as u64).replace(".0 ", " "),
         Quantity::Seconds | Quantity::Bytes => return quantity.value(value),
+        Quantity::ShortTime if exponent >= 0 => return format!("{} s", format::fixed(value, 0)),
+        Quantity::ShortTime => {
+            let places = usize::try_from(-3 - exponent).unwrap_or(0);
+            return format!("{} ms", format::fixed(value * 1e3, places));
+        }
         Quantity::Fraction if exponent >= -4 => {
             return format!("{} %", format::fixed(value * 100.0, usize::try_from(-2 - exponent).unwrap_or(0)));
         }
@@ -290,6 +319,32 @@ mod tests {
         assert_eq!(labels(&linear(0.0, 3e-4, 3, Quantity::Number)), ["0", "1e−4", "2e−4", "3e−4"]);
         assert_eq!(labels(&linear(0.0, 4e12, 4, Quantity::Flops)), ["0", "1 TFLOP", "2 TFLOP", "3 TFLOP", "4 TFLOP"]);
         assert_eq!(labels(&linear(0.0, 0.5, 5, Quantity::Fraction)), ["0 %", "10 %", "20 %", "30 %", "40 %", "50 %"]);
+    }
+
+    #[test]
+    fn ticks_of_bytes_are_round_in_their_unit() {
+        let (kib, mib, gib) = (1024.0, 1024.0 * 1024.0, 1024.0 * 1024.0 * 1024.0);
+        let ticks = linear(137.0 * mib, 156.0 * mib, 4, Quantity::Bytes);
+        assert_eq!(labels(&ticks), ["140 MiB", "145 MiB", "150 MiB", "155 MiB"]);
+        assert_eq!(ticks[0].value, 140.0 * mib);
+        let of = |lo: f64, hi: f64| labels(&linear(lo, hi, 4, Quantity::Bytes)).join(", ");
+        assert_eq!(of(0.0, 2.1 * gib), "0 GiB, 1 GiB, 2 GiB");
+        assert_eq!(of(0.0, 1.5 * gib), "0.0 GiB, 0.5 GiB, 1.0 GiB, 1.5 GiB");
+        assert_eq!(of(0.0, 800.0 * kib), "0 KiB, 200 KiB, 400 KiB, 600 KiB, 800 KiB");
+        assert_eq!(of(0.0, 900.0), "0 B, 500 B");
+        let log = log(10.0 * kib, 3.0 * gib, 6, Quantity::Bytes);
+        assert_eq!(labels(&log), ["10 KiB", "100 KiB", "1 MiB", "10 MiB", "100 MiB", "1 GiB"]);
+        assert!(log.windows(2).all(|pair| pair[0].value < pair[1].value));
+    }
+
+    #[test]
+    fn short_times_are_in_milliseconds_below_a_second() {
+        let of = |lo: f64, hi: f64| labels(&linear(lo, hi, 3, Quantity::ShortTime)).join(", ");
+        assert_eq!(of(0.0, 0.016), "0 ms, 10 ms");
+        assert_eq!(of(0.0, 0.000_9), "0.0 ms, 0.5 ms");
+        assert_eq!(of(0.0, 2.5), "0 s, 1 s, 2 s");
+        let log = log(1e-4, 10.0, 6, Quantity::ShortTime);
+        assert_eq!(labels(&log), ["0.1 ms", "1 ms", "10 ms", "100 ms", "1 s", "10 s"]);
     }
 
     #[test]

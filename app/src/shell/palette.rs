@@ -1,11 +1,14 @@
 //! The palette: every action of the window by name, found by a few letters.
 
-use headroom_engine::{config::presets, store::RunId};
+use headroom_engine::{
+    config::presets,
+    store::{RunId, RunSummary},
+};
 
 use super::handbook::PAGES;
 use crate::{
     common::{RunOperation, offered},
-    context::{PanelId, PanelInfo, panel_key},
+    context::{PanelContext, PanelId, PanelInfo, panel_key},
     keys::Pressed,
     settings::ThemeChoice,
     state::State,
@@ -69,6 +72,32 @@ impl Entry {
 
 const IN_INSPECTOR: &str = "The run in the inspector";
 
+/// The run that the inspector shows beside the open panel where none is focused.
+pub fn run_beside(cx: &PanelContext<'_>) -> Option<RunId> {
+    let (state, selection) = (&*cx.state, &cx.state.selection);
+    let is_open = |panel: &PanelId| panel.0 == cx.settings.panel;
+    // They show many runs, or what may be the model of a folder.
+    let of_none =
+        [PanelId::CONFIGURE, PanelId::COMPARE, PanelId::RUNS, PanelId::SPEED, PanelId::GENERATE, PanelId::MODELS];
+    let is_live = is_open(&PanelId::LIVE);
+    if of_none.iter().any(is_open) || (!is_live && selection.directory().is_some()) {
+        return None;
+    }
+    let known = |run: Option<&RunId>| run.and_then(|run| state.run(run));
+    let pinned = || known(selection.live.as_ref()).filter(|_| is_live);
+    let current = || known(state.current.as_ref().map(|current| &current.run));
+    let followed = || known(selection.followed()).filter(|_| is_live);
+    let trained = || state.runs.iter().find(|run| is_live || run.steps_done > 0);
+    let run = pinned().or_else(current).or_else(followed).or_else(trained).or_else(|| state.runs.first());
+    run.map(|run| run.id.clone())
+}
+
+/// The run that the inspector shows.
+fn inspected(state: &State) -> Option<&RunSummary> {
+    let focused = state.selection.focused.as_ref().and_then(|run| state.run(run));
+    focused.or_else(|| state.selection.beside.as_ref().and_then(|run| state.run(run)))
+}
+
 /// Every entry that makes sense now.
 pub fn entries(state: &State, panels: &[PanelInfo]) -> Vec<Entry> {
     let mut all: Vec<Entry> = Vec::new();
@@ -82,7 +111,8 @@ pub fn entries(state: &State, panels: &[PanelInfo]) -> Vec<Entry> {
         all.push(Entry::new("Stop the current run", name, PaletteAction::Stop));
         all.push(Entry::new("Write a checkpoint now", name, PaletteAction::Checkpoint));
     }
-    if let Some(run) = state.selection.focused.as_ref().and_then(|focused| state.run(focused)) {
+    let inspected = inspected(state);
+    if let Some(run) = inspected {
         let (name, is_baseline) = (state.run_name(&run.id), state.selection.baseline.as_ref() == Some(&run.id));
         for operation in offered(run) {
             let label = format!("{}: {name}", operation.label(run, is_baseline).trim_end_matches('…'));
@@ -137,7 +167,7 @@ pub fn entries(state: &State, panels: &[PanelInfo]) -> Vec<Entry> {
         let name = state.run_name(&run.id);
         let detail = format!("seed {}, {}", run.seed, run.state);
         all.push(Entry::new(format!("Run {name}"), detail, PaletteAction::Inspect(run.id.clone())));
-        let is_here = [state.current.as_ref().map(|current| &current.run), state.selection.focused.as_ref()];
+        let is_here = [state.current.as_ref().map(|current| &current.run), inspected.map(|run| &run.id)];
         if run.is_worth_resuming() && !is_here.contains(&Some(&run.id)) {
             let does = PaletteAction::Operate(RunOperation::Resume, run.id.clone());
             all.push(Entry::new(format!("Resume training: {name}"), run.state.to_string(), does));
@@ -263,5 +293,21 @@ mod tests {
             let resumes = |entry: &&Entry| matches!(entry.does, PaletteAction::Operate(RunOperation::Resume, _));
             assert_eq!(all.iter().filter(resumes).count(), 1, "told once");
         }
+    }
+
+    #[test]
+    fn where_no_run_is_focused_the_one_of_the_open_panel_is_in_the_inspector() {
+        let mut state = State::default();
+        state.runs = vec![examples::summary(1, "first"), examples::summary(2, "second")];
+        let [first, second] = [0, 1].map(|at: usize| state.runs[at].id.clone());
+        let repeated = |state: &State| {
+            let all = entries(state, &[]);
+            matching(&all, "repeat this").first().map(|entry| entry.does.clone())
+        };
+        let repeats = |run: &RunId| Some(PaletteAction::Operate(RunOperation::Repeat, run.clone()));
+        state.selection.beside = Some(first.clone());
+        assert_eq!(repeated(&state), repeats(&first));
+        state.selection.focused = Some(second.clone());
+        assert_eq!(repeated(&state), repeats(&second));
     }
 }

@@ -1,5 +1,6 @@
 use egui::{Button, Id, Popup, PopupCloseBehavior, Rect, RectAlign, RichText, Ui};
 use headroom_engine::{
+    config::counted,
     store::{AnalysisId, RunId, RunState},
     worker::{Command, Ticket},
 };
@@ -10,9 +11,13 @@ use crate::{
     theme,
 };
 
+/// Runs that were cancelled together and are told of by their names.
+const NAMED: usize = 6;
+
 /// The queue button with its list of waiting runs, whose order can be changed and which can be cancelled, and of what else waits
 /// that this window asked for.
 pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    tell_cancelled(ui, cx);
     let waiting = cx.state.waiting.clone();
     let others = others(cx.state);
     let waits = waiting.len() + others.iter().filter(|other| !other.is_going).count();
@@ -42,6 +47,7 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     if all.accessible_name("Cancel all waiting runs").clicked() {
                         let cancel = |run: &RunId| Action::Send(Command::Cancel { run: run.clone() });
                         cx.actions.extend(waiting.iter().map(cancel));
+                        ui.data_mut(|data| data.insert_temp(cancelled_id(), waiting.clone()));
                     }
                 }
             });
@@ -100,6 +106,34 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             });
             begun.keep(ui, waiting, grid.response.rect);
         });
+}
+
+fn cancelled_id() -> Id {
+    Id::unique("runs that are cancelled together")
+}
+
+/// Once the last of the runs that were cancelled together is out of the queue, one message tells of all.
+fn tell_cancelled(ui: &Ui, cx: &mut PanelContext<'_>) {
+    let Some(asked) = ui.data(|data| data.get_temp::<Vec<RunId>>(cancelled_id())) else { return };
+    let state_of = |run: &RunId| cx.state.run(run).map(|summary| summary.state);
+    let waits = |run: &RunId| cx.state.waiting.contains(run) || state_of(run) == Some(RunState::Queued);
+    if asked.iter().any(waits) {
+        return;
+    }
+    ui.data_mut(|data| data.remove::<Vec<RunId>>(cancelled_id()));
+    // One may have begun before it was reached.
+    let is_gone = |run: &RunId| matches!(state_of(run), Some(RunState::Cancelled | RunState::Stopped));
+    let names: Vec<String> = asked.iter().filter(|&run| is_gone(run)).map(|run| cx.state.run_name(run)).collect();
+    if names.is_empty() {
+        return;
+    }
+    let named = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let taken = counted(names.len(), "run");
+    cx.state.messages.push_info(format!("Took {taken} out of the queue: {named}{more}."));
 }
 
 /// Runs that began while the pointer was at the rows: their rows stay until it has left, so that the others keep their places.

@@ -5,18 +5,22 @@ use headroom_engine::{
     worker::Command,
 };
 
-use super::queue_ui;
+use super::{palette::run_beside, queue_ui};
 use crate::{
     common::state_text,
     context::{Action, PanelContext, PanelId},
     format,
     state::{CurrentRun, GenerationPhase, State},
     theme,
-    widgets::elided,
+    widgets::{beginning, elided, text_width},
 };
 
 /// The least width of the current run's name, in points.
 const NAME_LEAST: f32 = 60.0;
+/// In less room than this a name that is cut tells little: the bar, then the time that is left, give way to it.
+const NAME_TELLS: f32 = 140.0;
+/// A cut name of fewer letters than this is its beginning.
+const TOO_BRIEF: usize = 8;
 /// Least and largest width of its progress bar.
 const BAR_LEAST: f32 = 60.0;
 const BAR_MOST: f32 = 220.0;
@@ -56,6 +60,7 @@ fn other_work(state: &State) -> Option<String> {
 /// The bar that always says what computes now. `right` draws what stands at its right end.
 pub fn top_bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, right: impl FnOnce(&mut Ui, &mut PanelContext<'_>)) {
     let palette = theme::palette(ui.visuals());
+    cx.state.selection.beside = run_beside(cx);
     ui.horizontal_centered(|ui| {
         ui.label(RichText::new("Headroom").strong().size(16.0));
         let widest = STORE_SHARE * ui.ctx().content_rect().width();
@@ -161,7 +166,8 @@ fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
     }
 }
 
-/// Name, progress, speed, as far as there is room: the name is shortened first, then the bar, then the time goes.
+/// Name, progress, speed, as far as there is room: the name is shortened first, then the bar, then the time goes, as long as that
+/// leaves the name something that tells which it is.
 fn current_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
     let palette = theme::palette(ui.visuals());
     let gap = ui.spacing().item_spacing.x;
@@ -179,14 +185,25 @@ fn current_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
     if room < -NAME_LEAST - gap {
         return;
     }
-    let bar = BAR_LEAST + (room * 0.5).clamp(0.0, BAR_MOST - BAR_LEAST);
-    let widest = NAME_LEAST + room - (bar - BAR_LEAST);
+    let mut bar = BAR_LEAST + (room * 0.5).clamp(0.0, BAR_MOST - BAR_LEAST);
+    let mut widest = NAME_LEAST + room - (bar - BAR_LEAST);
+    let called = cx.state.run_name(&current.run);
+    let (font, padding) = (TextStyle::Button.resolve(ui.style()), 2.0 * ui.spacing().button_padding.x);
+    let mut left_out = None;
+    if widest < NAME_TELLS && text_width(ui, &called, &font) > widest - padding {
+        if NAME_LEAST + room < NAME_TELLS {
+            left_out = notes.pop_if(|note| note.gives_way);
+            room += left_out.as_ref().map_or(0.0, |note| note.width(ui) + gap);
+        }
+        (bar, widest) = (BAR_LEAST, NAME_LEAST + room);
+    }
     if room >= 0.0 {
-        let called = cx.state.run_name(&current.run);
         let name = ui.scope(|ui| {
             ui.set_max_width(widest);
-            let font = TextStyle::Button.resolve(ui.style());
-            let short = elided(ui, &called, cx.state.run_names(), &font, widest - 2.0 * ui.spacing().button_padding.x);
+            let short = elided(ui, &called, cx.state.run_names(), &font, widest - padding).map(|short| {
+                let is_brief = short.chars().count() < TOO_BRIEF;
+                if is_brief { beginning(ui, &called, &font, widest - padding) } else { short }
+            });
             let text = short.as_deref().unwrap_or(&called);
             ui.add(Button::new(text).frame(false).truncate().min_size(egui::vec2(0.0, 0.0)))
         });
@@ -202,7 +219,8 @@ fn current_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
         ui.visuals_mut().extreme_bg_color = palette.grid;
         ui.add(ProgressBar::new(current.fraction() as f32).desired_width(bar).text(RichText::new(text).small()))
     });
-    shown.inner.on_hover_text(spoken.as_str()).accessible_name(spoken.clone());
+    let about = left_out.map_or_else(|| spoken.clone(), |note| format!("{spoken}\n{}", note.text));
+    shown.inner.on_hover_text(about).accessible_name(spoken);
     for note in notes {
         ui.colored_label(note.colour, note.text).on_hover_text(note.about);
     }
@@ -213,6 +231,8 @@ struct Note {
     text: String,
     colour: Color32,
     about: String,
+    /// Whether a name that would be cut to nothing takes its place.
+    gives_way: bool,
 }
 
 impl Note {
@@ -224,7 +244,10 @@ impl Note {
 
 /// What is said of a run besides how far it is, the most important first.
 fn notes(current: &CurrentRun, palette: &theme::Palette) -> Vec<Note> {
-    let note = |text: &str, colour, about: &str| Note { text: text.to_owned(), colour, about: about.to_owned() };
+    let note = |text: &str, colour, about: &str| {
+        let (text, about) = (text.to_owned(), about.to_owned());
+        Note { text, colour, about, gives_way: false }
+    };
     let mut notes = Vec::new();
     if current.is_stopping {
         notes.push(note("Stopping…", palette.warning, "It ends after this step"));
@@ -235,7 +258,8 @@ fn notes(current: &CurrentRun, palette: &theme::Palette) -> Vec<Note> {
         notes.push(note(&sentence_case(health.word()), state_text::health_colour(health, palette), &about));
     } else if let Some(eta) = current.eta_secs.filter(|eta| eta.is_finite()) {
         let text = format!("ETA {}", format::duration(eta));
-        notes.push(note(&text, palette.text, "Time until the last step, at the current speed"));
+        let time = note(&text, palette.text, "Time until the last step, at the current speed");
+        notes.push(Note { gives_way: true, ..time });
     }
     if let Some(speed) = current.tokens_per_sec {
         notes.push(note(&format::rate(speed, "tokens"), palette.weak, "Training speed"));

@@ -1,6 +1,7 @@
 use egui::{Button, Popup, RectAlign, RichText, Ui};
 
 use crate::{
+    keys::Pressed,
     settings::{Settings, ThemeChoice},
     shell::palette::PaletteAction,
 };
@@ -22,6 +23,13 @@ pub fn view_menu_ui(ui: &mut Ui, settings: &Settings) -> Option<PaletteAction> {
             if ui.button(label).clicked() {
                 chosen = Some(PaletteAction::Zoom(percent));
             }
+        }
+        ui.separator();
+        // In a narrow window it is hidden at first, and nothing else on the screen brings it.
+        let inspector = ui.add(Button::new("Inspector").shortcut_text("]"));
+        let inspector = inspector.on_hover_text("Shows or hides what is known of the run");
+        if inspector.accessible_name("Show or hide the inspector").clicked() {
+            chosen = Some(PaletteAction::Press(Pressed::Inspector));
         }
         ui.separator();
         if ui.button("Purge deleted runs…").on_hover_text("Lists what would be removed, and asks first").clicked() {

@@ -15,6 +15,8 @@ pub struct Selection {
     pub visible: BTreeSet<RunId>,
     /// The run in the inspector.
     pub focused: Option<RunId>,
+    /// The run of the panel that is open, which the inspector shows where none is focused.
+    pub beside: Option<RunId>,
     /// How many rows of the table of runs are selected together.
     pub together: usize,
     /// The model directory that panels of analyses show, and the run that was focused when it was chosen.
@@ -170,8 +172,8 @@ impl Selection {
         if let Some((_, shown)) = &mut self.held {
             shown.retain(|run| exists(run));
         }
-        let Self { focused, baseline, live, hovered, hovered_before, .. } = self;
-        for slot in [focused, baseline, live, hovered, hovered_before] {
+        let Self { focused, beside, baseline, live, hovered, hovered_before, .. } = self;
+        for slot in [focused, beside, baseline, live, hovered, hovered_before] {
             if slot.as_ref().is_some_and(|run| !exists(run)) {
                 *slot = None;
             }

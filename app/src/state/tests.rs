@@ -348,3 +348,59 @@ fn a_race_keeps_others_away_and_one_that_was_refused_does_not() {
         assert_eq!(is_told, !is_refused);
     }
 }
+
+#[test]
+fn runs_that_are_compared_have_a_baseline_that_they_can_be_held_against() {
+    let raced = |number: u64, tag: &str| RunSummary {
+        tags: vec!["paper".to_owned(), tag.to_owned()],
+        ..examples::summary(number, &format!("run {number}"))
+    };
+    let number = |number: u64| examples::summary(number, "").id;
+    let runs = (3..6).rev().map(|number| raced(number, "race:b")).collect();
+    let mut state = State { runs, ..State::default() };
+    state.runs.extend([2, 1].map(|number| raced(number, "race:a")));
+    // The run of another race leaves its place to the first of these, and that is said.
+    state.selection.baseline = Some(number(1));
+    state.compare_only(&[number(5), number(4)]);
+    assert!([4, 5].map(number).iter().eq(&state.selection.visible));
+    assert_eq!(state.selection.baseline, Some(number(4)));
+    let told = state.messages.latest().unwrap();
+    let words = "\"run 4\" is the baseline of these runs: \"run 1\", which was pinned, is not of their race.";
+    assert_eq!((told.what.as_str(), told.what_to_do.is_empty()), (words, false));
+    // That of their own race stays, and that is said too.
+    state.selection.baseline = Some(number(3));
+    state.compare_only(&[number(5), number(4)]);
+    assert_eq!(state.selection.baseline, Some(number(3)));
+    assert!(state.messages.latest().unwrap().what.starts_with("\"run 3\" stays beside these runs"));
+    // One of them, or none, is nothing to speak of.
+    let said = state.messages.len();
+    for pinned in [Some(number(5)), None] {
+        state.selection.baseline.clone_from(&pinned);
+        state.compare_only(&[number(5), number(4)]);
+        assert_eq!((&state.selection.baseline, state.messages.len()), (&pinned, said));
+    }
+}
+
+#[test]
+fn runs_of_no_race_are_held_against_a_pinned_one_of_the_same_text_and_length() {
+    let number = |number: u64| examples::summary(number, "").id;
+    let pinned_after = |length: u64, hash: &str| {
+        let runs = (0..3).rev().map(|number| examples::summary(number, "run")).collect();
+        let mut state = State { runs, ..State::default() };
+        state.runs[2].held_out_hash = Some(hash.to_owned());
+        for number in 0..3 {
+            let mut record = examples::record(number, "run");
+            let own = if number == 0 { length } else { 64 };
+            record.config["data"]["sequence_length"] = own.into();
+            state.records.insert(record.summary.id.clone(), record);
+        }
+        state.selection.baseline = Some(examples::summary(0, "").id);
+        state.compare_only(&[1, 2].map(|number| examples::summary(number, "").id));
+        (state.selection.baseline, state.messages.latest().map(|told| told.what.clone()).unwrap_or_default())
+    };
+    assert_eq!(pinned_after(64, "beefcafe").0, Some(number(0)));
+    let (pinned, told) = pinned_after(128, "beefcafe");
+    assert!(pinned == Some(number(1)) && told.ends_with("has another length."), "{told}");
+    let (pinned, told) = pinned_after(64, "other");
+    assert!(pinned == Some(number(1)) && told.ends_with("was measured on other text or in other tokens."), "{told}");
+}

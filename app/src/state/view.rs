@@ -15,7 +15,11 @@ use super::{
     MistakesState, ModelsState, PurgeState, Selection, SeriesCache, SpeedState, StartFacts, SystemLoad, UploadsState,
     request_cache::RequestCache,
 };
-use crate::{compare::is_of_race, format::Names, messages::Messages};
+use crate::{
+    compare::{NotJudged, is_of_race, why_not_judged},
+    format::Names,
+    messages::{Level, Messages},
+};
 
 /// Everything that the panels show.
 #[derive(Default)]
@@ -315,6 +319,50 @@ impl State {
             self.selection.baseline = first.filter(|_| is_of_race(tag));
         }
         self.selection.hold(tag.to_owned(), ids);
+    }
+
+    /// These runs alone are shown, to be compared. A pinned baseline that is none of them stays beside them where it is of their
+    /// race, or all are of none and can be held against it; else the first of them takes its place. Either is said.
+    pub fn compare_only(&mut self, runs: &[RunId]) {
+        self.selection.show_only(runs.iter().cloned());
+        let chosen: Vec<&RunSummary> = self.runs.iter().filter(|run| self.selection.is_visible(&run.id)).collect();
+        let other = self.selection.baseline.as_ref().filter(|pinned| !self.selection.is_visible(pinned));
+        let pinned = other.and_then(|pinned| self.run(pinned));
+        let first = chosen.iter().min_by_key(|run| run.number);
+        let (Some(pinned), Some(first)) = (pinned, first) else { return };
+        let (old, new, first) = (self.run_name(&pinned.id), self.run_name(&first.id), first.id.clone());
+        match self.why_apart(pinned, &chosen) {
+            None => {
+                let what = format!("\"{old}\" stays beside these runs: it is the pinned baseline.");
+                self.messages.push(Level::Info, what, "Unpin it to compare these runs alone.", None);
+            }
+            Some(why) => {
+                self.selection.baseline = Some(first);
+                let what = format!("\"{new}\" is the baseline of these runs: \"{old}\", which was pinned, {why}.");
+                self.messages.push(Level::Info, what, "Pin that one again to compare with it.", None);
+            }
+        }
+    }
+
+    /// Why a run is no baseline of these runs; none where it is one.
+    fn why_apart(&self, pinned: &RunSummary, runs: &[&RunSummary]) -> Option<&'static str> {
+        let is_shared = |tag: &String| is_of_race(tag) && runs.iter().all(|run| run.tags.contains(tag));
+        if pinned.tags.iter().any(is_shared) {
+            return None;
+        }
+        if let Some(why) = runs.iter().find_map(|run| why_not_judged(pinned, run)) {
+            return Some(match why {
+                NotJudged::Objective => "has another objective",
+                NotJudged::Text => "was measured on other text or in other tokens",
+            });
+        }
+        let is_raced = |run: &RunSummary| run.tags.iter().any(|tag| is_of_race(tag));
+        if is_raced(pinned) || runs.iter().any(|run| is_raced(run)) {
+            return Some("is not of their race");
+        }
+        let length = |run: &RunSummary| self.records.get(&run.id)?.config.pointer("/data/sequence_length").cloned();
+        let is_other = |own: &serde_json::Value| runs.iter().filter_map(|run| length(run)).any(|length| length != *own);
+        length(pinned).as_ref().is_some_and(is_other).then_some("has another length")
     }
 
     /// Whether there is a deleted run that Undo brings back.

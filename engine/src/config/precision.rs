@@ -9,6 +9,8 @@ pub enum Precision {
     /// 32-bit floats.
     #[default]
     F32,
+    /// 32-bit floats, of which the tensor units of an NVIDIA GPU round the factors of matrix products to 11 bits of precision.
+    Tf32,
     /// 64-bit floats: half the speed, for checking numerics.
     F64,
     /// 16-bit floats with 11 bits of precision and a small range; the loss is scaled so that gradients stay in it.
@@ -20,12 +22,14 @@ pub enum Precision {
 
 impl Precision {
     /// Every precision, for menus and conformance tests.
-    pub const ALL: [Self; 4] = [Self::F32, Self::F64, Self::F16, Self::Bf16];
+    pub const ALL: [Self; 5] = [Self::F32, Self::Tf32, Self::F64, Self::F16, Self::Bf16];
+    /// Those that are formats of numbers: all but the one that only says how `f32` is multiplied.
+    pub const FORMATS: [Self; 4] = [Self::F32, Self::F64, Self::F16, Self::Bf16];
 
     /// Bytes of one number in the computation.
     pub fn bytes(self) -> u64 {
         match self {
-            Self::F32 => 4,
+            Self::F32 | Self::Tf32 => 4,
             Self::F64 => 8,
             Self::F16 | Self::Bf16 => 2,
         }
@@ -35,6 +39,7 @@ impl Precision {
     pub fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
+            Self::Tf32 => "tf32",
             Self::F64 => "f64",
             Self::F16 => "f16",
             Self::Bf16 => "bf16",

@@ -39,6 +39,9 @@ impl RunConfig {
         if self.device == DeviceChoice::Cpu && self.precision == Precision::F16 {
             check.add("precision", "f16 is for GPUs: a processor does not multiply it; use bf16 or f32");
         }
+        if !matches!(self.device, DeviceChoice::Cuda(_)) && self.precision == Precision::Tf32 {
+            check.add("precision", "tf32 is for NVIDIA GPUs, whose tensor units multiply it; use f32 or bf16");
+        }
         self.check_data(&mut check);
         self.model.check(&self.attention, self.data.sequence_length, &mut check);
         self.check_train(&mut check);
@@ -513,7 +516,7 @@ mod tests {
         let refused = |precision, device| fields(|config| (config.precision, config.device) = (precision, device));
         let (cpu, gpu) = (DeviceChoice::Cpu, DeviceChoice::Cuda(0));
         for precision in Precision::ALL {
-            let expected = [precision == Precision::F16, precision == Precision::F64];
+            let expected = [matches!(precision, Precision::F16 | Precision::Tf32), precision == Precision::F64];
             assert_eq!([cpu, gpu].map(|device| refused(precision, device) == ["precision"]), expected, "{precision:?}");
         }
     }

@@ -1,9 +1,38 @@
 use candle_core::{DType, Device};
 
 use super::ModelError;
-use crate::config::{DeviceChoice, Precision};
+use crate::config::{DeviceChoice, Precision, RunConfig};
 
-/// Opens the device of a config: the only place that does.
+/// Opens the device of a config, whose products are then made in the config's precision: nothing that is multiplied on
+/// another handle of the same device is rounded by it.
+///
+/// # Errors
+/// As [`open_device`].
+pub fn open_device_of(config: &RunConfig) -> Result<Device, ModelError> {
+    let device = open_device(config.device)?;
+    if config.precision == Precision::Tf32 {
+        round_factors(&device).map_err(|why| ModelError::Device { device: config.device.to_string(), why })?;
+    }
+    Ok(device)
+}
+
+/// Has a GPU round the factors of products of 32-bit numbers to TF32, as `torch.backends.cuda.matmul.allow_tf32` does.
+fn round_factors(device: &Device) -> Result<(), String> {
+    #[cfg(feature = "cuda")]
+    if let Device::Cuda(cuda) = device {
+        use candle_core::cuda_backend::cudarc::cublas::sys::{
+            cublasMath_t::CUBLAS_TF32_TENSOR_OP_MATH, cublasSetMathMode,
+        };
+        let products = cuda.cublas_handle();
+        // SAFETY: the handle is that of the device, which is held here.
+        #[expect(unsafe_code, reason = "the library's own interface is all there is")]
+        let set = unsafe { cublasSetMathMode(*products.handle(), CUBLAS_TF32_TENSOR_OP_MATH) };
+        return set.result().map_err(|error| format!("its products cannot be made in TF32 ({error:?})"));
+    }
+    Err(format!("{:?} does not multiply TF32", device.location()))
+}
+
+/// Opens a device, with products in full precision: the only place that does.
 ///
 /// # Errors
 /// If there is no such device, or this program was built without support for it.
@@ -51,6 +80,16 @@ pub fn give_memory_back(device: &Device) {
     let _ = device;
 }
 
+/// The most memory of a GPU that tensors of this program took at one time since it started, in bytes; none on a processor, and
+/// where the driver does not tell.
+pub fn device_peak_bytes(device: &Device) -> Option<u64> {
+    match device {
+        #[cfg(feature = "cuda")]
+        Device::Cuda(cuda) => pool::peak(cuda),
+        _ => None,
+    }
+}
+
 /// The pool that a GPU's memory is taken from.
 #[cfg(feature = "cuda")]
 #[expect(unsafe_code, reason = "the driver's own interface is all there is")]
@@ -75,6 +114,16 @@ mod pool {
             .and_then(|pool| unsafe { result::mem_pool::set_attribute(pool, threshold, (&raw mut all).cast()) });
     }
 
+    pub fn peak(device: &CudaDevice) -> Option<u64> {
+        let mut bytes = 0_u64;
+        let most = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
+        // SAFETY: the pool is the device's own, and the attribute's value has 64 bits.
+        of(device)
+            .and_then(|pool| unsafe { result::mem_pool::get_attribute(pool, most, (&raw mut bytes).cast()) })
+            .ok()?;
+        Some(bytes)
+    }
+
     pub fn give_back(device: &CudaDevice) {
         // SAFETY: the pool is the device's own; what is in use stays.
         let _ = of(device).and_then(|pool| unsafe { result::mem_pool::trim_to(pool, 0) });
@@ -84,7 +133,7 @@ mod pool {
 /// The element type that a model computes in.
 pub fn dtype(precision: Precision) -> DType {
     match precision {
-        Precision::F32 => DType::F32,
+        Precision::F32 | Precision::Tf32 => DType::F32,
         Precision::F64 => DType::F64,
         Precision::F16 => DType::F16,
         Precision::Bf16 => DType::BF16,
@@ -94,6 +143,15 @@ pub fn dtype(precision: Precision) -> DType {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_processor_does_not_round_factors_and_has_no_memory_of_its_own() {
+        let open = |precision| open_device_of(&RunConfig { precision, ..RunConfig::default() });
+        assert!(open(Precision::F32).unwrap().is_cpu());
+        let error = open(Precision::Tf32).unwrap_err().to_string();
+        assert!(error.contains("TF32"), "{error}");
+        assert_eq!(device_peak_bytes(&Device::Cpu), None);
+    }
 
     #[test]
     fn a_device_that_is_not_there_is_refused_by_name() {

@@ -51,7 +51,7 @@ impl Model {
     ) -> Result<Self, ModelError> {
         let Computing { dtype, products } = computing.into();
         let cast = |(name, variable): (&str, &candle_core::Var)| -> Result<(String, Tensor), ModelError> {
-            Ok((name.to_owned(), variable.as_tensor().to_dtype(dtype)?))
+            Ok((name.to_owned(), ops::cast(variable.as_tensor(), dtype)?))
         };
         let mut tensors = parameters.iter().map(cast).collect::<Result<BTreeMap<_, _>, _>>()?;
         for (name, tensor) in parameters.state() {

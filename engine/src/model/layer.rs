@@ -176,7 +176,7 @@ impl Layer {
                 if !pass.keep_maps {
                     let memory = pass.map_memory(x.dim(1)?);
                     let drop = dropout.block(site);
-                    if let Some(output) = attention.forward_in_core(x, mask, drop.as_ref(), memory, lenders)? {
+                    if let Some(output) = attention.forward_in_core(x, None, mask, drop.as_ref(), memory, lenders)? {
                         return Ok(output);
                     }
                 }
@@ -192,10 +192,19 @@ impl Layer {
             if let Some((attention, norm)) = &self.cross {
                 let site = site + SITES;
                 stream = self.sublayer(&stream, norm, dropout.block(site + 1), |x| {
-                    let attend = || attention.forward(x, Some(*states), mask, dropout, site, lenders);
-                    let attended = ops::profile::in_cross(attend)?;
-                    cross_maps = Some(attended.maps);
-                    Ok(attended.output)
+                    ops::profile::in_cross(|| {
+                        if !pass.keep_maps {
+                            let (memory, drop) = (pass.map_memory(states.dim(1)?), dropout.block(site));
+                            let other = Some(*states);
+                            let found = attention.forward_in_core(x, other, mask, drop.as_ref(), memory, lenders)?;
+                            if let Some(output) = found {
+                                return Ok(output);
+                            }
+                        }
+                        let attended = attention.forward(x, Some(*states), mask, dropout, site, lenders)?;
+                        cross_maps = Some(attended.maps);
+                        Ok(attended.output)
+                    })
                 })?;
             } else {
                 lenders.push(None, mask, None);

@@ -30,7 +30,7 @@ mod transformer;
 
 pub use coverage_state::CoverageState;
 pub use decoding::{Begun, Decoder, Room, sources_read_together};
-pub use device::{dtype, give_memory_back, open_device};
+pub use device::{device_peak_bytes, dtype, give_memory_back, open_device, open_device_of};
 pub use diagnosis::NonFinite;
 pub use error::ModelError;
 pub use half::Computing;

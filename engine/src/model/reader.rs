@@ -155,7 +155,7 @@ fn embed_tokens(
             Some(types) => types.clone(),
             None => Tensor::zeros((b, t), DType::U32, words.device())?,
         };
-        x = (x + ops::embedding(table, &types)?)?;
+        x = ops::residual(&x, &ops::embedding(table, &types)?, None)?;
     }
     finish(&x, stack, pass)
 }
@@ -173,7 +173,7 @@ pub(super) fn token_rows(
         x = (x * (plan.embedding_width() as f64).sqrt())?;
     }
     Ok(match &stack.positions {
-        Some(positions) => (x + ops::embedding(positions, places)?)?,
+        Some(positions) => ops::residual(&x, &ops::embedding(positions, places)?, None)?,
         None => x,
     })
 }

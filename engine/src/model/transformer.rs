@@ -175,7 +175,7 @@ impl Model {
         let Some(gradients) = &self.gradients else {
             return Err(ModelError::Unsupported("a backward pass of a frozen model".to_owned()));
         };
-        gradients.absorb(loss.loss.backward()?)?;
+        gradients.add_of(&loss.loss)?;
         Ok(gradients.require_all()?)
     }
 
@@ -264,16 +264,17 @@ impl Model {
             let parts = HeadParts { smoothing, ..self.head_parts(rows.labels)? };
             ops::head_loss(&self.before_table(&rows.hidden)?, parts, self.gradients.as_ref())?
         } else {
-            let logits = self.logits(&rows.hidden)?;
             // Read on the processor in any case.
             let labels = Tensor::new(rows.labels.as_slice(), &Device::Cpu)?;
-            let loss = ops::cross_entropy(&logits, &labels)?;
             if smoothing > 0.0 && labelled > 0 {
+                let logits = self.logits(&rows.hidden)?;
+                let loss = ops::cross_entropy(&logits, &labels)?;
                 // With the logits z of a row and those of its label y: mean(-log p) - (-log p[y]) = z[y] - mean(z).
                 let of_labels = logits.gather(&labels.to_device(self.device())?.unsqueeze(1)?, 1)?.mean_all()?;
                 (loss + ((of_labels - logits.mean_all()?)? * smoothing)?)?
             } else {
-                loss
+                let (table, bias) = self.table()?;
+                ops::vocabulary_loss(&self.before_table(&rows.hidden)?, table, bias, &labels)?
             }
         };
         Ok(Loss { loss, labelled, maps, hidden })
@@ -574,7 +575,7 @@ impl Model {
         if count == 0 {
             return Ok(None);
         }
-        let rows = last.reshape((b * t, d))?;
+        let rows = ops::reshaped(last, (b * t, d))?;
         let hidden = if count == b * t {
             rows
         } else {

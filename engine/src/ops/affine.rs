@@ -2,7 +2,7 @@
 
 use candle_core::{Result, Tensor};
 
-use super::{layer_norm, linear, linear_transposed};
+use super::{layer_norm, linear, linear_transposed, narrowed};
 
 pub use super::threaded::Orientation;
 
@@ -45,8 +45,8 @@ impl Affine {
             Orientation::OutputsFirst => 0,
         };
         Ok(Self {
-            weight: self.weight.narrow(outputs, first, count)?,
-            bias: self.bias.as_ref().map(|bias| bias.narrow(0, first, count)).transpose()?,
+            weight: narrowed(&self.weight, outputs, first, count)?,
+            bias: self.bias.as_ref().map(|bias| narrowed(bias, 0, first, count)).transpose()?,
             orientation: self.orientation,
         })
     }

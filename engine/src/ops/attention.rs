@@ -25,6 +25,9 @@ pub fn attention_scores(q: &Tensor, k: &Tensor) -> Result<Tensor> {
         bail!("Queries of shape {:?} cannot be compared with keys of shape {:?}.", q.shape(), k.shape())
     }
     check_dtype("attention scores", "keys", k, q.dtype())?;
+    if gpu::has_kernels(q) {
+        return gpu::attention_scores(q, k);
+    }
     if !is_fused(q) {
         return composed::attention_scores(q, k);
     }
@@ -44,6 +47,9 @@ pub fn attention_mix(probs: &Tensor, v: &Tensor) -> Result<Tensor> {
         bail!("Probabilities of shape {:?} cannot mix values of shape {:?}.", probs.shape(), v.shape())
     }
     check_dtype("attention mix", "values", v, probs.dtype())?;
+    if gpu::has_kernels(probs) {
+        return gpu::attention_mix(probs, v);
+    }
     if !is_fused(probs) {
         return composed::attention_mix(probs, v);
     }
@@ -98,7 +104,7 @@ pub fn attention_core(
     attention_mix(&probs, v)
 }
 
-/// `[b, t, h*d]` as `[b, h, t, d]`: a view, nothing is copied.
+/// `[b, t, h*d]` as `[b, h, t, d]`: a view on the processor, where products read heads as they lie; copied on an NVIDIA GPU.
 ///
 /// # Errors
 /// If the width cannot be divided by the number of heads.
@@ -106,6 +112,9 @@ pub fn split_heads(x: &Tensor, heads: usize) -> Result<Tensor> {
     let (b, t, width) = x.dims3()?;
     if heads == 0 || width % heads != 0 {
         bail!("A width of {width} cannot be divided into {heads} heads.")
+    }
+    if gpu::has_kernels(x) {
+        return gpu::split_heads(x, heads);
     }
     x.reshape((b, t, heads, width / heads))?.transpose(1, 2)
 }
@@ -116,6 +125,9 @@ pub fn split_heads(x: &Tensor, heads: usize) -> Result<Tensor> {
 /// If the tensor does not have four dimensions.
 pub fn merge_heads(x: &Tensor) -> Result<Tensor> {
     let (b, h, t, d) = x.dims4()?;
+    if gpu::has_kernels(x) {
+        return gpu::merge_heads(x);
+    }
     x.transpose(1, 2)?.reshape((b, t, h * d))
 }
 

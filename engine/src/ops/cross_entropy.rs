@@ -5,7 +5,7 @@ use candle_core::{D, DType, Result, Tensor, bail};
 use super::composed;
 use super::element::{Reading, by_dtype, is_fused, tensor};
 use super::tracked::{Backward, Computed, tracked1};
-use super::{gpu, kernels::Real as _, threaded};
+use super::{gpu, kernels::Real as _, linear_transposed, threaded};
 
 /// The label of a position that does not count.
 pub const IGNORED_LABEL: i64 = -100;
@@ -20,19 +20,7 @@ pub const IGNORED_LABEL: i64 = -100;
 /// If a label is neither [`IGNORED_LABEL`] nor in `0..v`, or the shapes or types do not fit.
 pub fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
     let (rows, width) = logits.dims2()?;
-    if labels.dims() != [rows] || labels.dtype() != DType::I64 {
-        bail!(
-            "The labels of logits of shape {:?} must be of shape [{rows}] and type I64, not {:?} and {:?}.",
-            logits.shape(),
-            labels.shape(),
-            labels.dtype()
-        )
-    }
-    let labels = labels.to_vec1::<i64>()?;
-    let is_legal = |label: i64| label == IGNORED_LABEL || usize::try_from(label).is_ok_and(|label| label < width);
-    if let Some((row, label)) = labels.iter().enumerate().find(|&(_, &label)| !is_legal(label)) {
-        bail!("Label {label} of row {row} is outside of the vocabulary, which has {width} entries.")
-    }
+    let labels = checked(labels, rows, width)?;
     if gpu::has_kernels(logits) {
         return gpu::cross_entropy(logits, &labels);
     }
@@ -45,6 +33,40 @@ pub fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
         (Computed::values(vec![T::of(found.loss)], ()), found.log_sum_exp)
     });
     tracked1(&logits, loss, CrossEntropy { labels, width, log_sum_exp })
+}
+
+/// [`cross_entropy`] of `hidden tableᵀ + bias`, as one operation on NVIDIA GPUs.
+///
+/// # Shapes
+/// `hidden` `[n, d]`, `table` `[v, d]`, `bias` `[v]`, `labels` `[n]` of type `i64`; result a scalar.
+///
+/// # Errors
+/// As [`cross_entropy`].
+pub fn vocabulary_loss(hidden: &Tensor, table: &Tensor, bias: Option<&Tensor>, labels: &Tensor) -> Result<Tensor> {
+    let (rows, inputs) = hidden.dims2()?;
+    let (width, of_table) = table.dims2()?;
+    let fits = inputs == of_table && hidden.dtype() == table.dtype() && bias.is_none_or(|bias| bias.dims() == [width]);
+    if gpu::has_kernels(hidden) && fits {
+        return gpu::vocabulary_loss(hidden, table, bias, &checked(labels, rows, width)?);
+    }
+    cross_entropy(&linear_transposed(hidden, table, bias)?, labels)
+}
+
+/// Labels of so many rows of a vocabulary of `width`.
+fn checked(labels: &Tensor, rows: usize, width: usize) -> Result<Vec<i64>> {
+    if labels.dims() != [rows] || labels.dtype() != DType::I64 {
+        bail!(
+            "The labels of logits of shape [{rows}, {width}] must be of shape [{rows}] and type I64, not {:?} and {:?}.",
+            labels.shape(),
+            labels.dtype()
+        )
+    }
+    let labels = labels.to_vec1::<i64>()?;
+    let is_legal = |label: i64| label == IGNORED_LABEL || usize::try_from(label).is_ok_and(|label| label < width);
+    if let Some((row, label)) = labels.iter().enumerate().find(|&(_, &label)| !is_legal(label)) {
+        bail!("Label {label} of row {row} is outside of the vocabulary, which has {width} entries.")
+    }
+    Ok(labels)
 }
 
 /// `sum(w[i] * -log softmax(logits)[i][label[i]]) / sum(w)` in nats: of few classes, so that it is composed of small operations

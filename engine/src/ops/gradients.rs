@@ -11,6 +11,7 @@ use super::element::{Element, Reading, by_dtype, is_fused};
 use super::kernels::Paired;
 use super::profile::{Work, span};
 use super::threaded::{Pooled, Slot};
+use super::tracked::Flows;
 use super::{Parameter, gpu, threaded};
 
 /// What is added to the norm before dividing by it, as `PyTorch` does.
@@ -162,6 +163,19 @@ impl Gradients {
             }
         }
         self.set_factor(1.0);
+    }
+
+    /// Carries a loss back and adds what comes of it for the parameters.
+    ///
+    /// # Errors
+    /// If the set was scaled since it was reset, or the device fails.
+    pub fn add_of(&self, loss: &Tensor) -> Result<()> {
+        let Some(flows) = Flows::of(loss) else { return self.absorb(loss.backward()?) };
+        self.require_unscaled()?;
+        flows.run(loss, |parameter, gradient| match self.0.by_id.get(&parameter.id()) {
+            Some(&index) => self.0.entries.get(index).map_or(Ok(()), |entry| entry.add(&gradient.contiguous()?)),
+            None => Ok(()),
+        })
     }
 
     /// Adds what candle's backward pass left for the parameters; the rest is freed.

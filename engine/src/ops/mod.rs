@@ -36,6 +36,7 @@ mod pair_positions;
 mod pair_sets;
 mod parameter;
 mod partial;
+mod plain;
 mod probes;
 mod process;
 pub mod profile;
@@ -59,7 +60,7 @@ pub use blocks::{
     PieceForm, PieceWeights, ScoreColumns, ScoringForm, Source, Stacked, Wanted, embed, has_blocks, head_evaluation,
     head_loss, read_layers, stack,
 };
-pub use cross_entropy::{IGNORED_LABEL, at_least_f32, cross_entropy, weighted_cross_entropy};
+pub use cross_entropy::{IGNORED_LABEL, at_least_f32, cross_entropy, vocabulary_loss, weighted_cross_entropy};
 pub use decoding::{
     Group, LayerCache, Past, Reach, Reaches, SharedParts, SharedRows, StepAttentionParts, StepLayerParts, StepStack,
     StepStackParts, Through, WrittenRows,
@@ -68,6 +69,7 @@ pub use dropout::{dropout, residual};
 pub use element::Products;
 pub use embedding::embedding;
 pub use gelu::{Gelu, gelu, gelu_of_linear};
+pub use gpu::FLASH_SIZES;
 #[cfg(test)]
 pub(crate) use gpu::emulating;
 pub use gradients::Gradients;
@@ -80,6 +82,7 @@ pub use pair_positions::{RelativeBias, rotate, rotate_from, sinusoids};
 pub use pair_sets::{PairSets, RowPairs, restored_pairs};
 pub use parameter::Parameter;
 pub use partial::{partial_scores, project_scores};
+pub use plain::{cast, joined, narrowed, reshaped, scaled};
 pub use probes::{copy_rate_probe, device_copy_probe, device_product_probe, product_rate_probe};
 pub use process::tune_process;
 pub use random::DropoutStream;

@@ -1,13 +1,20 @@
-//! Results that candle's backward pass knows how to differentiate, on every device.
+//! Results that candle's backward pass knows how to differentiate, on every device; and, where kernels are launched, a
+//! backward pass of our own over them.
+//!
+//! Candle begins every gradient as a tensor of zeros and adds to it: on a GPU two launches and three times the memory
+//! traffic for each tensor of a graph, more launches than the gradients themselves take. [`Flows`] hands gradients on as they are, and adds
+//! only where a tensor was used twice. It knows nothing but operations of ours; a graph with any other goes through candle's.
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use candle_core::{
-    CpuStorage, CudaStorage, CustomOp1, CustomOp2, CustomOp3, Layout, Result, Shape, Storage, Tensor, WithDType as _,
-    bail,
+    CpuStorage, CudaStorage, CustomOp1, CustomOp2, CustomOp3, Layout, Result, Shape, Storage, Tensor, TensorId,
+    WithDType as _, bail,
 };
 
 use super::element::Element;
+use super::gpu;
 
 /// The result of an operation, without a graph.
 pub struct Computed(pub Storage, pub Shape);
@@ -33,14 +40,120 @@ pub trait Backward<const N: usize>: Send + Sync + 'static {
 }
 
 /// An operation whose result was computed before: candle takes it where it would compute it.
-struct Made<B> {
+struct Made<const N: usize, B> {
     result: Mutex<Option<Computed>>,
-    backward: B,
+    joint: Arc<Joint<N, B>>,
 }
 
-impl<B> Made<B> {
-    fn new(result: impl Into<Computed>, backward: B) -> Self {
-        Self { result: Mutex::new(Some(result.into())), backward }
+/// What a result was computed from, and how gradients flow back to that.
+struct Joint<const N: usize, B> {
+    inputs: [Tensor; N],
+    backward: B,
+    /// The result's, once it is known.
+    id: OnceLock<TensorId>,
+}
+
+/// Any of them.
+trait Flow: Send + Sync {
+    fn inputs(&self) -> &[Tensor];
+
+    /// The gradients of the inputs, in their order.
+    fn flow(&self, result: &Tensor, gradient: &Tensor) -> Result<Vec<Option<Tensor>>>;
+}
+
+impl<const N: usize, B: Backward<N>> Flow for Joint<N, B> {
+    fn inputs(&self) -> &[Tensor] {
+        &self.inputs
+    }
+
+    fn flow(&self, result: &Tensor, gradient: &Tensor) -> Result<Vec<Option<Tensor>>> {
+        Ok(self.backward.backward(self.inputs.each_ref(), result, gradient)?.into())
+    }
+}
+
+impl<const N: usize, B> Drop for Joint<N, B> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id.get() {
+            joints().remove(id);
+        }
+    }
+}
+
+/// The joints of results that are there, by the result: candle's graph holds them, and shows them to nobody.
+fn joints() -> MutexGuard<'static, HashMap<TensorId, Weak<dyn Flow>>> {
+    static JOINTS: LazyLock<Mutex<HashMap<TensorId, Weak<dyn Flow>>>> = LazyLock::new(Mutex::default);
+    JOINTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether it is known how gradients flow on from this result.
+#[cfg(test)]
+pub fn is_known(id: TensorId) -> bool {
+    joints().contains_key(&id)
+}
+
+/// The operations that led to a tensor, all of them ours, from the last to the first.
+pub struct Flows(Vec<(Tensor, Arc<dyn Flow>)>);
+
+impl Flows {
+    /// Those of a loss; none where an operation of candle is among them, or where no kernels are launched.
+    pub fn of(loss: &Tensor) -> Option<Self> {
+        if !gpu::has_kernels(loss) {
+            return None;
+        }
+        let nodes = loss.sorted_nodes();
+        let joints = joints();
+        let flow = |node: &&Tensor| Some(((*node).clone(), joints.get(&node.id())?.upgrade()?));
+        let flows = nodes.iter().filter(|node| !node.is_variable()).map(flow).collect::<Option<Vec<_>>>();
+        // What is let go of here takes itself out of the list.
+        drop(joints);
+        flows.map(Self)
+    }
+
+    /// Carries the gradient of the loss back; every variable's is told as often as the variable was used. Memory of gradients is
+    /// freed as soon as they were handed on.
+    ///
+    /// # Errors
+    /// If the device or `told` fails.
+    pub fn run(self, loss: &Tensor, mut told: impl FnMut(&Tensor, Tensor) -> Result<()>) -> Result<()> {
+        let mut found = HashMap::from([(loss.id(), loss.ones_like()?)]);
+        for (node, flow) in self.0 {
+            // Nothing may flow here, as to labels.
+            let Some(gradient) = found.remove(&node.id()) else { continue };
+            let gradients = flow.flow(&node, &gradient.contiguous()?)?;
+            drop(gradient);
+            for (input, gradient) in flow.inputs().iter().zip(gradients) {
+                let Some(gradient) = gradient.map(|gradient| gradient.detach()) else { continue };
+                if input.is_variable() {
+                    told(input, gradient)?;
+                } else if input.track_op() {
+                    let sum = match found.remove(&input.id()) {
+                        Some(sum) => (sum + gradient)?,
+                        None => gradient,
+                    };
+                    found.insert(input.id(), sum);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<const N: usize, B: Backward<N>> Made<N, B> {
+    fn new(inputs: [&Tensor; N], result: impl Into<Computed>, backward: B) -> Self {
+        let joint = Joint { inputs: inputs.map(Tensor::clone), backward, id: OnceLock::new() };
+        Self { result: Mutex::new(Some(result.into())), joint: Arc::new(joint) }
+    }
+
+    /// The result of `apply`, found by [`Flows`] where kernels are launched.
+    fn joined(self, apply: impl FnOnce(Self) -> Result<Tensor>) -> Result<Tensor> {
+        let joint = Arc::clone(&self.joint);
+        let result = apply(self)?;
+        if result.track_op() && gpu::has_kernels(&result) {
+            let id = *joint.id.get_or_init(|| result.id());
+            let joint: Arc<dyn Flow> = joint;
+            joints().insert(id, Arc::downgrade(&joint));
+        }
+        Ok(result)
     }
 
     fn take(&self) -> Result<Computed> {
@@ -70,7 +183,7 @@ impl<B> Made<B> {
 /// # Errors
 /// If they lie on different devices.
 pub fn tracked1<B: Backward<1>>(x: &Tensor, result: impl Into<Computed>, backward: B) -> Result<Tensor> {
-    x.apply_op1(Made::new(result, backward))
+    Made::new([x], result, backward).joined(|made| x.apply_op1(made))
 }
 
 /// `result` as a tensor that is a function of two others.
@@ -78,7 +191,7 @@ pub fn tracked1<B: Backward<1>>(x: &Tensor, result: impl Into<Computed>, backwar
 /// # Errors
 /// If they lie on different devices.
 pub fn tracked2<B: Backward<2>>([x, y]: [&Tensor; 2], result: impl Into<Computed>, backward: B) -> Result<Tensor> {
-    x.apply_op2(y, Made::new(result, backward))
+    Made::new([x, y], result, backward).joined(|made| x.apply_op2(y, made))
 }
 
 /// `result` as a tensor that is a function of three others.
@@ -86,10 +199,10 @@ pub fn tracked2<B: Backward<2>>([x, y]: [&Tensor; 2], result: impl Into<Computed
 /// # Errors
 /// If they lie on different devices.
 pub fn tracked3<B: Backward<3>>([x, y, z]: [&Tensor; 3], result: impl Into<Computed>, backward: B) -> Result<Tensor> {
-    x.apply_op3(y, z, Made::new(result, backward))
+    Made::new([x, y, z], result, backward).joined(|made| x.apply_op3(y, z, made))
 }
 
-impl<B: Backward<1>> CustomOp1 for Made<B> {
+impl<B: Backward<1>> CustomOp1 for Made<1, B> {
     fn name(&self) -> &'static str {
         B::NAME
     }
@@ -103,12 +216,12 @@ impl<B: Backward<1>> CustomOp1 for Made<B> {
     }
 
     fn bwd(&self, x: &Tensor, result: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
-        let [dx] = self.backward.backward([x], result, &gradient.contiguous()?)?;
+        let [dx] = self.joint.backward.backward([x], result, &gradient.contiguous()?)?;
         Ok(dx)
     }
 }
 
-impl<B: Backward<2>> CustomOp2 for Made<B> {
+impl<B: Backward<2>> CustomOp2 for Made<2, B> {
     fn name(&self) -> &'static str {
         B::NAME
     }
@@ -128,12 +241,12 @@ impl<B: Backward<2>> CustomOp2 for Made<B> {
         result: &Tensor,
         gradient: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        let [dx, dy] = self.backward.backward([x, y], result, &gradient.contiguous()?)?;
+        let [dx, dy] = self.joint.backward.backward([x, y], result, &gradient.contiguous()?)?;
         Ok((dx, dy))
     }
 }
 
-impl<B: Backward<3>> CustomOp3 for Made<B> {
+impl<B: Backward<3>> CustomOp3 for Made<3, B> {
     fn name(&self) -> &'static str {
         B::NAME
     }
@@ -170,7 +283,7 @@ impl<B: Backward<3>> CustomOp3 for Made<B> {
         result: &Tensor,
         gradient: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let [dx, dy, dz] = self.backward.backward([x, y, z], result, &gradient.contiguous()?)?;
+        let [dx, dy, dz] = self.joint.backward.backward([x, y, z], result, &gradient.contiguous()?)?;
         Ok((dx, dy, dz))
     }
 }
@@ -197,10 +310,10 @@ mod tests {
     fn a_broadcast_gradient_comes_as_a_full_one() {
         let x = Tensor::zeros((2, 3), DType::F32, &Device::Cpu).unwrap();
         let wide = Tensor::new(&[[1.0_f32], [2.0]], &Device::Cpu).unwrap().broadcast_as((2, 3)).unwrap();
-        let made = || Made::new(Computed::values(vec![0.0_f32; 6], (2, 3)), Seen);
-        let one = CustomOp1::bwd(&made(), &x, &x, &wide).unwrap();
-        let (two, second) = CustomOp2::bwd(&made(), &x, &x, &x, &wide).unwrap();
-        let (three, ..) = CustomOp3::bwd(&made(), &x, &x, &x, &x, &wide).unwrap();
+        let zeros = || Computed::values(vec![0.0_f32; 6], (2, 3));
+        let one = CustomOp1::bwd(&Made::new([&x], zeros(), Seen), &x, &x, &wide).unwrap();
+        let (two, second) = CustomOp2::bwd(&Made::new([&x; 2], zeros(), Seen), &x, &x, &x, &wide).unwrap();
+        let (three, ..) = CustomOp3::bwd(&Made::new([&x; 3], zeros(), Seen), &x, &x, &x, &x, &wide).unwrap();
         for gradient in [one, two, second, three] {
             assert_eq!(gradient.unwrap().to_vec2::<f32>().unwrap(), [[1.0; 3], [2.0; 3]]);
         }
@@ -208,7 +321,8 @@ mod tests {
 
     #[test]
     fn a_result_is_taken_once() {
-        let made = Made::new(Computed::values(vec![1.0_f64], ()), Seen);
+        let x = Tensor::zeros((), DType::F64, &Device::Cpu).unwrap();
+        let made = Made::new([&x], Computed::values(vec![1.0_f64], ()), Seen);
         assert!(made.cpu().is_ok());
         assert!(made.cpu().unwrap_err().to_string().contains("taken twice"));
     }

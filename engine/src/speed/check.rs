@@ -10,8 +10,8 @@ use crate::{
         Architecture, AttentionConfig, Compatibility, Coverage, DeviceChoice, MapMemoryChoice, PartialCoverage,
         Precision, Restore, Reuse, RunConfig, attention_words, counted,
     },
-    model::{Computing, ForwardOptions, Model, ParameterSet, open_device},
-    ops::Gradients,
+    model::{Computing, ForwardOptions, Model, ParameterSet, open_device, open_device_of},
+    ops::{self, FLASH_SIZES, Gradients},
     train::{Stepper, TrainError, dtype_of},
 };
 
@@ -54,17 +54,35 @@ impl DeviceCheck {
 /// If the device is not there or fails.
 pub fn check_device(choice: DeviceChoice, mut told: impl FnMut(&DeviceCheck) -> bool) -> Result<(), TrainError> {
     let device = open_device(choice)?;
+    let rounding = match choice {
+        DeviceChoice::Cuda(_) => {
+            Some(open_device_of(&RunConfig { device: choice, precision: Precision::Tf32, ..RunConfig::default() })?)
+        }
+        DeviceChoice::Cpu | DeviceChoice::Metal(_) => None,
+    };
     for config in configs() {
-        let precisions: &[Precision] = if config.attention.reuse == Reuse::default() {
-            &[Precision::F32, Precision::F16, Precision::Bf16]
-        } else {
-            &[Precision::F32]
+        let precisions: &[Precision] = match (&config.attention.reuse, &rounding) {
+            (reuse, _) if *reuse != Reuse::default() => &[Precision::F32],
+            (_, Some(_)) => &[Precision::F32, Precision::Tf32, Precision::F16, Precision::Bf16],
+            (_, None) => &[Precision::F32, Precision::F16, Precision::Bf16],
         };
         let tokens = config.data.sequence_length;
         let exact = pass(&config, tokens, Precision::F64, &Device::Cpu)?;
         for &precision in precisions {
-            let found = pass(&config, tokens, precision, &device)?;
+            let computing = rounding.as_ref().filter(|_| precision == Precision::Tf32).unwrap_or(&device);
+            let found = pass(&config, tokens, precision, computing)?;
             if !told(&compared(words(&config), precision, &found, &exact)) {
+                return Ok(());
+            }
+        }
+    }
+    for config in in_tiles() {
+        let tokens = config.data.sequence_length;
+        let exact = pass(&config, tokens, Precision::F64, &Device::Cpu)?;
+        for precision in [Precision::F16, Precision::Bf16] {
+            let found = pass(&config, tokens, precision, &device)?;
+            let what = format!("{}, heads of {}", words(&config), config.model.width / config.model.heads);
+            if !told(&compared(what, precision, &found, &exact)) {
                 return Ok(());
             }
         }
@@ -112,6 +130,19 @@ fn configs() -> Vec<RunConfig> {
     configs
 }
 
+/// Models whose heads have the sizes for which a GPU attends in tiles in 16 bits.
+fn in_tiles() -> impl Iterator<Item = RunConfig> {
+    let of = |size: usize| {
+        Architecture::LANGUAGE_MODELS.map(|kind| {
+            let mut config = config(kind, AttentionConfig::default());
+            (config.model.layers, config.model.heads, config.model.width) = (2, 2, 2 * size);
+            config.data.sequence_length = 150;
+            config
+        })
+    };
+    FLASH_SIZES.into_iter().flat_map(of)
+}
+
 fn config(kind: Architecture, attention: AttentionConfig) -> RunConfig {
     let mut config = RunConfig::default();
     config.model.kind = kind;
@@ -148,7 +179,7 @@ fn compared(what: String, precision: Precision, found: &Found, exact: &Found) ->
         tolerance: match precision {
             Precision::F64 => 1e-9,
             Precision::F32 => 1e-5,
-            Precision::F16 => 1e-2,
+            Precision::Tf32 | Precision::F16 => 1e-2,
             Precision::Bf16 => 8e-2,
         },
     }
@@ -183,7 +214,7 @@ fn pass(config: &RunConfig, tokens: usize, precision: Precision, device: &Device
     let mut loss = config.objective().task().loss(&model, &batch, &options)?;
     let value = loss.loss.to_dtype(DType::F64)?.to_scalar()?;
     if precision.is_half() {
-        loss.loss = (loss.loss * LOSS_FACTOR)?;
+        loss.loss = ops::scaled(&loss.loss, LOSS_FACTOR)?;
     }
     model.backward(&loss)?;
     if precision.is_half() {

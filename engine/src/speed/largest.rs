@@ -10,7 +10,7 @@ use super::{
 use crate::{
     attention::{Cost, ModelPlan, Workload},
     config::RunConfig,
-    model::open_device,
+    model::open_device_of,
     train::{TrainError, free_memory},
 };
 
@@ -66,7 +66,7 @@ pub fn largest_batch(
     probe: &MemoryProbe,
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<LargestBatch, TrainError> {
-    let device = open_device(config.device)?;
+    let device = open_device_of(config)?;
     let Usable { machine_free_bytes, free_bytes, most_bytes } = usable_memory(&device, limit_bytes)?;
     let needed = |batch: usize| {
         let mut config = config.clone();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::pool;
 use crate::{
     config::{DeviceChoice, RunConfig},
-    model::{dtype, open_device},
+    model::{dtype, open_device_of},
     ops::{Products, copy_rate_probe, device_copy_probe, device_product_probe, product_rate_probe},
     train::TrainError,
 };
@@ -56,7 +56,7 @@ pub fn limits_of(config: &RunConfig) -> Result<MachineLimits, TrainError> {
         let products = if is_paired { Products::Pairs } else { Products::Own };
         return pool::in_pool(config.threads_used(), || machine_limits(products));
     }
-    Ok(device_limits(&open_device(config.device)?, dtype(config.precision))?)
+    Ok(device_limits(&open_device_of(config)?, dtype(config.precision))?)
 }
 
 fn limits_at(device: &Device, dtype: DType, side: usize, copied: usize) -> candle_core::Result<MachineLimits> {

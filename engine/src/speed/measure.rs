@@ -11,7 +11,7 @@ use super::{
 use crate::{
     attention::{Cost, ModelPlan, Workload},
     config::DeviceChoice,
-    model::open_device,
+    model::open_device_of,
     ops::profile::OperationTime,
     train::{TrainError, free_memory},
 };
@@ -223,7 +223,7 @@ impl At<'_> {
             Ok(plan) => Cost::of(&plan, &Workload::training(&subject.config)),
             Err(problems) => return failed(Outcome::Invalid { reason: reason_of(&problems) }),
         };
-        let free = match open_device(subject.config.device) {
+        let free = match open_device_of(&subject.config) {
             Ok(device) => free_memory(&device),
             Err(error) => return failed(Outcome::Invalid { reason: error.to_string() }),
         };

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     attention::{Cost, ModelPlan, Workload},
     config::{DeviceChoice, RunConfig},
-    model::open_device,
+    model::open_device_of,
     train::{TrainError, free_memory, unclaimed_memory},
 };
 
@@ -253,7 +253,7 @@ fn keep_within(limit_bytes: u64, has_answered: &AtomicBool) {
 /// If the model cannot be built or trained.
 pub(super) fn measure_memory(request: &MemoryRequest) -> Result<MemoryFound, TrainError> {
     let MemoryRequest { config, vocabulary, steps, generation, .. } = request;
-    let device = open_device(config.device)?;
+    let device = open_device_of(config)?;
     let is_gpu = config.device != DeviceChoice::Cpu;
     let free_before = if is_gpu { free_memory(&device) } else { None };
     // What other models left lying is not this one's.

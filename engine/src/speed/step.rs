@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     attention::{Cost, ModelPlan, Workload},
     config::RunConfig,
-    model::{ParameterSet, open_device},
+    model::{ParameterSet, device_peak_bytes, open_device_of},
     objective::Batch,
     ops::{
         profile::{self, OperationTime},
@@ -41,7 +41,7 @@ impl StepSpeed {
     /// # Errors
     /// If the config cannot be built, its device is not there, or memory does not suffice, with the numbers.
     pub fn new(config: RunConfig, vocabulary: usize) -> Result<Self, TrainError> {
-        let device = &open_device(config.device)?;
+        let device = &open_device_of(&config)?;
         let plan = ModelPlan::resolve(&config, vocabulary).map_err(TrainError::Config)?;
         let cost = Cost::of(&plan, &Workload::training(&config));
         MemoryCheck::new(&cost, device).require()?;
@@ -81,6 +81,11 @@ impl StepSpeed {
     pub fn profiled_step(&mut self) -> Result<(StepTime, Vec<OperationTime>), TrainError> {
         let (time, operations) = profile::record(|| self.step());
         Ok((time?, operations))
+    }
+
+    /// The most memory of the GPU that tensors of this program took; none on a processor.
+    pub fn device_peak_bytes(&self) -> Option<u64> {
+        device_peak_bytes(self.stepper.device())
     }
 
     /// The config.

@@ -10,7 +10,7 @@ use crate::{
     config::{MapMemoryChoice, Precision, RunConfig},
     model::{self, Computing, ForwardOptions, Model, NonFinite, ParameterSet},
     objective::{Batch, Objective},
-    ops::{AdamW, AdamWConfig, Gradients},
+    ops::{self, AdamW, AdamWConfig, Gradients},
 };
 
 /// A model with its optimiser: forward, backward, clipping and update, from batches that it is given.
@@ -127,6 +127,11 @@ impl Stepper {
         })
     }
 
+    /// Where it computes.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
     /// One optimiser step, number `step` from 0, on `accumulation` batches. `batch` is asked for each by its number
     /// among all batches of the run. The inner error is a loss or gradient that is not finite; weights are then
     /// unchanged.
@@ -198,7 +203,7 @@ impl Stepper {
             spent.forward_secs += start.elapsed().as_secs_f64();
             let start = Instant::now();
             if self.arithmetic.loss_factor() != 1.0 {
-                loss.loss = (loss.loss * factor)?;
+                loss.loss = ops::scaled(&loss.loss, factor)?;
             }
             model.backward(&loss)?;
             drop(loss);
@@ -327,7 +332,7 @@ mod tests {
                     assert!((half - single).abs() < tolerance * single, "{precision:?} step {step}: {half} {single}");
                 }
                 // Where pairs are not multiplied, products are those of single precision.
-                let is_other = precision == Precision::F16 || crate::ops::multiplies_pairs();
+                let is_other = precision == Precision::F16 || ops::multiplies_pairs();
                 assert_eq!(half != single, is_other, "{precision:?}");
                 assert!(parameters.iter().all(|(_, variable)| variable.dtype() == DType::F32));
                 assert!(stepper.state().unwrap().values().all(|tensor| tensor.dtype() != DType::F16));

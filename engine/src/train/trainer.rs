@@ -100,7 +100,7 @@ pub struct Trainer {
 /// The element type of weights, gradients and moments.
 pub fn dtype_of(precision: Precision) -> DType {
     match precision {
-        Precision::F32 | Precision::F16 | Precision::Bf16 => DType::F32,
+        Precision::F32 | Precision::Tf32 | Precision::F16 | Precision::Bf16 => DType::F32,
         Precision::F64 => DType::F64,
     }
 }

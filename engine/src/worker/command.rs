@@ -525,7 +525,8 @@ pub enum GenerateSource {
 pub enum MapText {
     /// One of sixteen examples of the held-out text, or of the text that was named, with no token hidden.
     Example(usize),
-    /// Text that somebody wrote; two texts with a tab between, where the model reads pairs. Of a pair that is too long the end is cut off.
+    /// Text that somebody wrote; two texts with a tab between, where the model reads pairs. Of a pair that is too long the longer
+    /// text is cut off first.
     Written(String),
     /// One of all held-out images, from 0.
     Image(usize),

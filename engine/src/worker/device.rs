@@ -3,9 +3,9 @@ use serde::{Deserialize, Serialize};
 
 use super::gpu::{self, Gpu};
 use crate::{
-    config::DeviceChoice,
+    config::{DeviceChoice, RunConfig},
     data::memory,
-    model::{ModelError, open_device},
+    model::{ModelError, open_device, open_device_of},
     ops::multiplies_pairs,
     store::MeasuredDevice,
     train::free_memory,
@@ -130,10 +130,19 @@ pub fn free_bytes(choice: DeviceChoice) -> Result<Option<u64>, String> {
 
 /// Opens a device, or says in words why it cannot be had.
 pub fn open(choice: DeviceChoice) -> Result<Device, String> {
-    open_device(choice).map_err(|error| match error {
+    open_device(choice).map_err(|error| in_words(&error))
+}
+
+/// Opens the device of a run, to train it in its precision, or says in words why it cannot be had.
+pub fn open_of(config: &RunConfig) -> Result<Device, String> {
+    open_device_of(config).map_err(|error| in_words(&error))
+}
+
+fn in_words(error: &ModelError) -> String {
+    match error {
         ModelError::Device { why, .. } => format!("{why}."),
         other => other.to_string(),
-    })
+    }
 }
 
 #[cfg(test)]

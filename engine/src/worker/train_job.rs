@@ -104,7 +104,7 @@ fn failed(why: &str, what_to_do: &str) -> Ending {
 
 /// Everything between the first file that is read and the last step.
 fn carry_through(context: &JobContext, job: &TrainJob, control: &JobControl, hooks: &mut RunHooks<'_>) -> Ending {
-    let device = match device::open(job.config.device) {
+    let device = match device::open_of(&job.config) {
         Ok(device) => device,
         Err(why) => return failed(&why, "Choose another device; `headroom devices` lists them."),
     };

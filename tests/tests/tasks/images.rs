@@ -274,6 +274,14 @@ fn generated_curves_and_expressions_are_learnt_by_their_own_rules() {
     let run = program.train(&pathfinder, &["--steps", "5"]);
     let found = program.run(&["eval", &run, "--json"]).expect_code(0).json();
     assert_eq!(found["tokens"], 20);
+    // A model that hardly learnt says the same of everything, as a rule; then it is told.
+    let counts: Vec<Vec<u64>> = serde_json::from_value(found["confusion"]["counts"].clone()).unwrap();
+    let is_said = |class: &usize| counts.iter().any(|row| row[*class] > 0);
+    let said: Vec<usize> = (0..counts.len()).filter(is_said).collect();
+    let told = program.run(&["eval", &run]).expect_code(0).stdout;
+    let label = found["confusion"]["labels"][said[0]].as_str().unwrap();
+    let words = format!("It says \"{label}\" for every one of 20 examples.");
+    assert_eq!(told.contains(&words), said.len() == 1, "{counts:?}: {told}");
     // A patch of one pixel: 1,024 and the class token.
     let by_pixel = program.train(
         &pathfinder,

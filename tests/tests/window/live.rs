@@ -436,3 +436,44 @@ fn charts_are_made_higher_by_their_handle() {
     let kept: serde_json::Value = screen.window().settings.of_panel("live");
     assert!(kept["height"].as_f64().is_some_and(|height| height > f64::from(before)), "{kept}");
 }
+
+#[test]
+fn what_is_cancelled_together_is_told_together() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let job = |number: u64| JobLabel::Train { run: example_run(number), name: String::new() };
+    let queue = |waiting| Event::Queue { current: Some(job(8)), is_paused: false, waiting };
+    let runs = |state: RunState| {
+        let mut runs = example_runs();
+        runs.iter_mut().filter(|run| [7, 9].contains(&run.number)).for_each(|run| run.state = state);
+        Event::Runs { runs }
+    };
+    screen.state().apply(runs(RunState::Queued));
+    screen.state().apply(queue(vec![job(9), job(7)]));
+    screen.settle();
+    screen.click("Queue, 2 runs wait");
+    screen.click("Cancel all waiting runs");
+    screen.state().apply(queue(Vec::new()));
+    for number in [9, 7] {
+        let run = example_run(number);
+        let name = screen.state().run_name(&run);
+        screen.state().apply(Event::Finished {
+            run,
+            name,
+            state: RunState::Cancelled,
+            step: 0,
+            loss: None,
+            best_validation_loss: None,
+            best_step: None,
+            train_secs: 0.0,
+            why: None,
+            unwritten: None,
+        });
+    }
+    screen.settle();
+    screen.state().apply(runs(RunState::Cancelled));
+    screen.settle();
+    let [last, first] = [9, 7].map(|number| screen.state().run_name(&example_run(number)));
+    let told = format!("Took 2 runs out of the queue: {last}, {first}.");
+    assert!(screen.says(&told), "\"{told}\": {:#?}", screen.words());
+}

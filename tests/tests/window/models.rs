@@ -562,3 +562,18 @@ fn a_model_comes_from_a_hub_into_the_window() {
     assert!(!ranges.is_empty() && ranges.iter().all(|range| range == &ranges[0]), "{ranges:?}");
     assert!(ranges[0].starts_with("bytes=") && ranges[0] != "bytes=0-", "{ranges:?}");
 }
+
+#[test]
+fn esc_closes_what_uploads_and_what_brings_a_model() {
+    let mut screen = panel();
+    screen.click("Bring a model from a hub");
+    screen.click("Upload this model to a hub");
+    screen.settle();
+    assert!(screen.has("Look it up") && screen.has("Name on the hub"), "{:#?}", screen.words());
+    screen.press(Modifiers::NONE, Key::Escape);
+    screen.settle();
+    assert!(screen.has("Look it up") && !screen.has("Name on the hub"), "one after the other: {:#?}", screen.words());
+    screen.press(Modifiers::NONE, Key::Escape);
+    screen.settle();
+    assert!(!screen.has("Look it up"), "{:#?}", screen.words());
+}

@@ -380,3 +380,20 @@ fn what_deletes_waits_in_a_menu_that_opened_under_the_pointer() {
     open(&mut screen);
     assert!(!screen.is_enabled("Delete"), "opened again");
 }
+
+#[test]
+fn the_menu_of_a_run_fits_into_a_low_window() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let mut runs = example_runs();
+    for run in &mut runs {
+        run.tags = ["paper", "race:long"].map(str::to_owned).to_vec();
+    }
+    screen.state().apply(Event::Runs { runs });
+    screen.resize(egui::vec2(900.0, 600.0));
+    screen.press_text(Key::Num4, "4");
+    screen.click("Actions for grammar decoder, 8 heads");
+    screen.settle();
+    let (first, last) = (screen.rect("Inspect"), screen.rect("Delete"));
+    assert!(first.top() > 0.0 && last.bottom() < 600.0, "{first:?} {last:?}");
+}

@@ -564,3 +564,57 @@ fn what_ctrl_z_takes_back_ctrl_y_makes_again() {
         assert_eq!((steps(&mut screen), screen.value("Steps").as_str()), (Some(321), "321"), "{redo:?}");
     }
 }
+
+#[test]
+fn the_palette_acts_on_the_run_that_the_inspector_shows_beside_a_panel() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let run = example_runs().into_iter().find(|run| run.number == 4).unwrap().id;
+    screen.state().selection.focused = None;
+    screen.state().selection.live = Some(run);
+    screen.press_text(Key::Num2, "2");
+    assert_eq!(screen.value("Name of the run"), "grammar decoder, 8 heads", "no run was clicked");
+    screen.press(Modifiers::COMMAND, Key::K);
+    screen.type_text("repeat this");
+    screen.settle();
+    assert!(screen.has("Repeat this run: grammar decoder, 8 heads"), "{:#?}", screen.words());
+    screen.press(Modifiers::NONE, Key::Escape);
+    // The table of runs shows many: the inspector is empty.
+    screen.press_text(Key::Num4, "4");
+    screen.settle();
+    screen.press(Modifiers::COMMAND, Key::K);
+    screen.type_text("repeat this");
+    screen.settle();
+    assert!(!screen.says("Repeat this run: "), "{:#?}", screen.words());
+}
+
+#[test]
+fn the_view_menu_brings_the_inspector_in_a_narrow_window() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.resize(vec2(900.0, 600.0));
+    screen.press_text(Key::Num2, "2");
+    assert!(!screen.has("Name of the run"));
+    for is_shown in [true, false] {
+        screen.click("View: theme and size");
+        screen.click("Show or hide the inspector");
+        screen.settle();
+        assert_eq!(screen.has("Name of the run"), is_shown, "{:#?}", screen.words());
+    }
+}
+
+#[test]
+fn the_name_of_the_current_run_tells_something_in_a_narrow_window() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let current = screen.state().current.clone().unwrap().run;
+    let mut runs = example_runs();
+    runs.iter_mut().filter(|run| run.id == current).for_each(|run| run.name = "a wide decoder of grammar".to_owned());
+    screen.state().apply(Event::Runs { runs });
+    screen.resize(vec2(1280.0, 820.0));
+    assert!(screen.says("ETA "), "{:#?}", screen.words());
+    screen.resize(vec2(900.0, 600.0));
+    assert!(!screen.says("ETA "), "the time gives way: {:#?}", screen.words());
+    let name = screen.rect("Current run: a wide decoder of grammar");
+    assert!(name.width() > 90.0, "{name:?}");
+}

@@ -164,6 +164,25 @@ fn a_run_without_classes_has_no_confusion_matrix() {
 }
 
 #[test]
+fn a_classifier_that_says_the_same_of_everything_is_told_of() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.state().current = None;
+    let run = example_run(0);
+    screen.state().selection.focused = Some(run.clone());
+    let words = "It says \"dog\" for every one of 7 examples.";
+    for (step, counts, is_told) in [(3, [[0, 4], [0, 3]], true), (6, [[1, 3], [0, 3]], false)] {
+        let labels = vec!["cat".to_owned(), "dog".to_owned()];
+        let found = ConfusionMatrix { labels, counts: counts.map(Vec::from).to_vec() };
+        screen.state().confusion.insert(run.clone(), Some((step, found)));
+        screen.click("Live");
+        screen.settle();
+        assert!(screen.has("Export the confusion matrix"));
+        assert_eq!(screen.says(words), is_told, "{:#?}", screen.words());
+    }
+}
+
+#[test]
 fn a_mistake_shows_its_image_or_its_attention() {
     let mut screen = Screen::recorder();
     fill_with_examples(screen.state());

@@ -48,6 +48,14 @@ impl Value {
     }
 }
 
+/// Whether the word is in what the record is called where others have its name: the name, a comma and the seed.
+pub(super) fn is_called(record: &impl Record, word: &str) -> bool {
+    let (Some(Value::Text(name)), Some(Value::Number(seed))) = (record.value("name"), record.value("seed")) else {
+        return false;
+    };
+    format!("{name}, seed {seed}").to_lowercase().contains(word)
+}
+
 fn compare_number(value: f64, operator: Operator, text: &str, number: Option<f64>) -> bool {
     let Some(number) = number.or_else(|| Value::parse_number(text)) else {
         // A word such as NaN.
@@ -162,6 +170,47 @@ mod tests {
         for text in ["encoder", "grammar encoder", "not decoder", "encoder and (decoder or paper)"] {
             assert!(!matches(text), "{text}");
         }
+    }
+
+    struct Called(&'static str, f64);
+
+    impl Record for Called {
+        fn value(&self, field: &str) -> Option<Value> {
+            match field {
+                "name" => Some(Value::Text(self.0.to_owned())),
+                "seed" => Some(Value::Number(self.1)),
+                _ => None,
+            }
+        }
+
+        fn has_word(&self, word: &str) -> bool {
+            self.0.to_lowercase().contains(word)
+        }
+    }
+
+    #[test]
+    fn a_run_is_found_by_its_name_with_the_seed_that_tells_it_from_others() {
+        let finds = |text: &str, name, seed| Filter::parse(text).unwrap().matches(&Called(name, seed));
+        for text in [
+            "long: Standard, seed 2",
+            "standard, seed 2",
+            "Seed 2",
+            "seed 2 standard",
+            "standard, seed 2 (2)",
+            "standard (2)",
+            "\"standard, seed 2\"",
+            "(seed 2)",
+            "skip or seed 2",
+            "not seed 3",
+        ] {
+            assert!(finds(text, "long: standard", 2.0), "{text}");
+        }
+        for text in ["seed 2", "standard, seed 2", "\"standard, seed 2\"", "standard and (2)", "standard, wide"] {
+            assert!(!finds(text, "long: standard", 3.0), "{text}");
+        }
+        assert!(finds("seed 2", "seeds of 2 kinds", 7.0), "words of a name are found as ever");
+        assert!(finds("seed = 7", "kinds", 7.0) && !finds("seed", "kinds", 7.0));
+        assert!(!finds("skip P, seed 2", "long: standard", 2.0));
     }
 
     #[test]

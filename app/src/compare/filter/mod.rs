@@ -8,9 +8,9 @@
 //! comparison = field ("<" | "<=" | ">" | ">=" | "=" | "!=" | "~") value
 //! ```
 //!
-//! A plain word matches runs that hold it in one of their words (name, tags, state ...), whatever its case. `~` means
-//! "contains". Numbers may carry k, M, G or T. Words with blanks or operators stand in double or single quotes.
-//! A comparison with a field that a run does not have is false, except `!=`.
+//! A plain word matches runs that hold it in one of their words (name, tags, state ...), whatever its case. What a run is called
+//! where others have its name finds it too: `base, seed 2`. `~` means "contains". Numbers may carry k, M, G or T. Words with blanks
+//! or operators stand in double or single quotes. A comparison with a field that a run does not have is false, except `!=`.
 
 mod error;
 mod evaluate;

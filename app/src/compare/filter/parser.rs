@@ -4,6 +4,7 @@ use std::{iter::Peekable, ops::Range};
 
 use super::{
     FilterError, Record, Value,
+    evaluate::is_called,
     lexer::{Kind, Token, tokens},
 };
 
@@ -143,7 +144,7 @@ impl Expression {
     fn matches(&self, record: &impl Record) -> bool {
         match self {
             Self::Everything => true,
-            Self::Word(word) => record.has_word(word),
+            Self::Word(word) => record.has_word(word) || (word.contains(',') && is_called(record, word)),
             Self::Compare { field, operator, text, number, .. } => match record.value(field) {
                 Some(value) => value.compares(*operator, text, *number),
                 None => *operator == Operator::Unequal,
@@ -182,7 +183,13 @@ impl<I: Iterator<Item = Token>> Parser<I> {
             if !named && !goes_on {
                 return Ok(left);
             }
-            left = Expression::And(Box::new(left), Box::new(self.inverse()?));
+            let is_group = matches!(self.tokens.peek(), Some(Token { kind: Kind::Open, .. }));
+            let right = self.inverse()?;
+            // As in "base, seed 2 (2)": which one it is of those with the same name and seed, which no run knows of itself.
+            let is_number = matches!(&right, Expression::Word(word) if word.parse::<u64>().is_ok());
+            if named || !is_group || !is_number {
+                left = Expression::And(Box::new(left), Box::new(right));
+            }
         }
     }
 
@@ -228,7 +235,7 @@ impl<I: Iterator<Item = Token>> Parser<I> {
         let Some(Token { kind: Kind::Operator(operator), at: sign }) =
             self.tokens.next_if(|token| matches!(token.kind, Kind::Operator(_)))
         else {
-            return Ok(Expression::Word(field.to_lowercase()));
+            return Ok(self.word(&field, at));
         };
         let (text, number, place) = match self.tokens.next() {
             Some(Token { kind: Kind::Word(word), at }) => {
@@ -248,6 +255,20 @@ impl<I: Iterator<Item = Token>> Parser<I> {
             return Err(FilterError::new(place, message));
         }
         Ok(Expression::Compare { field, at, operator, text, number })
+    }
+
+    /// A plain word. `seed` with a number behind it also means the seed: runs of one name are called so.
+    fn word(&mut self, word: &str, at: Range<usize>) -> Expression {
+        let plain = Expression::Word(word.to_lowercase());
+        if !word.eq_ignore_ascii_case("seed") {
+            return plain;
+        }
+        let is_number = |token: &Token| matches!(&token.kind, Kind::Word(word) if word.parse::<u64>().is_ok());
+        let Some(Token { kind: Kind::Word(text), .. }) = self.tokens.next_if(is_number) else { return plain };
+        let number = Value::parse_number(&text);
+        let both = Expression::And(Box::new(plain), Box::new(Expression::Word(text.clone())));
+        let seed = Expression::Compare { field: "seed".to_owned(), at, operator: Operator::Equal, text, number };
+        Expression::Or(Box::new(both), Box::new(seed))
     }
 
     fn operator_follows(&mut self) -> bool {

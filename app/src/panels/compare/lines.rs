@@ -6,7 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use headroom_engine::store::{RunId, RunSummary, series_names};
+use headroom_engine::{
+    config::counted,
+    store::{RunId, RunSummary, series_names},
+};
 use serde_json::Value;
 
 use super::view::View;
@@ -34,6 +37,8 @@ pub struct Bundle {
     pub runs: Vec<RunSummary>,
     /// The repeats that were left out.
     pub repeats: Vec<RunId>,
+    /// Runs beside others that ended before their first step: what they came to says nothing of the group.
+    pub idle: Vec<RunId>,
     /// How its line is drawn.
     pub style: LineStyle,
 }
@@ -52,9 +57,25 @@ impl Bundle {
         if ended.is_empty() { has } else { ended }
     }
 
-    /// Every run of it, repeats too.
+    /// What is said of its runs that do not count; empty where all do.
+    pub fn left_out(&self) -> String {
+        let mut said = Vec::new();
+        match self.repeats.len() {
+            0 => {}
+            n if self.runs.len() == 1 => {
+                said.push(format!("The oldest of {} runs of this seed, which came to the same losses.", n + 1));
+            }
+            n => said.push(format!("{} came to the losses of an older one: not counted.", counted(n, "run"))),
+        }
+        if !self.idle.is_empty() {
+            said.push(format!("{} ended before the first step: not counted.", counted(self.idle.len(), "run")));
+        }
+        said.join("\n")
+    }
+
+    /// Every run of it, those that do not count too.
     fn ids(&self) -> impl Iterator<Item = &RunId> {
-        self.runs.iter().map(|run| &run.id).chain(&self.repeats)
+        self.runs.iter().map(|run| &run.id).chain(&self.repeats).chain(&self.idle)
     }
 }
 
@@ -68,12 +89,14 @@ pub fn bundles(runs: &[RunSummary], names: &[String], group: Option<&str>, confi
             name: name.clone(),
             runs: vec![run.clone()],
             repeats: Vec::new(),
+            idle: Vec::new(),
             style: LineStyle::BASELINE,
         };
         return alone.map(bundle).collect();
     };
     let flat: Vec<&BTreeMap<String, Value>> = known.into_iter().map(AsRef::as_ref).collect();
     let groups = if key == "seed" { group_all_but(&flat, "seed") } else { group_by(&flat, key) };
+    let all = runs;
     let members = |group: &Group| -> Vec<RunSummary> {
         group.members.iter().filter_map(|&index| runs.get(index)).cloned().collect()
     };
@@ -83,17 +106,20 @@ pub fn bundles(runs: &[RunSummary], names: &[String], group: Option<&str>, confi
             let mut runs = members(group);
             // The oldest run gives the colour, so that a new repetition changes nothing.
             runs.sort_by_key(|run| run.number);
+            let idle = take_idle(&mut runs);
             let repeats = take_repeats(&mut runs);
             let first = runs.first()?;
             let name = if runs.len() == 1 && (group.label.is_empty() || key == "seed") {
-                let own = group.members.first().and_then(|&index| names.get(index));
+                // That of the run whose figures are shown.
+                let is_first = |index: &&usize| all.get(**index).is_some_and(|run| run.id == first.id);
+                let own = group.members.iter().find(is_first).and_then(|&index| names.get(index));
                 own.unwrap_or(&first.name).clone()
             } else if group.label.is_empty() || key == "seed" {
                 commonest_name(&runs, first).to_owned()
             } else {
                 group.label.clone()
             };
-            Some(Bundle { number: first.number, name, runs, repeats, style: LineStyle::BASELINE })
+            Some(Bundle { number: first.number, name, runs, repeats, idle, style: LineStyle::BASELINE })
         })
         .collect();
     // Names that do not tell groups apart give way to what does.
@@ -112,6 +138,15 @@ fn commonest_name<'a>(runs: &'a [RunSummary], first: &'a RunSummary) -> &'a str 
     let count = |name: &str| runs.iter().filter(|run| run.name == name).count();
     // Of equal ones the last is found.
     runs.iter().rev().max_by_key(|run| count(&run.name)).map_or(&first.name, |run| &run.name)
+}
+
+/// Takes out runs that ended before their first step, where others of them did not.
+fn take_idle(runs: &mut Vec<RunSummary>) -> Vec<RunId> {
+    let is_idle = |run: &RunSummary| run.state.is_ended() && run.steps_done == 0;
+    if runs.iter().all(is_idle) {
+        return Vec::new();
+    }
+    runs.extract_if(.., |run| is_idle(run)).map(|run| run.id).collect()
 }
 
 /// Takes out runs that repeat an earlier one: the same seed, as many steps, and the same losses to the last bit.
@@ -346,7 +381,10 @@ pub(super) fn coarser(a: Alignment, b: Alignment) -> Alignment {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use headroom_engine::{store::SeriesData, worker::Event};
+    use headroom_engine::{
+        store::{RunState, SeriesData},
+        worker::Event,
+    };
 
     use super::*;
     use crate::{compare::names_apart, examples};
@@ -437,6 +475,46 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn of_two_runs_of_one_seed_that_came_to_the_same_the_older_one_is_named_and_counts() {
+        let mut state = state();
+        state.runs.retain(|run| matches!(run.number, 0 | 1));
+        let (seed, config) = (state.runs[0].seed, state.records.get(&state.runs[0].id).unwrap().config.clone());
+        let metrics = state.runs[0].metrics.clone();
+        for run in &mut state.runs {
+            (run.seed, run.metrics) = (seed, metrics.clone());
+            state.records.get_mut(&run.id).unwrap().config = config.clone();
+        }
+        // As the engine lists them.
+        state.runs.sort_by_key(|run| std::cmp::Reverse(run.number));
+        let configs = configs(&mut state);
+        let group = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs).swap_remove(0);
+        assert_eq!((group.name.as_str(), group.number, group.runs.len()), ("base", 0, 1));
+        assert_eq!(group.left_out(), "The oldest of 2 runs of this seed, which came to the same losses.");
+    }
+
+    #[test]
+    fn a_run_that_ended_before_its_first_step_is_none_of_its_group() {
+        let mut state = state();
+        let configs = configs(&mut state);
+        let group =
+            |state: &State| bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs).swap_remove(0);
+        assert_eq!((group(&state).idle.len(), group(&state).left_out()), (0, String::new()));
+        let cancelled = state.runs[1].id.clone();
+        (state.runs[1].state, state.runs[1].steps_done) = (RunState::Cancelled, 0);
+        let found = group(&state);
+        assert_eq!((found.runs.len(), &found.idle), (2, &vec![cancelled.clone()]));
+        assert!(found.has(&cancelled), "its eye and its pin are those of the group all the same");
+        assert_eq!(found.left_out(), "1 run ended before the first step: not counted.");
+        // One that waits is on its way; where none did a step, all are what there is.
+        state.runs[1].state = RunState::Queued;
+        assert_eq!(group(&state).runs.len(), 3);
+        for run in &mut state.runs {
+            (run.state, run.steps_done) = (RunState::Cancelled, 0);
+        }
+        assert_eq!(group(&state).runs.len(), 3);
+    }
+
+    #[test]
     fn an_unchanged_group_keeps_its_series_so_that_the_chart_builds_nothing() {
         let mut state = state();
         let configs = configs(&mut state);
@@ -498,6 +576,7 @@ pub(super) mod tests {
             name: String::new(),
             runs: Vec::new(),
             repeats: Vec::new(),
+            idle: Vec::new(),
             style: LineStyle::of_place(0),
         };
         let line = Line::new(&bundle, String::new(), series, None);

@@ -31,6 +31,10 @@ use crate::{
 /// Heights that charts can be given, in points.
 const HEIGHTS: RangeInclusive<f32> = 110.0..=1600.0;
 
+/// The least height of a chart that was given none, alone and with another: its axes take a part of it, and the panel scrolls.
+const LEAST: f32 = 200.0;
+const LEAST_OF_TWO: f32 = 150.0;
+
 /// Rows of the table that stay in sight below the charts.
 const ROWS: usize = 4;
 /// Height of a row, of the title of a chart, and of what else stands between the charts and the first row: the legend, the
@@ -54,7 +58,8 @@ fn usual_height(ui: &Ui, heights: &[f32], rows: usize) -> f32 {
 fn height_above(room: f32, heights: &[f32], rows: usize, window: f32) -> f32 {
     let most = if heights.len() > 1 { 0.26 } else { 0.4 } * window;
     let others = BETWEEN + ROW * rows.min(ROWS) as f32 + TITLE * heights.len() as f32;
-    ((room - others) / heights.iter().sum::<f32>().max(1.0)).clamp(*HEIGHTS.start(), most.clamp(200.0, 900.0))
+    let least = if heights.len() > 1 { LEAST_OF_TWO } else { LEAST };
+    ((room - others) / heights.iter().sum::<f32>().max(1.0)).clamp(least, most.clamp(LEAST, 900.0))
 }
 
 /// Runs that "Show the newest runs" shows.
@@ -459,7 +464,8 @@ mod tests {
             }
         }
         // A low window has charts that can be read; what few rows leave goes to them.
-        assert_eq!(height_above(380.0, &[1.0, DIFFERENCE], 9, 600.0), *HEIGHTS.start());
+        assert_eq!(height_above(380.0, &[1.0, DIFFERENCE], 9, 600.0), 150.0);
+        assert_eq!(height_above(380.0, &[1.0], 9, 600.0), 200.0);
         assert!(height_above(626.0, &[1.0, 1.0], 1, 800.0) > height_above(626.0, &[1.0, 1.0], 4, 800.0));
     }
 }

@@ -246,6 +246,8 @@ pub struct Row {
     pub name: String,
     /// How many runs.
     pub n: usize,
+    /// What is said of runs that do not count; empty where all do.
+    pub left_out: String,
     /// Whether it is, or holds, the baseline.
     pub is_baseline: bool,
     /// Why it is neither better nor worse than the baseline.
@@ -270,10 +272,11 @@ pub fn rows(
         .map(|bundle| Row {
             number: bundle.number,
             name: bundle.name.clone(),
-            n: count(bundle, measures),
+            n: told(bundle, measures).len(),
+            left_out: bundle.left_out(),
             is_baseline: baseline.is_some_and(|run| bundle.has(run)),
             not_judged: None,
-            entries: measures.iter().map(|measure| entry(bundle, measure, charts, at, band)).collect(),
+            entries: measures.iter().map(|measure| entry(bundle, measure, measures, charts, at, band)).collect(),
         })
         .collect();
     let base: Option<Vec<Option<f64>>> =
@@ -331,19 +334,28 @@ fn shown_of(summary: &Summary, measure: &Measure, band: Band) -> String {
     }
 }
 
-/// Runs that the row's values are of: while a race trains, those of a group that have come to a value.
-fn count(bundle: &Bundle, measures: &[Measure]) -> usize {
-    let counts = measures.iter().filter_map(Measure::series).map(|series| bundle.counted(series).len());
-    counts.filter(|count| *count > 0).min().unwrap_or(0)
+/// Runs that the row's values are of: while a race trains, those of a group that have come to a value, if any did.
+fn told<'a>(bundle: &'a Bundle, measures: &[Measure]) -> Vec<&'a RunSummary> {
+    let counted = measures.iter().filter_map(Measure::series).map(|series| bundle.counted(series));
+    let fewest = counted.filter(|runs| !runs.is_empty()).min_by_key(Vec::len);
+    fewest.unwrap_or_else(|| bundle.runs.iter().collect())
 }
 
-fn entry(bundle: &Bundle, measure: &Measure, charts: &[Made], at: Option<f64>, band: Band) -> Entry {
+fn entry(
+    bundle: &Bundle,
+    measure: &Measure,
+    measures: &[Measure],
+    charts: &[Made],
+    at: Option<f64>,
+    band: Band,
+) -> Entry {
     if let Measure::At(_, chart) = measure {
         let line = charts.get(*chart).and_then(|made| made.lines.iter().find(|line| line.number == bundle.number));
         let value = line.zip(at).and_then(|(line, x)| line.at(x));
         return Entry { value, shown: value.map(|value| measure.value(value)).unwrap_or_default(), ..Entry::default() };
     }
-    let runs = measure.series().map_or_else(|| bundle.runs.iter().collect(), |series| bundle.counted(series));
+    // Times and steps are of the runs that the metrics are of.
+    let runs = measure.series().map_or_else(|| told(bundle, measures), |series| bundle.counted(series));
     let values: Vec<f64> = runs.into_iter().filter_map(|run| measure.of(run)).collect();
     let Some(summary) = Summary::of(&values) else { return Entry::default() };
     Entry { value: Some(summary.mean), shown: shown_of(&summary, measure, band), ..Entry::default() }
@@ -465,8 +477,32 @@ mod tests {
         }
         assert_eq!(names(&grouped(&state)[0]), [2], "where none is done, those that have a value");
         state.runs[2].metrics.clear();
-        let row = row(&state);
-        assert_eq!((row.n, row.entries[0].value), (0, None), "none has one");
+        let none = row(&state);
+        assert_eq!((none.n, none.entries[0].value), (3, None), "none has one");
+        assert_eq!(none.entries[4].value, Some(60.0), "the time of all three");
+    }
+
+    #[test]
+    fn times_and_steps_are_of_the_runs_that_are_counted() {
+        let mut state = tests::state();
+        let configs = tests::configs(&mut state);
+        let measures = Measure::all(&[series_names::VALIDATION_LOSS]);
+        let row = |state: &crate::state::State| {
+            let bundles = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs);
+            rows(&bundles, &measures, &[], None, Band::StandardDeviation, None, &Courses::default())[0].clone()
+        };
+        let shown = |row: &Row| (row.n, row.entries[4].shown.clone(), row.entries[5].shown.clone());
+        // A run that was cancelled before its first step has no part in the means.
+        let cancelled = &mut state.runs[1];
+        (cancelled.state, cancelled.steps_done, cancelled.train_secs) =
+            (headroom_engine::store::RunState::Cancelled, 0, 0.0);
+        cancelled.metrics.clear();
+        assert_eq!(shown(&row(&state)), (2, "1:00".to_owned(), "100".to_owned()));
+        // Nor has one that was stopped before its first evaluation.
+        let stopped = &mut state.runs[2];
+        (stopped.state, stopped.steps_done, stopped.train_secs) = (headroom_engine::store::RunState::Stopped, 8, 4.0);
+        stopped.metrics.clear();
+        assert_eq!(shown(&row(&state)), (1, "1:00".to_owned(), "100".to_owned()));
     }
 
     #[test]

@@ -27,6 +27,8 @@ const LIST: f32 = 420.0;
 const FRONT: u64 = u64::MAX;
 /// Width of a line whose only point is drawn as a dot that can be met.
 const DOT: f32 = 3.6;
+/// Width of the front where it is a single point: its dot is larger than that of any run, and stands around it as a ring.
+const RING: f32 = 6.6;
 
 /// The point of a bundle.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,6 +122,9 @@ impl ScatterView {
             &mut self.state,
             &mut SharedX::default(),
         );
+        if let Some(words) = self.best_in_both() {
+            ui.label(RichText::new(words).color(palette.strong));
+        }
         let left_out = given.bundles.len() - self.points.len();
         if left_out > 0 {
             let are = if left_out == 1 { "is" } else { "are" };
@@ -139,7 +144,19 @@ impl ScatterView {
         let lines = lines(&self.points, &self.drawn, &self.front);
         let mut figure = chart(&lines, x, y, view).figure(&mut self.state, &SharedX::default(), metadata);
         figure.notes.push("Whiskers: 95 % interval of the mean over seeds.".to_owned());
+        figure.notes.extend(self.best_in_both());
         Some(figure)
+    }
+
+    /// What is to be said where the front is a single point, through which no line goes.
+    fn best_in_both(&self) -> Option<String> {
+        let front = self.front.points().next().filter(|_| is_single(&self.points, &self.front))?;
+        let mut best = self.points.iter().filter(|point| (point.x, point.y) == front);
+        let (first, others) = (best.next()?, best.count());
+        Some(match others {
+            0 => format!("\"{}\" is best in both: the front is this one point, in a ring.", first.name),
+            _ => format!("{} runs are best in both: the front is their one point, in a ring.", others + 1),
+        })
     }
 
     /// The numbers of the bundles on the front.
@@ -265,6 +282,11 @@ fn axes(cost: &ParallelAxis, metric: &str, view: &View) -> (Axis, Axis) {
     (x, Axis { label: format!("{}, {best}", y.label), ..y })
 }
 
+/// Whether one point beats all others in both.
+fn is_single(points: &[Point], front: &Series) -> bool {
+    points.len() > 1 && front.len() == 1
+}
+
 fn lines<'a>(points: &'a [Point], drawn: &'a [Drawn], front: &'a Series) -> Vec<ChartLine<'a>> {
     let line = |(point, drawn): (&'a Point, &'a Drawn)| {
         let band = drawn.interval.as_ref().map(|(low, high)| widgets::Band { low, high });
@@ -273,14 +295,10 @@ fn lines<'a>(points: &'a [Point], drawn: &'a [Drawn], front: &'a Series) -> Vec<
         let style = LineStyle { dash: Dash::Solid, width, ..point.style };
         ChartLine { band, ..ChartLine::styled(point.number, &point.name, &drawn.series, style) }
     };
+    let (dash, width) = if is_single(points, front) { (Dash::Solid, RING) } else { (Dash::Dashed, 1.2) };
     // The corners of its steps are no points.
-    let front = ChartLine {
-        colour: theme::BACKDROP,
-        dash: Dash::Dashed,
-        width: 1.2,
-        dots: false,
-        ..ChartLine::new(FRONT, "Front", front)
-    };
+    let front =
+        ChartLine { colour: theme::BACKDROP, dash, width, dots: false, ..ChartLine::new(FRONT, "Front", front) };
     std::iter::once(front).chain(points.iter().zip(drawn).map(line)).collect()
 }
 
@@ -332,6 +350,38 @@ mod tests {
         let keys = cost_keys(&given, &view);
         for key in [USUAL_COST, "FLOPs per step", "step time", "model.layers"] {
             assert!(keys.iter().any(|known| known == key), "{key} in {keys:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_best_in_both_is_ringed_and_named() {
+        let mut state = tests::state();
+        let configs = tests::configs(&mut state);
+        let metric = series_names::VALIDATION_LOSS;
+        for (place, run) in state.runs.iter_mut().enumerate() {
+            run.metrics.get_mut(metric).unwrap().best = Some(2.0 + place as f64);
+            run.parameters = Some(1_000_000 * (place as u64 + 1));
+        }
+        let shown = |runs: &[RunSummary], baseline: Option<u64>| {
+            let alone = bundles(runs, &names_apart(runs), None, &configs);
+            let given = Given { bundles: &alone, metric, configs: &configs, baseline };
+            ScatterView::default().figure(&given, &View::default(), BTreeMap::new()).unwrap()
+        };
+        let figure = shown(&state.runs, Some(0));
+        assert_eq!(figure.series[0].points, [(1_000_000.0, 2.0)]);
+        let told = "\"base, seed 0\" is best in both: the front is this one point, in a ring.";
+        assert!(figure.notes.iter().any(|note| note == told), "{:?}", figure.notes);
+        assert!(figure.series[0].width > figure.series[1].width, "around the dot of the baseline too");
+        // Two that are the same are both best.
+        let mut twice = state.runs.clone();
+        twice[1].metrics.get_mut(metric).unwrap().best = Some(2.0);
+        twice[1].parameters = Some(1_000_000);
+        assert!(shown(&twice, None).notes.iter().any(|note| note.starts_with("2 runs are best in both")));
+        // A front of several points is a line, and that of a run alone says nothing.
+        let mut apart = state.runs.clone();
+        apart[3].metrics.get_mut(metric).unwrap().best = Some(1.0);
+        for figure in [shown(&apart, None), shown(&state.runs[..1], None)] {
+            assert!(figure.series[0].width < DOT && !figure.notes.iter().any(|note| note.contains("best in both")));
         }
     }
 

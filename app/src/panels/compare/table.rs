@@ -251,7 +251,7 @@ fn columns<'a>(
     if is_grouped {
         columns.push(
             Column::number("n", "n", 36.0)
-                .help("Runs of the group that came to a value; one that was repeated with its seed counts once"),
+                .help("Runs of the group that its figures are of; one that was repeated with its seed counts once"),
         );
     }
     for ((measure, id), (title, short)) in measures.iter().zip(ids).zip(titles) {
@@ -311,10 +311,16 @@ fn cell_ui(
     match column {
         "run" => {
             swatch_ui(ui, style);
-            name_ui(ui, &row.name, names, |name| if row.is_baseline { name.strong() } else { name });
+            let name = name_ui(ui, &row.name, names, |name| if row.is_baseline { name.strong() } else { name });
+            if !row.left_out.is_empty() {
+                name.on_hover_text(&row.left_out);
+            }
         }
         "n" => {
-            ui.add(Label::new(row.n.to_string()).selectable(false));
+            let n = ui.add(Label::new(row.n.to_string()).selectable(false));
+            if !row.left_out.is_empty() {
+                n.on_hover_text(&row.left_out);
+            }
         }
         _ => {
             let index = ids.iter().position(|id| id == column);
@@ -360,6 +366,7 @@ mod tests {
             number,
             name: number.to_string(),
             n: 1,
+            left_out: String::new(),
             is_baseline: false,
             not_judged: None,
             entries: vec![Entry { shown: shown.to_owned(), ..Entry::default() }],
@@ -384,7 +391,8 @@ mod tests {
             // Of what is no metric nothing is said.
             let clear = Delta { verdict: Verdict::Better, ..delta };
             let entries = vec![entry, Entry { against: Some(clear), ..Entry::default() }];
-            Row { number: 1, name: "a".to_owned(), n: 1, is_baseline, not_judged: None, entries }
+            let (name, left_out) = ("a".to_owned(), String::new());
+            Row { number: 1, name, n: 1, left_out, is_baseline, not_judged: None, entries }
         };
         let said = |rows: &[Row]| all_in_all(rows, &measures);
         let (noise, unknown) = ("No difference clears its noise. ", "Nothing is known of the noise yet: ");

@@ -161,7 +161,7 @@ impl Setting {
             let chosen = self.precision.name();
             let combo = ComboBox::from_id_salt(("precision", second)).width(70.0).selected_text(chosen);
             let combo = combo.show_ui(ui, |ui| {
-                for precision in Precision::ALL {
+                for precision in Precision::FORMATS {
                     ui.selectable_value(&mut self.precision, precision, precision.name());
                 }
             });

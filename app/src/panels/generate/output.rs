@@ -190,18 +190,29 @@ fn text_job(ui: &Ui, side: &Generation, differs: Option<&[bool]>) -> LayoutJob {
     job
 }
 
+/// A first value that is so many times all others would leave nothing of them to be seen.
+const FAR_ABOVE: f64 = 3.0;
+
+/// What is as high as the row of bars, and whether the first value is more than that: it is cut where it is far above all others,
+/// as the time until the first token is where much was read before.
+fn height_of(values: &[f64]) -> (f64, bool) {
+    let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
+    let others = values.get(1..).map_or(0.0, most);
+    let all = most(values);
+    if others > 0.0 && all > FAR_ABOVE * others { (others, true) } else { (all, false) }
+}
+
 /// Bars, one a token from left to right; more tokens than pixels share a bar, the largest of them.
 fn bars_ui(ui: &mut Ui, name: &str, costs: &[TokenCost], pieces: &[String], value: impl Fn((f64, u64)) -> f64) {
     let palette = theme::palette(ui.visuals());
     let steps: Vec<(f64, u64)> = step_costs(costs).collect();
     let values: Vec<f64> = steps.iter().copied().map(value).collect();
-    let most = values.iter().copied().fold(0.0, f64::max);
-    if values.is_empty() {
-        return;
-    }
+    let Some(first) = values.first().copied() else { return };
+    let (most, is_cut) = height_of(&values);
     let is_bytes = name.starts_with("Kept");
     let told = |value: f64| if is_bytes { format::bytes(value as u64) } else { format::duration(value) };
-    ui.label(RichText::new(format!("{name}: up to {}", told(most))).small().color(palette.weak));
+    let beyond = if is_cut { format!("the first {} (cut off), then ", told(first)) } else { String::new() };
+    ui.label(RichText::new(format!("{name}: {beyond}up to {}", told(most))).small().color(palette.weak));
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), BARS), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(egui::Role::Figure, true, name.to_owned()));
     let painter = ui.painter_at(rect);
@@ -215,13 +226,16 @@ fn bars_ui(ui: &mut Ui, name: &str, costs: &[TokenCost], pieces: &[String], valu
     let hovered = response.hover_pos().map(|at| ((at.x - rect.left()) / width) as usize).filter(|at| *at < columns);
     for column in 0..columns {
         let largest = values.get(place(column)).unwrap_or_default().iter().copied().fold(0.0, f64::max);
-        let share = if most > 0.0 { (largest / most) as f32 } else { 0.0 };
+        let share = if most > 0.0 { (largest / most).min(1.0) as f32 } else { 0.0 };
         let left = rect.left() + column as f32 * width;
         let gap = if width > 3.0 { 1.0 } else { 0.0 };
         let top = rect.bottom() - share * (rect.height() - 2.0);
         let bar = Rect::from_min_max(pos2(left, top), pos2(left + width - gap, rect.bottom()));
         let colour = if hovered == Some(column) { palette.strong } else { palette.accent };
         painter.rect_filled(bar, 0.0, colour);
+        if is_cut && column == 0 {
+            painter.hline(bar.x_range(), top + 6.0, Stroke::new(2.0, palette.well));
+        }
     }
     if let Some(at) = hovered.map(|column| place(column).start) {
         let piece = drawable(ui, pieces.get(at).map_or("", String::as_str)).0;
@@ -233,5 +247,19 @@ fn bars_ui(ui: &mut Ui, name: &str, costs: &[TokenCost], pieces: &[String], valu
             format::bytes(bytes)
         );
         response.on_hover_text(words);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_first_token_that_took_far_longer_leaves_the_others_their_height() {
+        assert_eq!(height_of(&[18.0, 1.0, 1.2, 0.9]), (1.2, true));
+        assert_eq!(height_of(&[2.0, 1.0, 1.2]), (2.0, false), "all can be seen");
+        assert_eq!(height_of(&[1.0, 1.0, 9.0]), (9.0, false), "only the first is known to be another thing");
+        assert_eq!(height_of(&[5.0]), (5.0, false));
+        assert_eq!(height_of(&[5.0, 0.0]), (5.0, false));
     }
 }

@@ -42,9 +42,10 @@ impl ImageView {
         let before = tokens_before(map.columns());
         let query = query.unwrap_or(0).min(map.rows().saturating_sub(1));
         let weights: Vec<f32> = (before..map.columns()).map(|key| map.at(query, key)).collect();
+        let label = class_words(&picture.label);
         let thumbnail = Thumbnail {
             word: String::new(),
-            about: picture.label.clone(),
+            about: label.clone(),
             size: picture.shape.size,
             pixels: picture.pixels.clone(),
         };
@@ -53,11 +54,11 @@ impl ImageView {
         ui.horizontal_top(|ui| {
             let marked = query.checked_sub(before);
             let shown = self.squares.ui(ui, side(height), &thumbnail, &weights, marked);
-            shown.response.accessible_name(format!("The image: {}", picture.label));
+            shown.response.accessible_name(format!("The image: {label}"));
             clicked = shown.clicked.map(|square| square + before);
             ui.vertical(|ui| {
-                if !picture.label.is_empty() {
-                    ui.label(RichText::new(&picture.label).color(palette.strong));
+                if !label.is_empty() {
+                    ui.label(RichText::new(&label).color(palette.strong));
                 }
                 ui.label(format!("Light: what {} attends to.", words(maps, query)));
                 let inside: f32 = weights.iter().filter(|weight| weight.is_finite()).sum();
@@ -71,6 +72,11 @@ impl ImageView {
         });
         clicked
     }
+}
+
+/// A class by its name. A number alone would be read as anything.
+fn class_words(label: &str) -> String {
+    if label.parse::<f64>().is_ok() { format!("class {label}") } else { label.to_owned() }
 }
 
 fn side(height: f32) -> f32 {
@@ -94,6 +100,11 @@ fn words(maps: &ShownMaps, query: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_class_without_a_name_is_called_one() {
+        assert_eq!(["9", "trouser", ""].map(class_words), ["class 9", "trouser", ""]);
+    }
 
     #[test]
     fn squares_come_after_the_class_token() {

@@ -36,6 +36,8 @@ pub struct ConfusionView {
     /// Of which run and step the figure is.
     of: Option<(RunId, u64)>,
     figure: Option<MapFigure>,
+    /// That every example gets the same class.
+    same_class: Option<String>,
     mistakes: Vec<String>,
     state: HeatState,
 }
@@ -50,6 +52,7 @@ impl ConfusionView {
             }
             self.of = Some((run.id.clone(), *step));
             self.figure = Some(figure(run, *step, found));
+            self.same_class = same_class(found);
             self.mistakes = if found.labels.len() <= FEW { all_words(found) } else { mistakes(found) };
         }
         let figure = self.figure.as_ref()?;
@@ -62,6 +65,9 @@ impl ConfusionView {
         let examples = counted(found.counts.iter().flatten().sum::<u64>(), "held-out example");
         let words = format!("Step {}, {examples}; a row is a right class.", format::count(*step));
         ui.label(RichText::new(words).small().color(palette.weak));
+        if let Some(words) = &self.same_class {
+            ui.label(RichText::new(words).color(palette.warning));
+        }
         let cell_name = |row: usize, column: usize| cell_words(found, row, column);
         let room = vec2(ui.available_width().min(WIDTH), HEIGHT);
         let cell_text = |row: usize, column: usize| {
@@ -98,8 +104,17 @@ fn figure(run: &RunSummary, step: u64, found: &ConfusionMatrix) -> MapFigure {
                 ("counts".to_owned(), serde_json::to_string(found).unwrap_or_default()),
             ]),
         );
-    figure.notes.extend(mistakes(found));
+    figure.notes.extend(same_class(found).into_iter().chain(mistakes(found)));
     figure
+}
+
+/// That every example gets the same class, some of them wrongly: the model tells none from another.
+pub fn same_class(found: &ConfusionMatrix) -> Option<String> {
+    let predicted = |class: usize| found.counts.iter().filter_map(|row| row.get(class)).sum::<u64>();
+    let all = found.counts.iter().flatten().sum::<u64>();
+    let (class, label) = found.labels.iter().enumerate().find(|(class, _)| predicted(*class) == all)?;
+    let right = found.counts.get(class).and_then(|row| row.get(class)).copied().unwrap_or_default();
+    (all > 1 && right < all).then(|| format!("It says \"{label}\" for every one of {} examples.", format::count(all)))
 }
 
 /// What stands in a cell, in words.
@@ -154,6 +169,23 @@ mod tests {
         let data = &figure.data;
         assert_eq!((data.at(0, 0), data.at(1, 0)), (0.8, 0.3));
         assert!(data.at(2, 1).is_nan());
+    }
+
+    #[test]
+    fn a_model_that_says_the_same_of_everything_is_told_of() {
+        let of = |counts: [[u64; 2]; 2]| {
+            let labels = ["entailment", "not_entailment"].map(str::to_owned).to_vec();
+            ConfusionMatrix { labels, counts: counts.map(Vec::from).to_vec() }
+        };
+        let told = same_class(&of([[458, 0], [414, 0]]));
+        assert_eq!(told.as_deref(), Some("It says \"entailment\" for every one of 872 examples."));
+        let collapsed = of([[0, 3], [0, 0]]);
+        assert_eq!(same_class(&collapsed).as_deref(), Some("It says \"not_entailment\" for every one of 3 examples."));
+        assert_eq!(figure(&examples::summary(0, "run"), 10, &collapsed).notes[0], same_class(&collapsed).unwrap());
+        // One example of the other class, all of them right, a single one, none.
+        for counts in [[[458, 0], [413, 1]], [[5, 0], [0, 0]], [[0, 1], [0, 0]], [[0, 0], [0, 0]]] {
+            assert_eq!(same_class(&of(counts)), None, "{counts:?}");
+        }
     }
 
     #[test]

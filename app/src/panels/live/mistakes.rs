@@ -6,7 +6,7 @@ use egui::{
 use headroom_engine::{
     config::counted,
     store::{RunId, RunSummary},
-    worker::Mistake,
+    worker::{Mistake, Ticket},
 };
 
 use crate::{
@@ -33,7 +33,74 @@ pub struct MistakesView {
     /// The run that it is looked for in.
     of: Option<RunId>,
     wanted: String,
+    found: Found,
     thumbnails: Thumbnails,
+}
+
+/// What was found, as long as the answer and what is looked for are the same.
+#[derive(Default)]
+struct Found {
+    asked: Option<Ticket>,
+    wanted: String,
+    /// The places of all that were found, those first of which the model is the surest.
+    places: Vec<usize>,
+    /// Whether places of answers are known of one of them.
+    has_places: bool,
+    /// Those without a picture, of the ones that are drawn.
+    rows: Vec<Row>,
+}
+
+/// A mistake as it is read.
+struct Row {
+    place: usize,
+    right: String,
+    words: String,
+    what: String,
+    /// What the button is called that shows its attention.
+    button: Option<String>,
+    /// The paragraph of a question, with what of it is the right answer and what is that of the model.
+    paragraph: Option<Vec<(String, [bool; 2])>>,
+}
+
+impl Found {
+    /// Searches the answer to this question; false where that was done.
+    fn renew(&mut self, asked: Option<Ticket>, wanted: &str, all: &[Mistake]) -> bool {
+        if self.asked == asked && self.wanted == wanted {
+            return false;
+        }
+        let found: Vec<(usize, &Mistake)> =
+            all.iter().enumerate().filter(|(_, mistake)| matches(mistake, wanted)).collect();
+        let drawn = found.iter().take(LISTED).filter(|(_, mistake)| mistake.picture.is_none());
+        *self = Self {
+            asked,
+            wanted: wanted.to_owned(),
+            has_places: found.iter().any(|(_, mistake)| mistake.places.is_some()),
+            rows: drawn.map(|(place, mistake)| Row::new(*place, mistake)).collect(),
+            places: found.into_iter().map(|(place, _)| place).collect(),
+        };
+        true
+    }
+}
+
+impl Row {
+    fn new(place: usize, mistake: &Mistake) -> Self {
+        let Mistake { texts, image, right, .. } = mistake;
+        let what = match (mistake.places, texts.as_slice(), image) {
+            // Its paragraph stands below.
+            (Some(_), [question, ..], _) => question.clone(),
+            (_, _, Some(image)) => format!("held-out image {}", image + 1),
+            _ => texts.join("  |  "),
+        };
+        let paragraph = match (mistake.places, texts.as_slice()) {
+            (Some(places), [_, paragraph]) => {
+                let pieces = pieces(paragraph, [places.right, places.predicted]);
+                Some(pieces.into_iter().map(|(piece, is)| (piece.to_owned(), is)).collect())
+            }
+            _ => None,
+        };
+        let button = texts.first().map(|first| format!("Attention on \u{201C}{first}\u{201D}"));
+        Self { place, right: right.clone(), words: words(mistake), what, button, paragraph }
+    }
 }
 
 impl MistakesView {
@@ -70,27 +137,28 @@ impl MistakesView {
             None => {}
             Some(Err(why)) => drop(ui.colored_label(palette.error, why)),
             Some(Ok(all)) => {
-                let found: Vec<&Mistake> = all.iter().filter(|mistake| matches(mistake, &self.wanted)).collect();
-                let of = if found.len() == all.len() { String::new() } else { format!(" of {}", all.len()) };
-                let words = format!("{}{of} of the best checkpoint", counted(found.len() as u64, "mistake"));
-                let has_places = found.iter().any(|mistake| mistake.places.is_some());
+                self.found.renew(asked, &self.wanted, all);
+                let found = &self.found;
+                let (count, has_places) = (found.places.len(), found.has_places);
+                let of = if count == all.len() { String::new() } else { format!(" of {}", all.len()) };
+                let words = format!("{}{of} of the best checkpoint", counted(count as u64, "mistake"));
                 let marks =
                     if has_places { ". On a ground: the right answer; underlined: that of the model" } else { "" };
                 ui.label(RichText::new(words + marks).small().color(palette.weak));
                 let area = ScrollArea::vertical().id_salt("mistakes").max_height(HEIGHT).min_scrolled_height(HEIGHT);
                 area.show(ui, |ui| {
-                    let listed = found.iter().take(LISTED).copied();
+                    let listed = found.places.iter().take(LISTED).filter_map(|place| all.get(*place));
                     let of = (asked, &self.wanted);
                     let pictures = || listed.clone().filter_map(thumbnail).collect();
                     let chosen = self.thumbnails.buttons_ui(ui, THUMBNAIL, of, pictures);
                     let with_picture = |place| listed.clone().filter(|mistake| mistake.picture.is_some()).nth(place);
                     image = chosen.and_then(with_picture).and_then(|mistake| mistake.image);
-                    for mistake in listed.filter(|mistake| mistake.picture.is_none()) {
-                        if let Some(text) = mistake_ui(ui, mistake) {
-                            wanted = Some(text);
+                    for row in &found.rows {
+                        if row_ui(ui, row) {
+                            wanted = all.get(row.place).map(as_read);
                         }
                     }
-                    if let Some(more) = found.len().checked_sub(LISTED).filter(|more| *more > 0) {
+                    if let Some(more) = count.checked_sub(LISTED).filter(|more| *more > 0) {
                         let words =
                             format!("and {}: search for those that are meant", counted(more as u64, "more mistake"));
                         ui.label(RichText::new(words).small().color(palette.weak));
@@ -150,38 +218,32 @@ fn matches(mistake: &Mistake, wanted: &str) -> bool {
     wanted.is_empty() || places.into_iter().any(|place| place.to_lowercase().contains(&wanted))
 }
 
-/// Draws a mistake; its text, or its two with a tab between, where its attention is to be seen.
-fn mistake_ui(ui: &mut Ui, mistake: &Mistake) -> Option<String> {
+/// Draws a mistake; whether its attention is to be seen.
+fn row_ui(ui: &mut Ui, row: &Row) -> bool {
     let palette = theme::palette(ui.visuals());
-    let Mistake { texts, image, right, .. } = mistake;
-    let row = ui.horizontal_wrapped(|ui| {
-        ui.label(RichText::new(right).small().strong());
-        ui.label(RichText::new(words(mistake)).small().color(palette.warning));
-        let what = match (mistake.places, texts.as_slice(), image) {
-            // Its paragraph stands below.
-            (Some(_), [question, ..], _) => question.clone(),
-            (_, _, Some(image)) => format!("held-out image {}", image + 1),
-            _ => texts.join("  |  "),
-        };
-        ui.add(Label::new(RichText::new(what).small()).wrap());
-        let first = texts.first()?;
-        let button = ui.small_button("Heads").on_hover_text("Shows the attention of every head on this text");
-        button.accessible_name(format!("Attention on \u{201C}{first}\u{201D}")).clicked().then(|| as_read(mistake))
+    let shown = ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new(&row.right).small().strong());
+        ui.label(RichText::new(&row.words).small().color(palette.warning));
+        ui.add(Label::new(RichText::new(&row.what).small()).wrap());
+        row.button.as_ref().is_some_and(|name| {
+            let button = ui.small_button("Heads").on_hover_text("Shows the attention of every head on this text");
+            button.accessible_name(name).clicked()
+        })
     });
-    if let (Some(places), [_, paragraph]) = (mistake.places, texts.as_slice()) {
+    if let Some(paragraph) = &row.paragraph {
         let small = TextStyle::Small.resolve(ui.style());
         let plain = TextFormat::simple(small, palette.text);
         let mut job = LayoutJob::default();
-        for (piece, [is_right, is_predicted]) in pieces(paragraph, [places.right, places.predicted]) {
-            let background = if is_right { palette.accent.gamma_multiply(0.45) } else { Color32::TRANSPARENT };
-            let underline = if is_predicted { Stroke::new(1.5, palette.warning) } else { Stroke::NONE };
+        for (piece, [is_right, is_predicted]) in paragraph {
+            let background = if *is_right { palette.accent.gamma_multiply(0.45) } else { Color32::TRANSPARENT };
+            let underline = if *is_predicted { Stroke::new(1.5, palette.warning) } else { Stroke::NONE };
             job.append(piece, 0.0, TextFormat { background, underline, ..plain.clone() });
         }
         job.wrap.max_width = ui.available_width();
         ui.label(job);
         ui.add_space(4.0);
     }
-    row.inner
+    shown.inner
 }
 
 #[cfg(test)]
@@ -204,6 +266,34 @@ mod tests {
         let found = ["", " bad ", "POSITIVE", "neg"].map(|wanted| matches(&mistake, wanted));
         assert_eq!(found, [true; 4]);
         assert!(!matches(&mistake, "good"));
+    }
+
+    #[test]
+    fn they_are_searched_anew_only_where_the_answer_or_what_is_looked_for_changed() {
+        let mistake = |text: &str, places: Option<AnswerPlaces>| Mistake {
+            texts: text.split('|').map(str::to_owned).collect(),
+            image: None,
+            picture: None,
+            right: "yes".to_owned(),
+            predicted: "no".to_owned(),
+            confidence: 0.9,
+            places,
+        };
+        let places = AnswerPlaces { right: Some([0, 2]), predicted: None };
+        let all = [mistake("a cat", None), mistake("who?|we nap", Some(places)), mistake("a dog", None)];
+        let (first, second) = (Ticket::new(), Ticket::new());
+        let mut found = Found::default();
+        assert!(found.renew(Some(first), "", &all) && !found.renew(Some(first), "", &all));
+        assert!(found.places == [0, 1, 2] && found.rows.len() == 3 && found.has_places);
+        let pieces = found.rows[1].paragraph.clone().unwrap();
+        assert_eq!(pieces, [("we".to_owned(), [true, false]), (" nap".to_owned(), [false, false])]);
+        assert!(found.renew(Some(first), "dog", &all) && !found.renew(Some(first), "dog", &all));
+        assert!(found.places == [2] && found.rows[0].place == 2 && !found.has_places);
+        assert!(found.renew(Some(second), "dog", &all[..2]), "another answer");
+        assert!(found.places.is_empty() && found.rows.is_empty());
+        let many: Vec<Mistake> = (0..LISTED + 5).map(|_| mistake("a cat", None)).collect();
+        found.renew(Some(first), "", &many);
+        assert_eq!((found.places.len(), found.rows.len()), (LISTED + 5, LISTED));
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod panel;
 mod samples;
 mod strip;
 
+pub use confusion::same_class;
 pub(in crate::panels) use follow::live_run;
 pub use panel::LivePanel;
 pub(in crate::panels) use panel::{picker_ui, shown_run};

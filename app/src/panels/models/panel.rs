@@ -93,6 +93,8 @@ impl Panel for ModelsPanel {
 
     fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
         self.export.take().is_some()
+            || std::mem::take(&mut self.upload.is_open)
+            || self.memory.as_mut().is_some_and(|memory| std::mem::take(&mut memory.brings))
     }
 }
 

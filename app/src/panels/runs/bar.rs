@@ -141,8 +141,11 @@ impl RunsPanel {
             runs.take(MOST_SHOWN).map(|run| run.id.clone()).collect::<Vec<RunId>>()
         };
         let about = if memory.filter.trim().is_empty() { "the runs of this list" } else { "what the filter finds" };
-        let only = ui.button("Show only these").on_hover_text(format!("Charts show {about}, and nothing else"));
-        let too = ui.button("Show all these too").on_hover_text(format!("Charts show {about} beside what they show"));
+        let finds = !self.order.indices().is_empty();
+        let only = ui.add_enabled(finds, Button::new("Show only these"));
+        let only = only.on_hover_text(format!("Charts show {about}, and nothing else"));
+        let too = ui.add_enabled(finds, Button::new("Show all these too"));
+        let too = too.on_hover_text(format!("Charts show {about} beside what they show"));
         let none = ui.button("Hide all").on_hover_text("Charts show no run but the baseline");
         let wanted = (only.clicked() || too.clicked()).then(found);
         if let Some(found) = wanted {

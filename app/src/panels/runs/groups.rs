@@ -197,16 +197,21 @@ pub fn main_column() -> Column {
     Column::Metric(series_names::VALIDATION_LOSS.to_owned(), Which::Best)
 }
 
+/// Whole numbers of a size that people read digit by digit.
+const WHOLE: f64 = 1e9;
+
 /// A summary as a cell of the head shows it: `1.25 ± 0.02`, and in full.
 pub fn summary_words(summary: &GroupSummary, column: &Column) -> (String, String) {
     let value = |value: f64| match column {
         Column::Metric(series, _) => metric_value(series, value),
         Column::Duration => crate::format::duration(value),
+        // Steps, and keys of the config that count something.
+        _ if value.fract() == 0.0 && value.abs() < WHOLE => crate::format::integer(value as i64),
         _ => crate::format::number(value),
     };
     let Summary { n, mean, sd, min, max, .. } = summary.all;
     let short = match column {
-        _ if !sd.is_finite() => value(mean),
+        _ if !sd.is_finite() || min == max => value(min),
         Column::Metric(series, _) => metric_spread(series, mean, sd),
         Column::Duration => format!("{} ± {}", value(mean), value(sd)),
         _ => crate::format::mean_and_spread(mean, sd),
@@ -214,7 +219,7 @@ pub fn summary_words(summary: &GroupSummary, column: &Column) -> (String, String
     let best = summary.best.map(|best| format!(", best {}", value(best))).unwrap_or_default();
     let whole = format!(
         "Mean{} of {n}: {short}{best}, from {} to {}",
-        if sd.is_finite() { " ± sd" } else { "" },
+        if sd.is_finite() && min < max { " ± sd" } else { "" },
         value(min),
         value(max)
     );
@@ -285,5 +290,21 @@ mod tests {
         let (short, whole) = summary_words(&summary, &column);
         assert_eq!(short, "1.50 ± 0.71");
         assert_eq!(whole, "Mean ± sd of 2: 1.50 ± 0.71, best 1.000, from 1.000 to 2.000");
+    }
+
+    #[test]
+    fn whole_numbers_are_written_whole_and_what_is_alike_has_no_spread() {
+        let words = |values: &[f64], column: &Column| {
+            let all = Summary::of(values).unwrap();
+            summary_words(&GroupSummary { all, best: None }, column)
+        };
+        let (short, whole) = words(&[500.0, 500.0, 500.0], &Column::Steps);
+        assert_eq!((short.as_str(), whole.as_str()), ("500", "Mean of 3: 500, from 500 to 500"));
+        assert_eq!(words(&[60.0], &Column::Steps).0, "60");
+        assert_eq!(words(&[60.0, 60.0], &Column::Duration).0, "1:00");
+        assert_eq!(words(&[1.5, 1.5], &main_column()).0, "1.500");
+        let (short, whole) = words(&[40.0, 60.0], &Column::Steps);
+        assert_eq!(short, "50 ± 14");
+        assert!(whole.ends_with("from 40 to 60"), "{whole}");
     }
 }

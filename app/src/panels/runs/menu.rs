@@ -23,6 +23,9 @@ pub(super) enum Wanted {
     Tag(TagWish),
 }
 
+/// In a lower window the entries stand closer together, so that all of them have room in it.
+const LOW: f32 = 700.0;
+
 /// How far the pointer has to move, in points, before what deletes can be clicked.
 const AIM: f32 = 6.0;
 
@@ -63,6 +66,9 @@ pub(super) fn run_menu_ui(
     let is_baseline = cx.state.selection.baseline.as_ref() == Some(&run.id);
     let named = || run.name.clone();
     ui.set_min_width(210.0);
+    if ui.ctx().content_rect().height() < LOW {
+        ui.spacing_mut().item_spacing.y = 2.0;
+    }
     if ui.button("Inspect").on_hover_text("Shows config, machine, tags and note (Enter)").clicked() {
         cx.act(Action::Inspect(run.id.clone()));
         ui.close();

@@ -46,8 +46,9 @@ pub fn several_ui(
 ) -> Option<WantedOfSeveral> {
     let mut wanted = None;
     let ids = || runs.iter().map(|run| run.id.clone()).collect::<Vec<RunId>>();
-    if ui.button("Compare these").on_hover_text("Shows only these runs, and opens Compare").clicked() {
-        cx.state.selection.show_only(ids());
+    let about = "Shows only these runs, with a pinned baseline that they can be held against, and opens Compare";
+    if ui.button("Compare these").on_hover_text(about).clicked() {
+        cx.state.compare_only(&ids());
         cx.act(Action::Open(PanelId::COMPARE));
         ui.close();
     }

@@ -468,6 +468,29 @@ fn in_a_narrow_window_what_is_done_with_several_runs_stands_in_a_menu() {
 }
 
 #[test]
+fn a_baseline_of_another_race_is_not_compared_with_what_was_selected() {
+    let mut state = loaded(4);
+    for (run, tag) in state.runs.iter_mut().zip(["race:b", "race:b", "race:b", "race:a"]) {
+        run.tags = vec![tag.to_owned()];
+    }
+    let id = |number: u64| examples::summary(number, "").id;
+    state.selection.baseline = Some(id(0));
+    let (mut driver, mut panel) = open(state);
+    driver.click(&mut panel, "run 3");
+    click_holding(&mut driver, &mut panel, "run 2", Modifiers::SHIFT);
+    driver.click(&mut panel, "Compare these");
+    assert_eq!((visible(&driver), &driver.state.selection.baseline), (vec![2, 3], &Some(id(2))));
+    let told = driver.state.messages.latest().unwrap();
+    assert!(told.what.contains("\"run 0\", which was pinned, is not of their race"), "{told:?}");
+    // The first of their race is its baseline, and stays.
+    driver.state.selection.baseline = Some(id(1));
+    driver.click(&mut panel, "Compare these");
+    assert_eq!((visible(&driver), &driver.state.selection.baseline), (vec![2, 3], &Some(id(1))));
+    let told = driver.state.messages.latest().unwrap();
+    assert!(told.what.contains("\"run 1\" stays beside these runs"), "{told:?}");
+}
+
+#[test]
 fn several_runs_are_deleted_after_a_question_that_names_them() {
     let mut state = loaded(4);
     state.runs[1].state = RunState::Running;

@@ -9,27 +9,37 @@ use crate::{
     export::{Figure, FigureAxis, FigureSeries},
     findings::{between, component_share},
     format,
-    plot::{Axis, Quantity},
+    plot::{Axis, Quantity, Tick},
     theme,
 };
 
 /// Its title, also of the exported figure.
 pub const TITLE: &str = "The largest components";
+/// What the bars are, and what they are of.
+const SHARE: &str = "Share of the energy";
+const COMPONENT: &str = "Component";
 /// Bars at most.
 const MOST: usize = 32;
-const HEIGHT: f32 = 130.0;
-/// Room below for numbers, and at the left.
-const BELOW: f32 = 16.0;
+const HEIGHT: f32 = 144.0;
+/// Room below for numbers and the title of the axis, and at the left.
+const BELOW: f32 = 30.0;
 const LEFT: f32 = 44.0;
 
 fn shares(spectrum: &Spectrum) -> Vec<f64> {
     spectrum.values.iter().take(MOST).map(|value| value / spectrum.trace).collect()
 }
 
+fn share_axis() -> Axis {
+    Axis::new(SHARE).quantity(Quantity::Fraction)
+}
+
 /// Draws the bars.
 pub fn bars_ui(ui: &mut Ui, spectrum: &Spectrum, colour: Color32) {
     let palette = theme::palette(ui.visuals());
-    ui.label(RichText::new(TITLE).color(palette.strong));
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new(TITLE).color(palette.strong));
+        ui.label(RichText::new(SHARE).small().color(palette.weak));
+    });
     let shares = shares(spectrum);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
     let plot = Rect::from_min_max(rect.min + vec2(LEFT, 4.0), rect.max - vec2(4.0, BELOW));
@@ -44,12 +54,13 @@ pub fn bars_ui(ui: &mut Ui, spectrum: &Spectrum, colour: Color32) {
         let painter = ui.painter();
         painter.rect_filled(plot, 2.0, palette.well);
         let font = FontId::proportional(11.0);
-        for part in [0.0, 0.5, 1.0] {
-            let y = plot.bottom() - plot.height() * part;
+        for Tick { value, label, .. } in share_axis().ticks(0.0, most, 3) {
+            let y = plot.bottom() - plot.height() * (value / most) as f32;
             painter.hline(plot.x_range(), y, Stroke::new(1.0, palette.grid));
-            let text = format::percent(most * f64::from(part));
-            painter.text(pos2(plot.left() - 5.0, y), Align2::RIGHT_CENTER, text, font.clone(), palette.weak);
+            painter.text(pos2(plot.left() - 5.0, y), Align2::RIGHT_CENTER, label, font.clone(), palette.weak);
         }
+        let below = pos2(plot.center().x, rect.bottom());
+        painter.text(below, Align2::CENTER_BOTTOM, COMPONENT, font.clone(), palette.weak);
         for (place, share) in shares.iter().enumerate() {
             let height = plot.height() * (share / most) as f32;
             let corner = pos2(plot.left() + step * place as f32 + 1.0, plot.bottom() - height);
@@ -84,13 +95,25 @@ pub fn figure(spectrum: &Spectrum, colour: Color32, metadata: BTreeMap<String, S
     let band = points.iter().flat_map(|&(x, y)| [(x - 0.4, 0.0, y), (x + 0.4, 0.0, y)]).collect();
     Figure {
         title: TITLE.to_owned(),
-        x: FigureAxis {
-            axis: Axis::new("Component").quantity(Quantity::Count),
-            range: (0.0, points.len() as f64 + 1.0),
-        },
-        y: FigureAxis { axis: Axis::new("Share of the energy").quantity(Quantity::Fraction), range: (0.0, most) },
+        x: FigureAxis { axis: Axis::new(COMPONENT).quantity(Quantity::Count), range: (0.0, points.len() as f64 + 1.0) },
+        y: FigureAxis { axis: share_axis(), range: (0.0, most) },
         series: vec![FigureSeries { colour, width: 1.6, points, band, ..FigureSeries::default() }],
         metadata,
         ..Figure::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_have_round_ticks_at_their_places() {
+        let ticks = share_axis().ticks(0.0, 0.273, 3);
+        let told: Vec<(f64, &str)> = ticks.iter().map(|tick| (tick.value, tick.label.as_str())).collect();
+        assert_eq!(told, [(0.0, "0 %"), (0.1, "10 %"), (0.2, "20 %")]);
+        for most in [0.004, 0.06, 0.5, 1.0] {
+            assert!((3..=7).contains(&share_axis().ticks(0.0, most, 3).len()), "{most}");
+        }
     }
 }

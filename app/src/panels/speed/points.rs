@@ -9,7 +9,7 @@ use headroom_engine::{
 use crate::{
     compare::Verdict,
     format,
-    measured::{Standing, disturbed_words, millis},
+    measured::{Standing, disturbed_words, millis, quartile_words},
     theme,
 };
 
@@ -69,9 +69,12 @@ pub fn points_ui(ui: &mut Ui, spec: &SweepSpec, points: &[PointResult], chosen: 
                     }
                     other => refused_ui(ui, other, COLUMNS.len() - 2),
                 }
-                if let Some(found) = &side.largest_batch {
-                    let label = ui.label(format::count(found.batch as u64));
-                    label.on_hover_text(batch_words(found));
+                match &side.largest_batch {
+                    Some(found) => {
+                        let label = ui.label(format::count(found.batch as u64));
+                        label.on_hover_text(batch_words(found));
+                    }
+                    None => none_ui(ui),
                 }
                 ui.end_row();
             }
@@ -107,11 +110,10 @@ pub fn ratio_ui(ui: &mut Ui, own: &Spread, first: &Spread, is_disturbed: bool) {
 fn measured_ui(ui: &mut Ui, found: &Measurement, first: Option<&Measurement>, is_disturbed: bool) {
     let palette = theme::palette(ui.visuals());
     ui.label(RichText::new(millis(found.step_secs.median)).color(palette.strong));
-    let (lower, upper) = (found.step_secs.lower * 1e3, found.step_secs.upper * 1e3);
-    ui.label(format!("{} to {}", format::significant(lower, 4), format::significant(upper, 4)));
+    ui.label(quartile_words(&found.step_secs));
     match first {
         Some(first) => ratio_ui(ui, &found.step_secs, &first.step_secs, is_disturbed),
-        None => drop(ui.label("")),
+        None => none_ui(ui),
     }
     for secs in [found.forward_secs, found.backward_secs, found.optimiser_secs] {
         ui.label(millis(secs));
@@ -125,7 +127,15 @@ fn measured_ui(ui: &mut Ui, found: &Measurement, first: Option<&Measurement>, is
     let times = |ratio: Option<f64>| ratio.map_or_else(String::new, |ratio| format!(" × {}", format::fixed(ratio, 2)));
     ui.label(format!("{}{}", format::bytes(found.predicted_memory_bytes), times(found.memory_ratio())));
     ui.label(format!("{}/s{}", format::flops(found.flops_per_sec()), times(found.flops_ratio())));
-    ui.label(found.step_joules.map_or_else(String::new, |joules| format!("{} J", format::significant(joules, 3))));
+    match found.step_joules {
+        Some(joules) => drop(ui.label(format!("{} J", format::significant(joules, 3)))),
+        None => none_ui(ui),
+    }
+}
+
+/// A cell without a value.
+pub(super) fn none_ui(ui: &mut Ui) {
+    ui.label(RichText::new("–").color(theme::palette(ui.visuals()).weak));
 }
 
 /// What a largest batch rests on.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use egui::{Align2, Pos2, Rect, RichText, Sense, Stroke, Ui, pos2, vec2};
+use egui::{Align2, Pos2, Rect, RichText, Sense, Stroke, Ui, Vec2, pos2, vec2};
 use headroom_engine::{
     config::Cache,
     speed::{AttentionGroup, GroupTime, MachineLimits, Measurement, PointResult},
@@ -192,9 +192,9 @@ pub fn roofline_ui(ui: &mut Ui, name: &str, limits: &MachineLimits, found: &Oper
         clipped.circle(centre, radius(bubble), fill, Stroke::new(1.0, colour));
     }
     // Over the bubbles, so that they can be read.
-    let label = |place: Pos2, align: Align2, text: String| {
+    let label = |text: String, place: &dyn Fn(Vec2) -> Rect| {
         let galley = clipped.layout_no_wrap(text, font.clone(), palette.warning);
-        let rect = align.anchor_size(place, galley.size());
+        let rect = within(place(galley.size()), plot);
         clipped.rect_filled(rect.expand(2.0), 2.0, palette.well.gamma_multiply(0.85));
         clipped.galley(rect.min, galley, palette.warning);
     };
@@ -207,9 +207,10 @@ pub fn roofline_ui(ui: &mut Ui, name: &str, limits: &MachineLimits, found: &Oper
         }
     }
     let compute = format!("compute limit {}/s", format::flops(limits.product_flops_per_sec));
-    label(at(x.1, limits.product_flops_per_sec) - vec2(6.0, 5.0), Align2::RIGHT_BOTTOM, compute);
+    let end = at(x.1, limits.product_flops_per_sec) - vec2(6.0, 5.0);
+    label(compute, &|size| Align2::RIGHT_BOTTOM.anchor_size(end, size));
     let bandwidth = format!("memory bandwidth {}/s", format::bytes(limits.copy_bytes_per_sec as u64));
-    label(at(x.0 * 1.5, roof(limits, x.0 * 1.5)) + vec2(12.0, 6.0), Align2::LEFT_TOP, bandwidth);
+    label(bandwidth, &|size| above_slope(size, plot, at(x.0, roof(limits, x.0)), flat));
     let words: Vec<String> = bubbles.iter().map(|bubble| words(limits, bubble, found.whole)).collect();
     let told = met.map(|met| self::words(limits, met, found.whole));
     let response = response.accessible_name(format!("Roofline of {name}. {}", words.join(". ")));
@@ -224,6 +225,23 @@ pub fn roofline_ui(ui: &mut Ui, name: &str, limits: &MachineLimits, found: &Oper
     } else if passes_limit(limits, found) {
         ui.label(RichText::new(PAST_LIMIT).color(palette.weak));
     }
+}
+
+/// As near to where it is as leaves all of it in the plot.
+fn within(rect: Rect, plot: Rect) -> Rect {
+    let room = plot.shrink(3.0);
+    let left = rect.left().min(room.right() - rect.width()).max(room.left());
+    let top = rect.top().min(room.bottom() - rect.height()).max(room.top());
+    Rect::from_min_size(pos2(left, top), rect.size())
+}
+
+/// The place of words of this size above the slope from `start` to `corner`, where the slope comes into sight.
+fn above_slope(size: Vec2, plot: Rect, start: Pos2, corner: Pos2) -> Rect {
+    let slope = (start.y - corner.y).max(1.0) / (corner.x - start.x).max(1.0);
+    let left = start.x + ((start.y - plot.bottom()) / slope).max(0.0) + 8.0;
+    // Clear of the line at their right end, where it is highest.
+    let bottom = start.y - slope * ((left + size.x).min(corner.x) - start.x) - 4.0;
+    within(Rect::from_min_size(pos2(left, bottom - size.y), size), plot)
 }
 
 /// Why an operation can be faster than the limits.
@@ -394,6 +412,25 @@ mod tests {
         assert!(others.contains("20 % of the time") && others.contains("optimiser 2.000 ms at 50 %"), "{others}");
         let (x, y) = ranges(&limits, &bubbles);
         assert!(x.0 < 5.0 && x.1 > 60.0 && y.0 < 2e10 && y.1 > 2e11);
+    }
+
+    #[test]
+    fn the_words_at_the_slope_are_in_the_plot_and_above_it() {
+        let plot = Rect::from_min_max(pos2(74.0, 6.0), pos2(534.0, 210.0));
+        let size = vec2(148.0, 14.0);
+        // From the lower left corner, from within, and from below the plot.
+        for (start, corner) in [
+            (pos2(74.0, 208.0), pos2(290.0, 80.0)),
+            (pos2(74.0, 150.0), pos2(120.0, 60.0)),
+            (pos2(74.0, 400.0), pos2(500.0, 80.0)),
+        ] {
+            let place = above_slope(size, plot, start, corner);
+            assert!(plot.contains_rect(place), "{place} of {plot}");
+            let along = (place.right().min(corner.x) - start.x) / (corner.x - start.x);
+            assert!(place.bottom() <= start.y + along * (corner.y - start.y), "{place} crosses the line");
+        }
+        // A slope that leaves no room above it.
+        assert!(plot.contains_rect(above_slope(size, plot, pos2(74.0, 20.0), pos2(290.0, 7.0))));
     }
 
     #[test]

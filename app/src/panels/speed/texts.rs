@@ -6,10 +6,10 @@ use headroom_engine::{
     speed::{GenerationMeasurement, LargestBatch, Outcome, PointResult, SweepSpec},
 };
 
-use super::points::refused_ui;
+use super::points::{none_ui, refused_ui};
 use crate::{
     format,
-    measured::{PUBLISHED_SETTING, millis, published_ratios},
+    measured::{PUBLISHED_SETTING, Standing, millis, published_ratios, quartile_words},
     theme,
 };
 
@@ -58,8 +58,10 @@ pub fn texts_ui(ui: &mut Ui, spec: &SweepSpec, points: &[PointResult], chosen: &
                     Outcome::Generated(found) => measured_ui(ui, found),
                     other => refused_ui(ui, other, COLUMNS.len() - 1),
                 }
-                if let Some(largest) = &side.largest_batch {
-                    ui.label(largest_words(largest)).on_hover_text(largest_help(largest));
+                match &side.largest_batch {
+                    Some(largest) => drop(ui.label(largest_words(largest)).on_hover_text(largest_help(largest))),
+                    None if has_batches => none_ui(ui),
+                    None => {}
                 }
                 ui.end_row();
             }
@@ -76,8 +78,7 @@ fn measured_ui(ui: &mut Ui, found: &GenerationMeasurement) {
     let palette = theme::palette(ui.visuals());
     ui.label(RichText::new(format::significant(found.samples_per_sec(), 4)).color(palette.strong));
     ui.label(millis(found.total_secs.median));
-    let (lower, upper) = (found.total_secs.lower * 1e3, found.total_secs.upper * 1e3);
-    ui.label(format!("{} to {}", format::significant(lower, 4), format::significant(upper, 4)));
+    ui.label(quartile_words(&found.total_secs));
     ui.label(millis(found.reading_secs));
     ui.label(millis(found.token_secs()));
     ui.label(RichText::new(millis(found.attention_secs())).color(palette.strong));
@@ -133,7 +134,11 @@ pub fn published_ui(ui: &mut Ui, spec: &SweepSpec, points: &[PointResult]) {
             ui.label(ratio.published);
             ui.label(ratio.place);
             let here = ratio.measured.map_or_else(|| "not measured".to_owned(), |here| format::significant(here, 3));
-            ui.label(RichText::new(here).color(palette.strong));
+            let is_disturbed = ratio.is_disturbed && ratio.measured.is_some();
+            let here = ui.label(RichText::new(here).color(if is_disturbed { palette.weak } else { palette.strong }));
+            if is_disturbed {
+                here.on_hover_text(Standing::Disturbed.sentence());
+            }
             ui.end_row();
         }
     });

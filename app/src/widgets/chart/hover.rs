@@ -84,10 +84,11 @@ fn nearest(points: &[PlotPoint], transform: &PlotTransform, pointer: Pos2) -> Op
     best
 }
 
-/// The id of the line that the pointer touches.
+/// The id of the line that the pointer touches. A line that is no series of measurements, such as the front of a scatter, goes
+/// through points of others: those come first.
 pub(super) fn touched(lines: &[ChartLine<'_>], near: &[Near]) -> Option<u64> {
-    let first = near.first().filter(|near| near.distance <= TOUCH)?;
-    lines.get(first.line).map(|line| line.id)
+    let touching = || near.iter().filter(|near| near.distance <= TOUCH).filter_map(|near| lines.get(near.line));
+    touching().find(|line| line.dots).or_else(|| touching().next()).map(|line| line.id)
 }
 
 /// Where the tooltip of this size stands: in the quarter around the pointer that covers the least of the curves and of what
@@ -245,6 +246,7 @@ mod tests {
     use egui_plot::PlotBounds;
 
     use super::*;
+    use crate::plot::Series;
 
     #[test]
     fn nearest_is_by_pixels_on_the_line_and_names_a_point_of_the_data() {
@@ -258,6 +260,16 @@ mod tests {
         assert!((distance - 8.0).abs() < 1e-3, "the gap is no line: {distance}");
         assert_eq!(point.x, 80.0);
         assert!(nearest(&points[2..3], &transform, pos2(70.0, 50.0)).is_none());
+    }
+
+    #[test]
+    fn a_line_through_the_points_of_others_does_not_hide_them() {
+        let series: Series = [(1.0, 1.0)].into_iter().collect();
+        let lines = [ChartLine { dots: false, ..ChartLine::new(7, "Front", &series) }, ChartLine::new(2, "a", &series)];
+        let near = |line: usize, distance: f32| Near { line, distance, point: PlotPoint::new(1.0, 1.0) };
+        assert_eq!(touched(&lines, &[near(0, 3.0), near(1, 3.0)]), Some(2));
+        assert_eq!(touched(&lines, &[near(0, 3.0), near(1, TOUCH + 1.0)]), Some(7), "away from its point");
+        assert_eq!(touched(&lines, &[near(0, TOUCH + 1.0), near(1, TOUCH + 1.0)]), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::{
     attention::Dropout,
     ops::{
         Affine, BlockDropout, HeadMap, HeadProjections, MapMemory, MaskSpec, PieceWeights, RelativeBias,
-        attention_core, attention_mix, has_attention_core, masked_softmax, merge_heads,
+        attention_core, attention_mix, has_attention_core, joined, masked_softmax, merge_heads, narrowed,
         profile::{Work, span},
         rotate, rotate_from,
     },
@@ -118,13 +118,14 @@ impl HeadAttention {
     /// are borrowed, lent or not those of all pairs. Maps are nowhere to be seen then.
     ///
     /// # Shapes
-    /// `x` `[b, n, d]`; result the same.
+    /// `x` `[b, n, d]`, `other` `[b, m, d]`, none = the same; result as `x`.
     ///
     /// # Errors
     /// If the shapes do not fit.
     pub fn forward_in_core(
         &self,
         x: &Tensor,
+        other: Option<&Tensor>,
         mask: &MaskSpec,
         drop: Option<&BlockDropout>,
         memory: MapMemory,
@@ -136,7 +137,7 @@ impl HeadAttention {
         if !is_own || has_bias || !matches!(self.coverage, LayerCoverage::Full) || !has_attention_core(x) {
             return Ok(None);
         }
-        let Scored { raw, values } = self.scored(x, x)?;
+        let Scored { raw, values } = self.scored(x, other.unwrap_or(x))?;
         let Some([q, k]) = raw.map(Scores::factors).transpose()?.flatten() else { return Ok(None) };
         let scale = self.scale();
         let mixed = merge_heads(&attention_core([&q, &k, &values], scale, mask, drop, memory)?)?; // [b, n, h d_k]
@@ -420,13 +421,13 @@ impl HeadAttention {
                 (None, Some(own)) => own,
                 (None, None) => bail!("A head that computes has no scores."),
             };
-            maps.narrow(1, first, count)
+            narrowed(maps, 1, first, count)
         };
         let parts = runs.iter().map(take).collect::<Result<Vec<_>>>()?;
         match parts.as_slice() {
             [] => bail!("A layer without heads has no attention."),
             [all] => Ok(all.clone()),
-            parts => Tensor::cat(parts, 1),
+            parts => joined(parts, 1),
         }
     }
 

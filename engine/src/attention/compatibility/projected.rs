@@ -7,7 +7,7 @@ use super::{
     scored::{Scored, Scores},
 };
 use crate::ops::{
-    Columns, Derived, HeadProjections, ScoringForm, Source, attention_mix,
+    Columns, Derived, HeadProjections, ScoringForm, Source, attention_mix, joined, narrowed,
     profile::{Work, span},
     split_heads,
 };
@@ -226,6 +226,6 @@ fn chosen(x: &Tensor, places: &[usize]) -> Result<Tensor> {
     if places.iter().copied().eq(0..x.dim(1)?) {
         return Ok(x.clone());
     }
-    let blocks = places.iter().map(|&place| x.narrow(1, place, 1)).collect::<Result<Vec<_>>>()?;
-    Tensor::cat(&blocks, 1)
+    let blocks = places.iter().map(|&place| narrowed(x, 1, place, 1)).collect::<Result<Vec<_>>>()?;
+    joined(&blocks, 1)
 }

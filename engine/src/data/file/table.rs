@@ -149,7 +149,8 @@ fn choose(first: &[&str], column: Option<&str>, path: &Path) -> Result<(usize, b
         let usual: Vec<usize> = USUAL_TEXTS.iter().filter_map(|name| named(name)).collect();
         return match (named("text"), usual.as_slice(), first.len()) {
             (Some(index), ..) => Ok((index, true)),
-            (None, [index], _) => Ok((*index, true)),
+            // Alone, such a word may as well be the first text.
+            (None, [index], 2..) => Ok((*index, true)),
             (None, _, 1) => Ok((0, false)),
             (None, ..) => Err(DataError::WhichColumn { path: path.to_owned(), found: found() }),
         };

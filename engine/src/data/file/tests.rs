@@ -103,6 +103,8 @@ fn comma_separated_text_is_quoted() {
     let table = "id,text\r\n1,\"a, \"\"b\"\"\nc\"\r\n2,plain\r\n";
     assert_eq!(read("a.csv", table, Some("text")).unwrap(), ["a, \"b\"\nc", "plain"]);
     assert_eq!(read("a.csv", "one\ntwo\n", None).unwrap(), ["one", "two"]);
+    assert_eq!(read("a.csv", "content\ntwo\n", None).unwrap(), ["content", "two"], "a text like any other");
+    assert_eq!(read("a.csv", "content\ntwo\n", Some("content")).unwrap(), ["two"], "named, it is the header");
     let open = message("a.csv", "id,text\n1,fine\n2,\"never closed\n3,lost\n", Some("text"));
     assert!(open.contains("line 3") && open.contains("never closed"), "{open}");
 }

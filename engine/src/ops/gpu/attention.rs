@@ -6,6 +6,7 @@ use super::{
     buffer::{Buffer, address},
     device::{passes, run, timed},
     dropout::launched,
+    flash,
     launch::{Launch, wide},
     softmax::{Rows, probabilities, score_gradient},
 };
@@ -50,6 +51,9 @@ pub fn attention_core([q, k, v]: [&Tensor; 3], with: CoreMask, memory: CoreMemor
     let ((b, h, t, _), s) = (q.dims4()?, k.dim(2)?);
     let mask = MaskSpec { keys: with.mask.keys.as_ref().map(Tensor::contiguous).transpose()?, ..with.mask };
     let with = CoreMask { mask, ..with };
+    if flash::is_for([&q, &k, &v])? {
+        return flash::attention_core([&q, &k, &v], with);
+    }
     let queries = match memory {
         CoreMemory::Keep => t,
         CoreMemory::Recompute(Some(queries)) => queries.clamp(1, t),

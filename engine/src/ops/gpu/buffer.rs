@@ -57,12 +57,31 @@ impl Buffer {
         Ok(Self { storage, shape: shape.into() })
     }
 
+    /// A contiguous tensor in another element type.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn cast(x: &Tensor, dtype: DType) -> Result<Self> {
+        let (storage, layout) = x.storage_and_layout();
+        let storage = match &*storage {
+            Storage::Cuda(x) => Storage::Cuda(x.to_dtype(layout, dtype)?),
+            Storage::Cpu(x) => Storage::Cpu(x.to_dtype(layout, dtype)?),
+            Storage::Metal(_) => bail!("There are no kernels for the device {:?}.", x.device().location()),
+        };
+        Ok(Self { storage, shape: x.shape().clone() })
+    }
+
     /// Where it lies.
     ///
     /// # Errors
     /// If the device has no kernels.
     pub fn address(&self) -> Result<u64> {
         address_in(&self.storage, &Layout::contiguous(&self.shape))
+    }
+
+    /// How many numbers it has.
+    pub fn elem_count(&self) -> usize {
+        self.shape.elem_count()
     }
 
     /// Where its memory is.

@@ -12,6 +12,7 @@ use crate::ops::profile::Work;
 
 /// Columns and rows of a block, as in `kernels/columns.cu`.
 pub(super) const COLUMNS_A_BLOCK: usize = 32;
+const COLUMNS_A_CHUNK: usize = 128;
 const ROWS_A_CHUNK: usize = 64;
 
 /// A normalised input, for the gradient of a gain.
@@ -45,7 +46,7 @@ fn launched(dy: &Tensor, normalised: Option<Normalised<'_>>) -> Result<(Tensor, 
         Some(Normalised { x, mean, inverse_deviation }) => [address(x)?, address(mean)?, address(inverse_deviation)?],
         None => [0; 3],
     };
-    let launch = Launch::grid("column_chunks", dtype, [chunks, width.div_ceil(COLUMNS_A_BLOCK)])?
+    let launch = Launch::grid("column_chunks", dtype, [chunks, width.div_ceil(COLUMNS_A_CHUNK)])?
         .with(address(dy)?)
         .with(x)
         .with(mean)

@@ -6,22 +6,24 @@ use super::launch::Launch;
 
 #[cfg(feature = "cuda")]
 mod driver {
-    use std::sync::OnceLock;
+    use std::cell::RefCell;
+    use std::collections::HashMap;
+    use std::sync::{Mutex, PoisonError};
 
     use candle_core::{
         CudaDevice, CudaStorage, Error, Result, bail,
         cuda_backend::{
-            CudaStorageSlice,
+            CudaStorageSlice, DeviceId,
             cudarc::{
-                driver::{CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg},
+                driver::{CudaFunction, CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg},
                 nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts},
             },
         },
     };
 
     use super::super::{
-        launch::{Launch, MOST_ARGUMENTS},
-        source::SOURCE,
+        launch::{Launch, MOST_ARGUMENTS, Module},
+        source::source_of,
     };
 
     /// The structure of any kernel: it reads as many of these as it has fields.
@@ -32,39 +34,79 @@ mod driver {
     #[expect(unsafe_code, reason = "what a kernel takes by value must be declared so")]
     unsafe impl DeviceRepr for Arguments {}
 
-    /// Every card since Turing takes what is compiled for it, and compiles it to its own instructions on loading.
-    const ARCHITECTURE: &str = "compute_75";
-
-    /// The name under which candle keeps the kernels once they are loaded.
-    const MODULE: &str = "headroom";
-
-    /// The kernels in NVIDIA's assembly language, compiled once a process.
-    fn compiled() -> Result<&'static str> {
-        static COMPILED: OnceLock<std::result::Result<String, String>> = OnceLock::new();
-        let compiled = COMPILED.get_or_init(|| {
-            let options = CompileOptions { arch: Some(ARCHITECTURE), ..CompileOptions::default() };
-            match compile_ptx_with_opts(SOURCE, options) {
-                Ok(kernels) => Ok(kernels.to_src()),
-                Err(CompileError::CompileError { log, .. }) => Err(log.to_string_lossy().into_owned()),
-                Err(other) => Err(format!("{other:?}")),
-            }
-        });
-        match compiled {
-            Ok(kernels) => Ok(kernels),
-            Err(why) => bail!("The GPU's compiler (NVRTC) refused Headroom's kernels: {why}"),
+    /// The oldest generation that takes what is compiled for it; later ones compile that to their own instructions on loading.
+    fn architecture(module: Module) -> &'static str {
+        match module {
+            // Turing.
+            Module::Plain => "compute_75",
+            // Ampere, whose tensor units multiply every format of 16 bits.
+            Module::Flash(_) => "compute_80",
         }
     }
 
+    /// The name under which candle keeps the kernels once they are loaded.
+    fn name(module: Module) -> &'static str {
+        match module {
+            Module::Plain => "headroom",
+            Module::Flash(32) => "headroom_flash_32",
+            Module::Flash(64) => "headroom_flash_64",
+            Module::Flash(_) => "headroom_flash_128",
+        }
+    }
+
+    /// The kernels of a module in NVIDIA's assembly language, compiled once a process.
+    fn compiled(module: Module) -> Result<&'static str> {
+        static COMPILED: Mutex<Option<HashMap<Module, &'static str>>> = Mutex::new(None);
+        let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        let compiled = compiled.get_or_insert_default();
+        if let Some(kernels) = compiled.get(&module) {
+            return Ok(kernels);
+        }
+        let options = CompileOptions { arch: Some(architecture(module)), ..CompileOptions::default() };
+        let kernels = match compile_ptx_with_opts(source_of(module), options) {
+            // There are four modules at most, each of which is kept to the end.
+            Ok(kernels) => String::leak(kernels.to_src()),
+            Err(CompileError::CompileError { log, .. }) => {
+                bail!("The GPU's compiler (NVRTC) refused Headroom's kernels: {}", log.to_string_lossy())
+            }
+            Err(other) => bail!("The GPU's compiler (NVRTC) refused Headroom's kernels: {other:?}"),
+        };
+        compiled.insert(module, kernels);
+        Ok(kernels)
+    }
+
+    thread_local! {
+        /// The kernels of the device that this thread used last: asking the driver by name takes longer than a launch.
+        static KNOWN: RefCell<(Option<DeviceId>, HashMap<String, CudaFunction>)> = RefCell::default();
+    }
+
+    fn function(device: &CudaDevice, module: Module, kernel: &str) -> Result<CudaFunction> {
+        KNOWN.with_borrow_mut(|(of, known)| {
+            if *of != Some(device.id()) {
+                known.clear();
+                *of = Some(device.id());
+            }
+            if let Some(function) = known.get(kernel) {
+                return Ok(function.clone());
+            }
+            let function =
+                device.get_or_load_custom_func(kernel, name(module), compiled(module)?)?.into_cuda_function();
+            known.insert(kernel.to_owned(), function.clone());
+            Ok(function)
+        })
+    }
+
     pub fn run(device: &CudaDevice, launch: &Launch) -> Result<()> {
-        let Launch { kernel, grid, block, arguments } = launch;
+        let Launch { module, kernel, grid, block, arguments } = launch;
         let mut fields = [0; MOST_ARGUMENTS];
         match fields.get_mut(..arguments.len()) {
             Some(fields) => fields.copy_from_slice(arguments),
             None => bail!("The kernel {kernel} was given {} arguments.", arguments.len()),
         }
-        let function = device.get_or_load_custom_func(kernel, MODULE, compiled()?)?;
+        let function = function(device, *module, kernel)?;
         let fields = Arguments(fields);
-        let mut call = function.builder();
+        let stream = device.cuda_stream();
+        let mut call = stream.launch_builder(&function);
         call.arg(&fields);
         let sizes = LaunchConfig { grid_dim: (grid[0], grid[1], 1), block_dim: (*block, 1, 1), shared_mem_bytes: 0 };
         // SAFETY: the addresses are those of tensors and buffers of this device that live until the call is queued, of the
@@ -95,14 +137,14 @@ mod driver {
 mod driver {
     use candle_core::{CudaDevice, CudaStorage, Error, Result, bail};
 
-    use super::super::{launch::Launch, source::SOURCE};
+    use super::super::{launch::Launch, source::source_of};
 
     pub fn run(_: &CudaDevice, launch: &Launch) -> Result<()> {
-        let Launch { kernel, grid, block, .. } = launch;
+        let Launch { module, kernel, grid, block, .. } = launch;
         bail!(
             "The kernel {kernel} ({grid:?} blocks of {block} threads, {} bytes of source) cannot run: this program was built \
              without NVIDIA support.",
-            SOURCE.len()
+            source_of(*module).len()
         )
     }
 

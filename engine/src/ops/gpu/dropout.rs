@@ -45,7 +45,7 @@ pub fn residual(base: &Tensor, x: &Tensor, mask: Option<DropoutMask>) -> Result<
 /// The masked tensor, for the attention core.
 pub(super) fn launched(base: Option<&Tensor>, x: &Tensor, mask: Option<&DropoutMask>) -> Result<Buffer> {
     let y = Buffer::new(x.device(), x.shape(), x.dtype())?;
-    let launch = Launch::elements("dropout", x.dtype(), x.elem_count())?
+    let launch = Launch::eights("dropout", x.dtype(), x.elem_count())?
         .with(base.map_or(Ok(0), address)?)
         .with(address(x)?)
         .with(y.address()?)

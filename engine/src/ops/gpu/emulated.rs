@@ -5,7 +5,7 @@ use std::{cell::Cell, ffi::CString, process::Command, sync::OnceLock};
 use candle_core::{Result, bail};
 use libloading::Library;
 
-use super::{launch::Launch, source::SOURCE};
+use super::{launch::Launch, source::whole_source};
 
 const THREADS: &str = include_str!("emulation/threads.cpp");
 
@@ -38,7 +38,7 @@ fn library() -> &'static Library {
     LIBRARY.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
         let (source, library) = (folder.path().join("kernels.cpp"), folder.path().join("kernels.so"));
-        std::fs::write(&source, format!("{THREADS}\n{SOURCE}")).unwrap();
+        std::fs::write(&source, format!("{THREADS}\n{}", whole_source())).unwrap();
         let output = Command::new("c++")
             .args(["-std=c++17", "-O1", "-Wall", "-Werror", "-Wno-unused-function", "-shared", "-fPIC", "-o"])
             .args([&library, &source])
@@ -55,7 +55,7 @@ fn library() -> &'static Library {
 
 /// Runs a kernel to its end.
 pub fn run(launch: &Launch) -> Result<()> {
-    let Launch { kernel, grid, block, arguments } = launch;
+    let Launch { kernel, grid, block, arguments, .. } = launch;
     let name = CString::new(kernel.as_str()).unwrap();
     // SAFETY: the signature is that of the function; the addresses among the arguments are of tensors that live while it
     // runs, as on a GPU.

@@ -34,7 +34,7 @@ pub fn gelu(x: &Tensor, bias: Option<&Tensor>, kind: Gelu) -> Result<Tensor> {
 fn launched(x: &Tensor, bias: Option<&Tensor>, dy: Option<&Tensor>, kind: Gelu) -> Result<Buffer> {
     let count = x.elem_count();
     let y = Buffer::new(x.device(), x.shape(), x.dtype())?;
-    let launch = Launch::elements("gelu", x.dtype(), count)?
+    let launch = Launch::eights("gelu", x.dtype(), count)?
         .with(address(x)?)
         .with(bias.map_or(Ok(0), address)?)
         .with(dy.map_or(Ok(0), address)?)

@@ -21,7 +21,7 @@ pub fn layer_norm(x: &Tensor, gain: &Tensor, bias: &Tensor, epsilon: f64) -> Res
     let y = Buffer::new(device, x.shape(), dtype)?;
     let mean = Buffer::new(device, rows, wide(dtype))?;
     let inverse_deviation = Buffer::new(device, rows, wide(dtype))?;
-    let launch = Launch::rows("layer_norm", dtype, rows, width)?
+    let launch = Launch::rows_or_warps("layer_norm", dtype, rows, width)?
         .with(address(&x)?)
         .with(address(&gain)?)
         .with(address(&bias)?)
@@ -29,7 +29,8 @@ pub fn layer_norm(x: &Tensor, gain: &Tensor, bias: &Tensor, epsilon: f64) -> Res
         .with(mean.address()?)
         .with(inverse_deviation.address()?)
         .size(width)
-        .real(epsilon);
+        .real(epsilon)
+        .size(rows);
     timed(&x, "layer norm", passes(&x, 2), || run(device, &launch))?;
     let kept = LayerNorm { mean: mean.into_tensor(), inverse_deviation: inverse_deviation.into_tensor() };
     tracked3([&x, &gain, &bias], y, kept)
@@ -50,14 +51,16 @@ impl Backward<3> for LayerNorm {
         let (device, dtype, width) = (x.device(), x.dtype(), gain.elem_count());
         let dx = if x.track_op() {
             let dx = Buffer::new(device, x.shape(), dtype)?;
-            let launch = Launch::rows("layer_norm_gradient", dtype, x.elem_count() / width, width)?
+            let rows = x.elem_count() / width;
+            let launch = Launch::rows_or_warps("layer_norm_gradient", dtype, rows, width)?
                 .with(address(x)?)
                 .with(address(gain)?)
                 .with(address(dy)?)
                 .with(address(mean)?)
                 .with(address(inverse_deviation)?)
                 .with(dx.address()?)
-                .size(width);
+                .size(width)
+                .size(rows);
             timed(x, "layer norm, gradient", passes(x, 3), || run(device, &launch))?;
             Some(dx.into_tensor())
         } else {

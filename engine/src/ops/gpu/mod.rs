@@ -18,25 +18,33 @@ mod dropout;
 mod embedding;
 #[cfg(test)]
 mod emulated;
+mod flash;
 mod gelu;
+mod heads;
 mod launch;
 mod layer_norm;
 mod linear;
 mod optimiser;
+mod plain;
+mod products;
 mod softmax;
 mod source;
 #[cfg(test)]
 mod tests;
 
 pub use attention::{CoreMask, CoreMemory, attention_core};
-pub use cross_entropy::cross_entropy;
+pub use cross_entropy::{cross_entropy, vocabulary_loss};
 pub use device::has_kernels;
 pub use dropout::{dropout, residual};
 pub use embedding::embedding;
 #[cfg(test)]
 pub use emulated::{emulating, is_on as is_emulating};
 pub use gelu::gelu;
+pub use heads::{merge_heads, split_heads};
+pub use launch::FLASH_SIZES;
 pub use layer_norm::layer_norm;
 pub use linear::linear;
 pub use optimiser::{Update, squares_of, update_all};
+pub use plain::{cast, joined, part, reshaped, scaled};
+pub use products::{attention_mix, attention_scores};
 pub use softmax::masked_softmax;

@@ -50,7 +50,8 @@ pub(super) fn probabilities(
     let y = Buffer::new(device, scores.shape(), scores.dtype())?;
     // The last query sees every key.
     let reach = (rows.first_query + rows.all_keys) as i64 - rows.all_queries as i64;
-    let launch = Launch::rows("softmax", scores.dtype(), scores.elem_count() / rows.keys, rows.keys)?
+    let count = scores.elem_count() / rows.keys;
+    let launch = Launch::rows_or_warps("softmax", scores.dtype(), count, rows.keys)?
         .with(address(scores)?)
         .with(y.address()?)
         .with(key_mask.map_or(Ok(0), address)?)
@@ -64,7 +65,8 @@ pub(super) fn probabilities(
         .size(rows.all_queries)
         .size(rows.first_query)
         .size(rows.all_keys)
-        .dropout(dropout);
+        .dropout(dropout)
+        .size(count);
     timed(scores, "attention: softmax", passes(scores, 2), || run(device, &launch))?;
     Ok(y)
 }
@@ -83,7 +85,7 @@ pub(super) fn score_gradient(
     let device = gradient.device();
     let dx = Buffer::new(device, gradient.shape(), gradient.dtype())?;
     let count = gradient.elem_count() / rows.keys;
-    let launch = Launch::rows("softmax_gradient", gradient.dtype(), count, rows.keys)?
+    let launch = Launch::rows_or_warps("softmax_gradient", gradient.dtype(), count, rows.keys)?
         .with(address(probabilities)?)
         .with(address(gradient)?)
         .with(dx.address()?)
@@ -93,7 +95,8 @@ pub(super) fn score_gradient(
         .size(rows.all_queries)
         .size(rows.first_query)
         .size(rows.all_keys)
-        .dropout(dropout);
+        .dropout(dropout)
+        .size(count);
     timed(gradient, "attention: softmax, gradient", passes(gradient, 3), || run(device, &launch))?;
     Ok(dx)
 }

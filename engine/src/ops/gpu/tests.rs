@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use proptest::prelude::*;
 
 use super::*;
-use crate::ops::tracked::Computed;
+use crate::ops::tracked::{self, Computed};
 use crate::ops::{
     self, AdamW, AdamWConfig, Affine, BlockDropout, DropoutStream, Gelu, Gradients, IGNORED_LABEL, MaskSpec,
     Orientation, Parameter, composed,
@@ -220,6 +220,28 @@ fn check_cross_entropy(n: usize, v: usize) {
 }
 
 #[test]
+fn the_loss_of_a_head_matches_the_reference() {
+    // Vocabularies of whole eights and of others.
+    for (n, d, v) in [(7, 4, 16), (5, 3, 13), (1, 2, 1)] {
+        let labels: Vec<i64> = (0..n as i64).map(|i| if i == 2 { IGNORED_LABEL } else { (i * 5) % v as i64 }).collect();
+        let tensor = Tensor::from_slice(&labels, n, &Device::Cpu).unwrap();
+        let weigh = |loss: Tensor| loss.to_dtype(DType::F64)? * 3.0;
+        let reference = |x: &[Tensor]| composed::linear(&x[0], &x[1], x.get(2), true);
+        for shapes in [&[&[n, d][..], &[v, d], &[v]][..], &[&[n, d], &[v, d]]] {
+            held(
+                shapes,
+                |x| weigh(ops::vocabulary_loss(&x[0], &x[1], x.get(2), &tensor)?),
+                |x| weigh(composed::cross_entropy(&reference(x)?, &labels)?),
+            );
+        }
+    }
+    let x = variable(1, &[2, 3], DType::F32);
+    let labels = Tensor::new(&[0_i64, 9], &Device::Cpu).unwrap();
+    let refused = emulating(|| ops::vocabulary_loss(&x, &variable(2, &[5, 3], DType::F32), None, &labels));
+    assert!(refused.unwrap_err().to_string().contains("outside of the vocabulary"));
+}
+
+#[test]
 fn cross_entropy_matches_the_reference() {
     for (n, v) in [(14, 5), (3, 1), (37, 1003)] {
         check_cross_entropy(n, v);
@@ -249,13 +271,18 @@ fn embedding_matches_the_reference() {
 
 /// Everything that changes the core: causal or not, padding or not, dropout or not.
 fn check_core([b, h, t, s, d]: [usize; 5], memory: CoreMemory) {
+    check_core_of([b, h, t, s, d], d + 1, memory);
+}
+
+/// With heads of values of another size.
+fn check_core_of([b, h, t, s, d]: [usize; 5], of_values: usize, memory: CoreMemory) {
     let drop = BlockDropout { probability: 0.3, stream: STREAM };
     for (causal, keys) in [(false, None), (true, None), (true, Some(keys(b, s)))] {
         for drop in [None, Some(&drop)] {
             let mask = MaskSpec { causal, keys: keys.clone() };
             let dropout = drop.map(|drop| drop.stream.mask(drop.probability));
             held(
-                &[&[b, h, t, d], &[b, h, s, d], &[b, h, s, d + 1]],
+                &[&[b, h, t, d], &[b, h, s, d], &[b, h, s, of_values]],
                 |v| attention_core([&v[0], &v[1], &v[2]], CoreMask { scale: 0.4, mask: mask.clone(), dropout }, memory),
                 // The reference composes softmax, dropout and products.
                 |v| ops::attention_core([&v[0], &v[1], &v[2]], 0.4, &mask, drop, ops::MapMemory::Keep),
@@ -273,6 +300,143 @@ fn the_attention_core_matches_the_reference_however_it_is_cut() {
     check_core([2, 1, 9, 5, 2], CoreMemory::Recompute(Some(4)));
     check_core([1, 1, 70, 70, 4], CoreMemory::Recompute(None));
 }
+
+#[test]
+fn the_attention_core_in_tiles_matches_the_reference() {
+    // Whole tiles and parts of some, more keys than queries and fewer, rows that see nothing.
+    for [b, h, t, s, d] in
+        [[2, 2, 7, 7, 32], [1, 1, 130, 130, 32], [1, 2, 5, 70, 64], [1, 1, 70, 5, 32], [1, 1, 65, 66, 128]]
+    {
+        for dtype in [DType::F16, DType::BF16] {
+            let tensors = [&[b, h, t, d], &[b, h, s, d], &[b, h, s, d]].map(|shape| numbers(1, shape, dtype));
+            assert!(flash::is_for(tensors.each_ref()).unwrap());
+        }
+        check_core_of([b, h, t, s, d], d, CoreMemory::Keep);
+    }
+    let other = |dtype, size| flash::is_for([&numbers(1, &[1, 1, 2, size], dtype); 3]).unwrap();
+    assert!(!other(DType::F32, 32) && !other(DType::BF16, 48));
+}
+
+#[test]
+fn heads_come_apart_and_together() {
+    // Heads of eight bytes and of others.
+    for [b, t, h, d] in [[2, 5, 3, 4], [1, 3, 2, 5], [2, 1, 1, 1], [1, 40, 2, 32]] {
+        held(
+            &[&[b, t, h * d]],
+            |v| ops::split_heads(&v[0], h),
+            |v| v[0].reshape((b, t, h, d))?.transpose(1, 2)?.contiguous(),
+        );
+        held(&[&[b, h, t, d]], |v| ops::merge_heads(&v[0]), |v| v[0].transpose(1, 2)?.reshape((b, t, h * d)));
+    }
+}
+
+#[test]
+fn parts_of_tensors_match_the_reference() {
+    for (dim, first, count) in [(0, 0, 3), (0, 2, 2), (1, 1, 4), (1, 5, 1), (2, 0, 2), (2, 2, 1)] {
+        held(
+            &[&[4, 6, 3]],
+            |v| ops::narrowed(&v[0], dim, first, count),
+            |v| v[0].narrow(dim, first, count)?.contiguous(),
+        );
+    }
+}
+
+#[test]
+fn tensors_one_after_the_other_match_the_reference() {
+    for dim in 0..3 {
+        let mut shapes = [[4, 6, 3]; 3];
+        (shapes[1][dim], shapes[2][dim]) = (1, 5);
+        let shapes: Vec<&[usize]> = shapes.iter().map(<[usize; 3]>::as_slice).collect();
+        held(&shapes, |v| ops::joined(v, dim), |v| Tensor::cat(v, dim));
+    }
+}
+
+#[test]
+fn products_of_heads_match_the_reference() {
+    held(
+        &[&[2, 3, 7, 5], &[2, 3, 9, 5]],
+        |v| ops::attention_scores(&v[0], &v[1]),
+        |v| composed::attention_scores(&v[0], &v[1]),
+    );
+    held(
+        &[&[2, 3, 7, 9], &[2, 3, 9, 5]],
+        |v| ops::attention_mix(&v[0], &v[1]),
+        |v| composed::attention_mix(&v[0], &v[1]),
+    );
+}
+
+/// A small network in which one tensor is used twice, one table twice, and one number not at all.
+fn network(parameters: &[Parameter]) -> candle_core::Result<Tensor> {
+    let of = |index: usize| parameters[index].var.as_tensor();
+    let ids = Tensor::new(&[[0_u32, 4, 2], [4, 4, 1]], &Device::Cpu)?;
+    let x = ops::embedding(of(0), &ids)?;
+    let n = ops::layer_norm(&x, of(1), of(2), 1e-5)?;
+    let inner = ops::gelu(&ops::linear(&n, of(3), Some(of(4)))?, Gelu::Tanh)?;
+    let x = ops::residual(&x, &inner, None)?;
+    let logits = ops::linear_transposed(&ops::reshaped(&x, (6, 8))?, of(0), None)?;
+    ops::scaled(&ops::cross_entropy(&logits, &Tensor::new(&[1_i64, 0, IGNORED_LABEL, 3, 3, 2], &Device::Cpu)?)?, 3.0)
+}
+
+#[test]
+fn gradients_are_handed_on_without_zeros_as_candle_adds_them_up() {
+    let shapes: [&[usize]; 5] = [&[5, 8], &[8], &[8], &[8, 8], &[8]];
+    for dtype in [DType::F32, DType::F64] {
+        let parameters: Vec<Parameter> = (0..)
+            .zip(shapes)
+            .map(|(i, shape)| Parameter {
+                name: format!("p{i}"),
+                var: variable(i, shape, dtype),
+                decay: false,
+                rate: 1.0,
+            })
+            .collect();
+        let (ours, candles, alike) = emulating(|| {
+            let (ours, candles) = (Gradients::new(&parameters).unwrap(), Gradients::new(&parameters).unwrap());
+            let loss = network(&parameters).unwrap();
+            assert!(tracked::Flows::of(&loss).is_some());
+            // Two passes add up.
+            for _ in 0..2 {
+                ours.add_of(&loss).unwrap();
+                candles.absorb(loss.backward().unwrap()).unwrap();
+            }
+            // An operation of candle's in between: its own backward pass does it all.
+            let with_other = Gradients::new(&parameters).unwrap();
+            let loss = network(&parameters).unwrap().affine(2.0, 0.0).unwrap();
+            assert!(tracked::Flows::of(&loss).is_none());
+            with_other.add_of(&loss).unwrap();
+            (ours, candles, with_other)
+        });
+        ours.require_all().unwrap();
+        for (((name, ours), (_, candles)), (_, other)) in ours.iter().zip(candles.iter()).zip(alike.iter()) {
+            let largest = values(&candles).into_iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
+            assert!(largest > 1e-3, "{name}");
+            let wide = |tensor: &Tensor| tensor.to_dtype(DType::F64).unwrap();
+            let tolerance = largest * if dtype == DType::F64 { 1e-12 } else { 1e-5 };
+            assert_close(&wide(&ours), &wide(&candles), tolerance, name);
+            assert_close(&wide(&other), &wide(&candles), tolerance, name);
+        }
+    }
+}
+
+#[test]
+fn what_led_to_a_tensor_is_forgotten_with_it() {
+    let x = variable(1, &[4], DType::F32);
+    emulating(|| {
+        let drop = BlockDropout { probability: 0.5, stream: STREAM };
+        let y = ops::residual(&x, &x, Some(&drop)).unwrap();
+        assert!(tracked::Flows::of(&y).is_some());
+        let id = y.id();
+        assert!(tracked::is_known(id));
+        drop_all([y]);
+        assert!(!tracked::is_known(id));
+        // Without a variable there is nothing to be known.
+        let plain = numbers(1, &[4], DType::F32);
+        assert!(!tracked::is_known(ops::residual(&plain, &plain, None).unwrap().id()));
+    });
+}
+
+/// Lets tensors go.
+fn drop_all<const N: usize>(_: [Tensor; N]) {}
 
 /// Three steps on the GPU and on the processor, clipped, from the same weights.
 #[test]

@@ -4,7 +4,7 @@ use super::GenerationTask;
 use crate::{
     attention::ModelPlan,
     config::RunConfig,
-    model::open_device,
+    model::open_device_of,
     speed::{
         LargestBatch, MemoryAnswer, MemoryProbe, MemoryRequest,
         largest::{confirm, search, usable_memory},
@@ -27,7 +27,7 @@ pub(super) fn largest_generation(
     probe: &MemoryProbe,
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<LargestBatch, TrainError> {
-    let device = open_device(config.device)?;
+    let device = open_device_of(config)?;
     let plan = ModelPlan::resolve(config, vocabulary).map_err(TrainError::Config)?;
     let memory = usable_memory(&device, limit_bytes)?;
     let of_batch = |batch: usize| GenerationTask { batch, ..task.clone() };

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     attention::ModelPlan,
-    model::open_device,
+    model::open_device_of,
     speed::{
         LargestBatch, Outcome, Point, PointResult, SideResult, Spread, Subject, SweepWatch,
         measure::{At, failure_of, reason_of},
@@ -71,7 +71,7 @@ impl At<'_> {
             free_bytes: None,
         };
         let plan = ModelPlan::resolve(&subject.config, self.spec.vocabulary_of(&subject.config));
-        found.failure = match (plan, open_device(subject.config.device)) {
+        found.failure = match (plan, open_device_of(&subject.config)) {
             _ if !subject.problems.is_empty() => Some(Outcome::Invalid { reason: reason_of(&subject.problems) }),
             (Err(problems), _) => Some(Outcome::Invalid { reason: reason_of(&problems) }),
             (_, Err(error)) => Some(Outcome::Invalid { reason: error.to_string() }),

@@ -5,7 +5,7 @@ use crate::{
     attention::ModelPlan,
     config::RunConfig,
     generate::{Generated, Marks, Search, generate},
-    model::{Begun, Model, ParameterSet, Room, dtype, open_device},
+    model::{Begun, Model, ParameterSet, Room, dtype, open_device_of},
     ops::{
         profile,
         random::{Purpose, Stream},
@@ -36,7 +36,7 @@ impl GenerationSpeed {
     /// # Errors
     /// If the config cannot be built or its device is not there.
     pub fn new(config: RunConfig, vocabulary: usize) -> Result<Self, TrainError> {
-        let device = &open_device(config.device)?;
+        let device = &open_device_of(&config)?;
         let plan = ModelPlan::resolve(&config, vocabulary).map_err(TrainError::Config)?;
         let parameters = ParameterSet::init(&plan, config.seed, dtype_of(config.precision), device)?;
         let model = Model::frozen_in(&plan, &parameters, dtype(config.precision))?;

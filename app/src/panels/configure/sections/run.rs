@@ -59,6 +59,7 @@ pub fn run_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig, devices:
     let precisions = Precision::ALL.map(|precision| {
         let label = match precision {
             Precision::F32 => "32-bit floats",
+            Precision::Tf32 => "32-bit floats, products in TF32",
             Precision::F64 => "64-bit floats",
             Precision::F16 => "16-bit floats, loss scaled",
             Precision::Bf16 => "16-bit brain floats",

@@ -92,6 +92,68 @@ static X __shfl_xor_sync(unsigned, X x, unsigned distance) {
     return other;
 }
 
+// The tensor units: what the lanes of a warp hand in, put together as the instructions say. Of numbers of 16 bits that know
+// how they are widened.
+struct Lane {
+    unsigned left[4], right[2];
+    const char* row;
+};
+static Lane lanes[1024];
+
+template <typename T>
+static void multiply_add(T, float c[4], const unsigned a[4], const unsigned b[2]) {
+    unsigned me = current, warp = me / 32 * 32, g = me % 32 / 4, t = me % 4;
+    std::memcpy(lanes[me].left, a, sizeof lanes[me].left);
+    std::memcpy(lanes[me].right, b, sizeof lanes[me].right);
+    wait(AT_WARP);
+    for (unsigned e = 0; e < 4; ++e) {
+        unsigned row = g + e / 2 * 8, column = t * 2 + e % 2;
+        for (unsigned k = 0; k < 16; ++k) {
+            T x, y;
+            x.bits = (unsigned short)(lanes[warp + row % 8 * 4 + k % 8 / 2].left[row / 8 + k / 8 * 2] >> (k % 2 * 16));
+            y.bits = (unsigned short)(lanes[warp + column * 4 + k % 8 / 2].right[k / 8] >> (k % 2 * 16));
+            c[e] += wide(x) * wide(y);
+        }
+    }
+    wait(AT_WARP);
+}
+
+static void read_matrices(unsigned to[4], const void* row) {
+    unsigned me = current, warp = me / 32 * 32, g = me % 32 / 4, t = me % 4;
+    lanes[me].row = (const char*)row;
+    wait(AT_WARP);
+    for (unsigned m = 0; m < 4; ++m) std::memcpy(&to[m], lanes[warp + m * 8 + g].row + t * 4, 4);
+    wait(AT_WARP);
+}
+
+static void copy_sixteen(void* to, const void* from, bool is_there) {
+    if (is_there) std::memcpy(to, from, 16);
+    else std::memset(to, 0, 16);
+}
+static void end_of_group() {}
+static void wait_for_copies(bool) {}
+static float exponential_of_two(float x) { return std::exp2(x); }
+
+template <typename T>
+static unsigned packed(T, float first, float second) {
+    T a, b;
+    narrow(first, &a);
+    narrow(second, &b);
+    return a.bits | (unsigned)b.bits << 16;
+}
+
+static void read_transposed(unsigned to[4], const void* row) {
+    unsigned me = current, warp = me / 32 * 32, g = me % 32 / 4, t = me % 4;
+    lanes[me].row = (const char*)row;
+    wait(AT_WARP);
+    for (unsigned m = 0; m < 4; ++m) {
+        unsigned short two[2];
+        for (unsigned k = 0; k < 2; ++k) std::memcpy(&two[k], lanes[warp + m * 8 + t * 2 + k].row + g * 2, 2);
+        to[m] = two[0] | (unsigned)two[1] << 16;
+    }
+    wait(AT_WARP);
+}
+
 typedef void (*Body)(const void*);
 static std::map<std::string, Body>& kernels() {
     static std::map<std::string, Body> all;

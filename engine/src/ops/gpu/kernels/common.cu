@@ -25,6 +25,12 @@ struct Wide<double> {
     typedef double Type;
 };
 
+#ifdef EMULATED
+#define UNROLL
+#else
+#define UNROLL _Pragma("unroll")
+#endif
+
 #ifndef EMULATED
 __device__ inline float half_to_float(unsigned short bits) {
     float x;
@@ -67,6 +73,11 @@ __device__ inline u64 modulo(u64 i, u64 n) {
     return (i | n) >> 32 ? i % n : (u64)((u32)i % (u32)n);
 }
 
+// i / n, likewise.
+__device__ inline u64 quotient(u64 i, u64 n) {
+    return (i | n) >> 32 ? i / n : (u64)((u32)i / (u32)n);
+}
+
 // Below every score that a softmax takes seriously.
 template <typename W>
 __device__ inline W lowest();
@@ -75,14 +86,94 @@ __device__ inline float lowest<float>() { return -3.0e38f; }
 template <>
 __device__ inline double lowest<double>() { return -1.0e308; }
 
+// Four numbers beside each other, moved at once.
+template <typename T>
+struct alignas(4 * sizeof(T)) Four {
+    T at[4];
+};
+
+// Whether four numbers can be moved at once from here.
+template <typename T>
+__device__ inline bool takes_four(const void* place) {
+    return (u64)place % sizeof(Four<T>) == 0;
+}
+
+// Reads four numbers, of which `left` are there; the others are zero. `whole`: all are, and can be moved at once.
+template <typename T>
+__device__ inline void read_four(const T* from, u64 left, bool whole, typename Wide<T>::Type to[4]) {
+    if (whole) {
+        Four<T> four = *(const Four<T>*)from;
+        UNROLL
+        for (u32 k = 0; k < 4; ++k) to[k] = wide(four.at[k]);
+    } else {
+        UNROLL
+        for (u32 k = 0; k < 4; ++k) to[k] = k < left ? wide(from[k]) : (typename Wide<T>::Type)0;
+    }
+}
+
+template <typename T>
+__device__ inline void write_four(const typename Wide<T>::Type from[4], u64 left, bool whole, T* to) {
+    if (whole) {
+        Four<T> four;
+        UNROLL
+        for (u32 k = 0; k < 4; ++k) narrow(from[k], &four.at[k]);
+        *(Four<T>*)to = four;
+    } else {
+        UNROLL
+        for (u32 k = 0; k < 4; ++k) {
+            if (k < left) narrow(from[k], &to[k]);
+        }
+    }
+}
+
+// Calls f(j, x[j]) for every number of a row, those of one block's threads together, four at a time where they lie so.
+template <typename T, typename F>
+__device__ inline void each_of_row(const T* x, u32 width, F f) {
+    u32 head = (4 - (u32)((u64)x / sizeof(T) % 4)) % 4;
+    if (head > width) head = width;
+    if (threadIdx.x < head) f(threadIdx.x, wide(x[threadIdx.x]));
+    u32 fours = (width - head) / 4;
+    for (u32 i = threadIdx.x; i < fours; i += blockDim.x) {
+        typename Wide<T>::Type values[4];
+        read_four(x + head + i * 4, 4, true, values);
+        for (u32 k = 0; k < 4; ++k) f(head + i * 4 + k, values[k]);
+    }
+    u32 rest = head + fours * 4 + threadIdx.x;
+    if (rest < width) f(rest, wide(x[rest]));
+}
+
 const u32 WARP = 32;
 const u32 MOST_WARPS = 32;
+
+// The sum over a warp, for all of its threads.
+template <typename W>
+__device__ inline W warp_sum(W x) {
+    UNROLL
+    for (u32 distance = WARP / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(0xffffffffu, x, distance);
+    return x;
+}
+
+// The largest over a warp; numbers that are not numbers are passed over.
+template <typename W>
+__device__ inline W warp_max(W x) {
+    UNROLL
+    for (u32 distance = WARP / 2; distance > 0; distance /= 2) {
+        W other = __shfl_xor_sync(0xffffffffu, x, distance);
+        x = other > x ? other : x;
+    }
+    return x;
+}
+
+// Rows of a block where a warp has one, and fours that a thread has of such a row at most.
+const u32 ROWS_OF_WARPS = 4;
+const u32 FOURS_OF_WARP = 8;
 
 // The sum over the block, for all of its threads. The block has whole warps.
 template <typename W>
 __device__ W block_sum(W x) {
     __shared__ W parts[MOST_WARPS];
     for (u32 distance = WARP / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(0xffffffffu, x, distance);
+    if (blockDim.x == WARP) return x;
     if (threadIdx.x % WARP == 0) parts[threadIdx.x / WARP] = x;
     __syncthreads();
     W total = 0;
@@ -99,6 +190,7 @@ __device__ W block_max(W x) {
         W other = __shfl_xor_sync(0xffffffffu, x, distance);
         x = other > x ? other : x;
     }
+    if (blockDim.x == WARP) return x;
     if (threadIdx.x % WARP == 0) parts[threadIdx.x / WARP] = x;
     __syncthreads();
     W most = parts[0];

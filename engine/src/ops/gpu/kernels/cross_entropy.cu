@@ -6,24 +6,27 @@ struct CrossEntropyArgs {
     const i64* labels;
     // One a row, in what is computed in.
     void *log_sum_exp, *losses;
-    u64 width;
+    // Numbers of a row, and from one row to the next.
+    u64 width, stride;
 };
 
 template <typename T>
 __device__ void cross_entropy(const CrossEntropyArgs& a) {
     typedef typename Wide<T>::Type W;
     u64 row = blockIdx.x;
-    const T* x = (const T*)a.logits + row * a.width;
-    u32 width = (u32)a.width;
-    W most = lowest<W>();
-    for (u32 j = threadIdx.x; j < width; j += blockDim.x) {
-        W value = wide(x[j]);
-        most = value > most ? value : most;
-    }
-    most = block_max(most);
-    W total = 0;
-    for (u32 j = threadIdx.x; j < width; j += blockDim.x) total += exponential(wide(x[j]) - most);
-    total = block_sum(total);
+    const T* x = (const T*)a.logits + row * a.stride;
+    // In one pass: the largest so far, and the sum of exponentials beside it.
+    W own = lowest<W>(), total = 0;
+    each_of_row(x, (u32)a.width, [&](u32, W value) {
+        if (value > own) {
+            total = total * exponential(own - value) + 1;
+            own = value;
+        } else {
+            total += exponential(value - own);
+        }
+    });
+    W most = block_max(own);
+    total = block_sum(total * exponential(own - most));
     if (threadIdx.x > 0) return;
     W log_sum_exp = most + logarithm(total);
     i64 label = a.labels[row];
@@ -38,8 +41,9 @@ struct CrossEntropyGradientArgs {
     const void* log_sum_exp;
     // The gradient of the loss, one number where the logits are.
     const void* gradient;
+    // May be the logits themselves.
     void* dx;
-    u64 width;
+    u64 width, stride;
     double inverse_count;
 };
 
@@ -47,15 +51,28 @@ template <typename T>
 __device__ void cross_entropy_gradient(const CrossEntropyGradientArgs& a) {
     typedef typename Wide<T>::Type W;
     u64 row = blockIdx.x;
-    const T* x = (const T*)a.logits + row * a.width;
-    T* dx = (T*)a.dx + row * a.width;
+    const T* x = (const T*)a.logits + row * a.stride;
+    T* dx = (T*)a.dx + row * a.stride;
     i64 label = a.labels[row];
     W factor = label < 0 ? (W)0 : *(const W*)a.gradient * (W)a.inverse_count;
     W log_sum_exp = ((const W*)a.log_sum_exp)[row];
-    for (u32 j = threadIdx.x; j < a.width; j += blockDim.x) {
+    auto slope = [&](u32 j, W value) {
         W chosen = (i64)j == label ? (W)1 : (W)0;
-        narrow(label < 0 ? (W)0 : factor * (exponential(wide(x[j]) - log_sum_exp) - chosen), &dx[j]);
+        return label < 0 ? (W)0 : factor * (exponential(value - log_sum_exp) - chosen);
+    };
+    // Four at a time where both rows lie so.
+    u32 width = (u32)a.width, head = (4 - (u32)((u64)x / sizeof(T) % 4)) % 4;
+    bool alike = takes_four<T>(x + head) && takes_four<T>(dx + head);
+    if (!alike || head > width) head = width;
+    for (u32 j = threadIdx.x; j < head; j += blockDim.x) narrow(slope(j, wide(x[j])), &dx[j]);
+    for (u32 j = head + threadIdx.x * 4; j < width; j += blockDim.x * 4) {
+        W values[4];
+        u32 left = width - j;
+        read_four(x + j, left, left >= 4, values);
+        for (u32 k = 0; k < 4; ++k) values[k] = slope(j + k, values[k]);
+        write_four(values, left, left >= 4, dx + j);
     }
+    for (u32 j = width + threadIdx.x; j < a.stride; j += blockDim.x) narrow((W)0, &dx[j]);
 }
 FOR_ALL(cross_entropy_gradient, CrossEntropyGradientArgs)
 

@@ -44,23 +44,34 @@ struct DropoutArgs {
     Dropout dropout;
 };
 
-// Four elements a thread.
+// Two times four elements a thread, each of one block of random words.
 template <typename T>
 __device__ void dropout(const DropoutArgs& a) {
     typedef typename Wide<T>::Type W;
     const T *base = (const T*)a.base, *x = (const T*)a.x;
     T* y = (T*)a.y;
-    u64 block = (u64)blockIdx.x * blockDim.x + threadIdx.x;
-    if (block * 4 >= a.count) return;
-    u32 words[4] = {0, 0, 0, 0};
-    if (a.dropout.threshold > 0) philox(a.dropout, block, words);
-    for (u32 lane = 0; lane < 4; ++lane) {
-        u64 i = block * 4 + lane;
-        if (i >= a.count) return;
-        W value = wide(x[i]);
-        if (a.dropout.threshold > 0) value *= kept<W>(a.dropout, words[lane]);
-        if (base) value += wide(base[i]);
-        narrow(value, &y[i]);
+    W values[2][4], bases[2][4] = {};
+    u64 blocks[2], left[2];
+    bool whole[2];
+    UNROLL
+    for (u32 i = 0; i < 2; ++i) {
+        blocks[i] = (u64)(blockIdx.x * 2 + i) * blockDim.x + threadIdx.x;
+        u64 first = blocks[i] * 4;
+        left[i] = first < a.count ? a.count - first : 0;
+        whole[i] = left[i] >= 4 && takes_four<T>(x) && takes_four<T>(base) && takes_four<T>(y);
+        read_four(x + first, left[i], whole[i], values[i]);
+        if (base) read_four(base + first, left[i], whole[i], bases[i]);
+    }
+    UNROLL
+    for (u32 i = 0; i < 2; ++i) {
+        u32 words[4] = {0, 0, 0, 0};
+        if (a.dropout.threshold > 0) philox(a.dropout, blocks[i], words);
+        UNROLL
+        for (u32 lane = 0; lane < 4; ++lane) {
+            if (a.dropout.threshold > 0) values[i][lane] *= kept<W>(a.dropout, words[lane]);
+            if (base) values[i][lane] += bases[i][lane];
+        }
+        write_four(values[i], left[i], whole[i], y + blocks[i] * 4);
     }
 }
 FOR_ALL(dropout, DropoutArgs)

@@ -1,4 +1,4 @@
-// Layer normalisation. A block has one row.
+// Layer normalisation. A block has one row; of rows of up to 1024 numbers a warp has one, and holds it.
 
 struct LayerNormArgs {
     const void *x, *gain, *bias;
@@ -7,6 +7,7 @@ struct LayerNormArgs {
     void *mean, *inverse_deviation;
     u64 width;
     double epsilon;
+    u64 rows;
 };
 
 template <typename T>
@@ -36,10 +37,56 @@ __device__ void layer_norm(const LayerNormArgs& a) {
 }
 FOR_ALL(layer_norm, LayerNormArgs)
 
+template <typename T>
+__device__ void layer_norm_warps(const LayerNormArgs& a) {
+    typedef typename Wide<T>::Type W;
+    u64 row = (u64)blockIdx.x * ROWS_OF_WARPS + threadIdx.x / WARP;
+    if (row >= a.rows) return;
+    u32 width = (u32)a.width, lane = threadIdx.x % WARP;
+    const T *x = (const T*)a.x + row * a.width, *gain = (const T*)a.gain, *bias = (const T*)a.bias;
+    T* y = (T*)a.y + row * a.width;
+    bool whole = width % 4 == 0 && takes_four<T>(a.x) && takes_four<T>(a.y) && takes_four<T>(gain) && takes_four<T>(bias);
+    W values[FOURS_OF_WARP][4], sum = 0, squares = 0;
+    UNROLL
+    for (u32 i = 0; i < FOURS_OF_WARP; ++i) {
+        u32 j = (i * WARP + lane) * 4, left = j < width ? width - j : 0;
+        read_four(x + j, left, whole && left > 0, values[i]);
+        UNROLL
+        for (u32 k = 0; k < 4; ++k) sum += values[i][k];
+    }
+    W mean = warp_sum(sum) / (W)width;
+    // From the centred row: a large mean costs no digits.
+    UNROLL
+    for (u32 i = 0; i < FOURS_OF_WARP; ++i) {
+        UNROLL
+        for (u32 k = 0; k < 4; ++k) {
+            values[i][k] -= mean;
+            if ((i * WARP + lane) * 4 + k < width) squares += values[i][k] * values[i][k];
+        }
+    }
+    W inverse = 1 / root(warp_sum(squares) / (W)width + (W)a.epsilon);
+    UNROLL
+    for (u32 i = 0; i < FOURS_OF_WARP; ++i) {
+        u32 j = (i * WARP + lane) * 4, left = j < width ? width - j : 0;
+        if (left == 0) continue;
+        W gains[4], biases[4];
+        read_four(gain + j, left, whole, gains);
+        read_four(bias + j, left, whole, biases);
+        UNROLL
+        for (u32 k = 0; k < 4; ++k) values[i][k] = values[i][k] * inverse * gains[k] + biases[k];
+        write_four(values[i], left, whole, y + j);
+    }
+    if (lane == 0) {
+        ((W*)a.mean)[row] = mean;
+        ((W*)a.inverse_deviation)[row] = inverse;
+    }
+}
+FOR_ALL(layer_norm_warps, LayerNormArgs)
+
 struct LayerNormGradientArgs {
     const void *x, *gain, *dy, *mean, *inverse_deviation;
     void* dx;
-    u64 width;
+    u64 width, rows;
 };
 
 // dx = r (g - mean(g) - z mean(g z)) with z the normalised row, g = gain dy.
@@ -65,3 +112,42 @@ __device__ void layer_norm_gradient(const LayerNormGradientArgs& a) {
     }
 }
 FOR_ALL(layer_norm_gradient, LayerNormGradientArgs)
+
+template <typename T>
+__device__ void layer_norm_gradient_warps(const LayerNormGradientArgs& a) {
+    typedef typename Wide<T>::Type W;
+    u64 row = (u64)blockIdx.x * ROWS_OF_WARPS + threadIdx.x / WARP;
+    if (row >= a.rows) return;
+    u32 width = (u32)a.width, lane = threadIdx.x % WARP;
+    const T *x = (const T*)a.x + row * a.width, *gain = (const T*)a.gain, *dy = (const T*)a.dy + row * a.width;
+    T* dx = (T*)a.dx + row * a.width;
+    bool whole = width % 4 == 0 && takes_four<T>(a.x) && takes_four<T>(a.dy) && takes_four<T>(a.dx) && takes_four<T>(gain);
+    W mean = ((const W*)a.mean)[row], inverse = ((const W*)a.inverse_deviation)[row];
+    W values[FOURS_OF_WARP][4], slopes[FOURS_OF_WARP][4], sum = 0, dot = 0;
+    UNROLL
+    for (u32 i = 0; i < FOURS_OF_WARP; ++i) {
+        u32 j = (i * WARP + lane) * 4, left = j < width ? width - j : 0;
+        W gains[4];
+        read_four(x + j, left, whole && left > 0, values[i]);
+        read_four(dy + j, left, whole && left > 0, slopes[i]);
+        read_four(gain + j, left, whole && left > 0, gains);
+        UNROLL
+        for (u32 k = 0; k < 4; ++k) {
+            slopes[i][k] *= gains[k];
+            values[i][k] = (values[i][k] - mean) * inverse;
+            sum += slopes[i][k];
+            dot += slopes[i][k] * values[i][k];
+        }
+    }
+    sum = warp_sum(sum) / (W)width;
+    dot = warp_sum(dot) / (W)width;
+    UNROLL
+    for (u32 i = 0; i < FOURS_OF_WARP; ++i) {
+        u32 j = (i * WARP + lane) * 4, left = j < width ? width - j : 0;
+        if (left == 0) continue;
+        UNROLL
+        for (u32 k = 0; k < 4; ++k) slopes[i][k] = inverse * (slopes[i][k] - sum - values[i][k] * dot);
+        write_four(slopes[i], left, whole, dx + j);
+    }
+}
+FOR_ALL(layer_norm_gradient_warps, LayerNormGradientArgs)
