@@ -267,7 +267,8 @@ impl Model {
             // Read on the processor in any case.
             let labels = Tensor::new(rows.labels.as_slice(), &Device::Cpu)?;
             if smoothing > 0.0 && labelled > 0 {
-                let logits = self.logits(&rows.hidden)?;
+                // The loss and the means over a vocabulary are in 32 bits, whatever the model computes in.
+                let logits = ops::at_least_f32(&self.logits(&rows.hidden)?)?;
                 let loss = ops::cross_entropy(&logits, &labels)?;
                 // With the logits z of a row and those of its label y: mean(-log p) - (-log p[y]) = z[y] - mean(z).
                 let of_labels = logits.gather(&labels.to_device(self.device())?.unsqueeze(1)?, 1)?.mean_all()?;

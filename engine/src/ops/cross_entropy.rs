@@ -45,7 +45,9 @@ pub fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
 pub fn vocabulary_loss(hidden: &Tensor, table: &Tensor, bias: Option<&Tensor>, labels: &Tensor) -> Result<Tensor> {
     let (rows, inputs) = hidden.dims2()?;
     let (width, of_table) = table.dims2()?;
-    let fits = inputs == of_table && hidden.dtype() == table.dtype() && bias.is_none_or(|bias| bias.dims() == [width]);
+    let is_alike = |other: &Tensor| other.dtype() == hidden.dtype();
+    let fits =
+        inputs == of_table && is_alike(table) && bias.is_none_or(|bias| bias.dims() == [width] && is_alike(bias));
     if gpu::has_kernels(hidden) && fits {
         return gpu::vocabulary_loss(hidden, table, bias, &checked(labels, rows, width)?);
     }

@@ -12,7 +12,7 @@ pub fn cast(x: &Tensor, dtype: DType) -> Result<Tensor> {
     if x.dtype() != dtype && gpu::has_kernels(x) { gpu::cast(x, dtype) } else { x.to_dtype(dtype) }
 }
 
-/// `x` as another shape of as many numbers.
+/// `x` as another shape of as many numbers; on an NVIDIA GPU a copy, so that the graph knows nothing but operations of ours.
 ///
 /// # Errors
 /// If there are more or fewer, or the device fails.
@@ -26,7 +26,8 @@ pub fn reshaped(x: &Tensor, shape: impl Into<Shape>) -> Result<Tensor> {
 /// # Errors
 /// If the device fails.
 pub fn scaled(loss: &Tensor, factor: f64) -> Result<Tensor> {
-    if loss.rank() == 0 && gpu::has_kernels(loss) { gpu::scaled(loss, factor) } else { loss * factor }
+    let is_wide = matches!(loss.dtype(), DType::F32 | DType::F64);
+    if loss.rank() == 0 && is_wide && gpu::has_kernels(loss) { gpu::scaled(loss, factor) } else { loss * factor }
 }
 
 /// `count` entries of dimension `dim`, from `first` on: a view, on an NVIDIA GPU a copy.

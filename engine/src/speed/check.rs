@@ -47,7 +47,8 @@ impl DeviceCheck {
 }
 
 /// Holds a device against the processor in double precision: the loss and all gradients of small models, with dropout, of
-/// every way to score a pair and every reuse of maps, in 32 bits and for some of them in 16; and some steps of training.
+/// every way to score a pair and every reuse of maps, in 32 bits and for some of them in 16, on an NVIDIA GPU in TF32 too;
+/// models whose heads it attends with in tiles; and some steps of training.
 /// Each result is told at once; `told` ends the check when it answers false.
 ///
 /// # Errors

@@ -123,16 +123,19 @@ fn models_of_16_bits_train() {
         for plan in plans() {
             let parameters = ParameterSet::init(&plan, 5, DType::F32, &Device::Cpu).unwrap();
             let (b, t) = (2, POSITIONS);
-            let run = || {
-                let gradients = Gradients::new(&parameters.optimiser_parameters()).unwrap();
-                let model = Model::trainable_in(&plan, &parameters, dtype, &gradients).unwrap();
-                let loss = model.loss(&input(&tokens(b, t), b, t), &labels(b, t), &ForwardOptions::default()).unwrap();
-                model.backward(&loss).unwrap();
-                (numbers(&loss.loss)[0], gradients.global_norm().unwrap())
-            };
-            let ((loss, norm), (gpu_loss, gpu_norm)) = (run(), emulating(run));
-            assert!((loss / gpu_loss - 1.0).abs() < 2e-2, "{gpu_loss} instead of {loss}");
-            assert!((norm / gpu_norm - 1.0).abs() < 1e-1, "{gpu_norm} instead of {norm}");
+            for smoothing in [0.0, 0.1] {
+                let run = || {
+                    let gradients = Gradients::new(&parameters.optimiser_parameters()).unwrap();
+                    let model = Model::trainable_in(&plan, &parameters, dtype, &gradients).unwrap();
+                    let (input, options) = (input(&tokens(b, t), b, t), ForwardOptions::default());
+                    let loss = model.smoothed_loss(&input, &labels(b, t), smoothing, &options).unwrap();
+                    model.backward(&loss).unwrap();
+                    (numbers(&loss.loss)[0], gradients.global_norm().unwrap())
+                };
+                let ((loss, norm), (gpu_loss, gpu_norm)) = (run(), emulating(run));
+                assert!((loss / gpu_loss - 1.0).abs() < 2e-2, "{gpu_loss} instead of {loss}");
+                assert!((norm / gpu_norm - 1.0).abs() < 1e-1, "{gpu_norm} instead of {norm}");
+            }
         }
     }
 }

@@ -23,6 +23,12 @@ const MOST_BLOCKS: usize = 65_535;
 /// Whether there are kernels for these: numbers of 16 bits, heads of one of some sizes, a GPU with tensor units that multiply them.
 pub(super) fn is_for([q, k, v]: [&Tensor; 3]) -> Result<bool> {
     let (size, rows) = (q.dim(3)?, q.dim(2)?.max(k.dim(2)?));
+    // Sixteen bytes are copied at a time.
+    for tensor in [q, k, v] {
+        if !address(tensor)?.is_multiple_of(16) && tensor.device().is_cuda() {
+            return Ok(false);
+        }
+    }
     Ok(matches!(q.dtype(), DType::F16 | DType::BF16)
         && FLASH_SIZES.contains(&size)
         && v.dim(3)? == size
@@ -99,6 +105,8 @@ impl Backward<3> for Flash {
     fn backward(&self, [q, k, v]: [&Tensor; 3], y: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 3]> {
         let ((b, h, queries, _), keys) = (q.dims4()?, k.dim(2)?);
         let device = q.device();
+        let is_aligned = address(dy)?.is_multiple_of(16) || !device.is_cuda();
+        let dy = &if is_aligned { dy.clone() } else { dy.copy()? };
         let of = |like: &Tensor| Buffer::new(device, Shape::from(like.dims()), like.dtype());
         let products = Buffer::new(device, (b, h, queries), DType::F32)?;
         let (dq, dk, dv) = (of(q)?, of(k)?, of(v)?);

@@ -46,7 +46,11 @@ impl Swapped {
         let y = Buffer::new(x.device(), shape, x.dtype())?;
         // Numbers are moved as they are: eight bytes at a time where a head has whole ones.
         let bytes = size * x.dtype().size_in_bytes();
-        let (dtype, size) = if bytes.is_multiple_of(8) { (DType::F64, bytes / 8) } else { (x.dtype(), size) };
+        let (dtype, size) = if bytes.is_multiple_of(8) && address(x)?.is_multiple_of(8) {
+            (DType::F64, bytes / 8)
+        } else {
+            (x.dtype(), size)
+        };
         let count = batch * outer * inner * size;
         let launch = Launch::elements("swap_middle", dtype, count)?
             .with(address(x)?)

@@ -1,6 +1,6 @@
 // Attention from queries, keys and values in 16 bits whose scores are nowhere (after Dao, "FlashAttention-2", 2023): a block has
 // some queries and goes over the keys in tiles, with the softmax carried along, while the next tile is on its way. The backward pass makes scores again, once
-// for the gradient of the queries and once for those of keys and values: two kernels, so that nothing is added by
+// for the gradient of the queries and once for those of keys and values: two kernels (beside a small one), so that nothing is added by
 // several blocks in an order that changes.
 //
 // Products are of the tensor units, 16 by 8 by 16 (`mma.m16n8k16`). In a warp, lane = 4 g + t; a product's left factor has in
