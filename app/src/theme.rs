@@ -65,6 +65,14 @@ pub fn ramp(place: f32) -> Color32 {
     if place <= 1.0 { mix(low, middle, place) } else { mix(middle, high, place - 1.0) }
 }
 
+/// The colour and dash pattern of one of several lines that have an order, such as layers: neighbours on the ramp are alike where
+/// there are many, so that every second one is broken. Dashes and dots alone mean other things in the same charts.
+pub fn ordered_style(place: usize, count: usize) -> (Color32, Dash) {
+    let colour = ramp(place as f32 / count.saturating_sub(1).max(1) as f32);
+    let is_broken = count > RAMP.len() && place % 2 == 1;
+    (colour, if is_broken { Dash::DashDotted } else { Dash::Solid })
+}
+
 /// What a colour means, for the two themes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Palette {
@@ -360,6 +368,22 @@ mod tests {
                 assert!(ratio >= 2.0, "{} has only {ratio:.1}:1 on {}", hex(colour), hex(ground));
             }
         }
+    }
+
+    #[test]
+    fn neighbours_in_an_order_are_told_apart() {
+        for count in 1..=48 {
+            let styles: Vec<_> = (0..count).map(|place| ordered_style(place, count)).collect();
+            for pair in styles.windows(2) {
+                let [(a, dash), (b, other)] = [pair[0], pair[1]];
+                let apart: u32 =
+                    a.to_array().into_iter().zip(b.to_array()).map(|(a, b)| u32::from(a.abs_diff(b))).sum();
+                assert!(dash != other || apart >= 120, "{count}: {} {}", hex(a), hex(b));
+            }
+        }
+        // From the first colour to the last, whatever their number.
+        assert_eq!([ordered_style(0, 2).0, ordered_style(1, 2).0], [ramp(0.0), ramp(1.0)]);
+        assert_eq!([ordered_style(0, 12).0, ordered_style(11, 12).0], [ramp(0.0), ramp(1.0)]);
     }
 
     #[test]

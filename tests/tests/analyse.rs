@@ -87,11 +87,16 @@ fn other_texts_and_other_spaces() {
     assert!(!is_own(&named));
     let to = program.path("exported");
     let _ = program.run(&["export", &run, "--to", to.to_str().unwrap()]).expect_code(0);
-    let _ = program.run(&["analyse", to.to_str().unwrap()]).expect_code(2).expect_words(&["--data"]);
+    // It holds the config of its run, which says on what it was trained.
+    let exported = program.run(&["analyse", to.to_str().unwrap(), "--json"]).expect_code(0).json();
+    let text_of = |look: &Value| (look["result"]["data"].clone(), look["result"]["examples"].clone());
+    assert_eq!((text_of(&exported), is_own(&exported)), (text_of(&own), true));
     let directory = ["analyse", to.to_str().unwrap(), "--data", text.to_str().unwrap(), "--captured", "--json"];
     let captured = program.run(&directory).expect_code(0).json();
     assert!(captured["result"]["captured"]["layers"][0]["all_queries"].is_array());
     assert!(captured["result"]["similarity"].as_array().unwrap().is_empty());
+    fs::remove_file(to.join("headroom.toml")).unwrap();
+    let _ = program.run(&["analyse", to.to_str().unwrap()]).expect_code(2).expect_words(&["holds no text", "--data"]);
 }
 
 #[test]

@@ -419,6 +419,23 @@ fn a_store_that_is_none() {
 }
 
 #[test]
+fn an_empty_file_is_no_store_until_something_is_trained_into_it() {
+    let program = program();
+    program.write("empty.db", "");
+    for arguments in [&["runs"][..], &["runs", "--json"], &["show", "x"], &["compare", "x", "y"], &["note", "x", "y"]] {
+        let mut all = arguments.to_vec();
+        all.extend(["--store", "empty.db"]);
+        let answer = program.run(&all).expect_code(2);
+        let _ = answer.expect_words(&["the file is empty", "empty.db", "HEADROOM_STORE"]);
+        assert_eq!(fs::metadata(program.path("empty.db")).unwrap().len(), 0, "{arguments:?} wrote into it");
+    }
+    program.write("c.toml", TINY_DECODER);
+    let _ = program.run(&["train", "c.toml", "--steps", "2", "--store", "empty.db"]).expect_code(0);
+    let runs = program.run(&["runs", "--json", "--store", "empty.db"]).expect_code(0).json();
+    assert_eq!(runs.as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn a_store_that_was_damaged() {
     let program = program();
     program.train(TINY_DECODER, &["--steps", "2"]);

@@ -314,6 +314,12 @@ fn runs_are_listed_by_a_filter_and_with_columns_of_their_configs() {
         assert!(table.contains(word), "{word}: {table}");
     }
     assert!(!table.contains("training time"), "the columns that were asked for alone: {table}");
+    let whole = ["model.width", "train.steps", "seed", "data.words", "train.learning_rate"];
+    let table = program.run(&["runs", "--filter", "wide", "--columns", &whole.join(",")]).expect_code(0).stdout;
+    let row = table.lines().find(|row| row.contains(wide.as_str())).unwrap();
+    let cells: Vec<&str> = row.split_whitespace().rev().take(whole.len()).collect();
+    let rate: f64 = cells[0].parse().unwrap();
+    assert_eq!((&cells[1..], rate < 1.0), (&["4,000", "3", "2", "32"][..], true), "{table}");
     let told =
         program.run(&["runs", "--json", "--filter", "wide", "--columns", "model.width,tag"]).expect_code(0).json();
     assert_eq!(told.as_array().unwrap().len(), 1);
@@ -378,7 +384,12 @@ fn figures_of_the_window_are_written_by_commands() {
     let of_directory = ["maps", "model", "--text", "the old river", "--head", "0", "--out", "written"];
     let _ = program.run(&of_directory).expect_code(0);
     assert_eq!(files(&program.path("written")).len(), 6);
-    let _ = program.run(&["maps", "model", "--out", "x"]).expect_code(2).expect_words(&["--text", "--data"]);
+    // By the config that lies in it, it reads what its run read; with that of another program alone it has no text.
+    let own = ["maps", "model", "--layer", "1", "--out", "own", "--json"];
+    assert_eq!(program.run(&own).expect_code(0).json()["tokens"], told["tokens"]);
+    fs::create_dir(program.path("elsewhere")).unwrap();
+    fs::copy(program.path("model/config.json"), program.path("elsewhere/config.json")).unwrap();
+    let _ = program.run(&["maps", "elsewhere", "--out", "x"]).expect_code(2).expect_words(&["--text", "--data"]);
     // Examples of a file, and maps restored from pairs that an analysis of it chose.
     fs::write(program.path("text.txt"), "the old river sees her letter and forgets .\n".repeat(200)).unwrap();
     let of_file = ["maps", "model", "--data", "text.txt", "--example", "2", "--head", "0", "--out", "read", "--json"];

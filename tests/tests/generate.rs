@@ -134,6 +134,8 @@ fn an_encoder_fills_in_hidden_words() {
     }
     let told = program.run(&["generate", &run, "--prompt", text]).expect_code(0);
     assert_eq!(told.stdout.lines().next(), answer["text"].as_str());
+    let is_change = (0..10).any(|digit| told.stdout.contains(&format!(" +{digit}")));
+    assert!(told.stdout.contains(" %,") && !is_change, "probabilities are no changes: {}", told.stdout);
     assert!(told.stderr.contains("2 hidden words filled in"), "{}", told.stderr);
 }
 

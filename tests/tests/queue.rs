@@ -14,7 +14,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use headroom_tests::{Program, TINY_DECODER, Training};
+use headroom_app::{context::PanelId, state::RunSeries};
+use headroom_engine::store::RunState;
+use headroom_tests::{Program, Screen, TINY_DECODER, Training};
 use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -256,4 +258,25 @@ fn a_store_with_a_long_path_trains_and_says_why_it_cannot_be_reached() {
     queue.env("HEADROOM_STORE", &database);
     let answer = program.run_command(queue).expect_code(1);
     assert!(answer.stderr.contains("too long for a socket address"), "{}", answer.stderr);
+}
+
+#[test]
+fn curves_of_a_run_that_another_program_trains_grow_in_an_open_window() {
+    let (program, training) = training();
+    let mut screen = Screen::engine(&program.store_path());
+    screen.window().open(PanelId::LIVE);
+    screen.wait("the run", |screen| screen.state().runs.len() == 1);
+    let run = screen.state().runs[0].id.clone();
+    screen.state().selection.live = Some(run.clone());
+    let points = |screen: &mut Screen| screen.state().series.get(&run, "train/loss").map_or(0, RunSeries::len);
+    screen.wait("its curve", |screen| points(screen) > 0);
+    let before = points(&mut screen);
+    screen.wait("more of its curve", |screen| points(screen) > before + 10);
+    answers(&program, &["stop"], &[]);
+    training.wait();
+    screen.wait("all of its curve", |screen| {
+        let (state, steps) = (screen.state().runs[0].state, screen.state().runs[0].steps_done);
+        state == RunState::Stopped && points(screen) as u64 == steps
+    });
+    screen.close();
 }

@@ -106,6 +106,56 @@ fn maps_of_a_pair_know_which_text_a_token_is_of() {
     assert_ne!(one, row, "all of them of one text");
 }
 
+/// A text of one's own takes the model and its tokenizer: the file that it learnt from may be gone, and pairs stay pairs.
+#[test]
+fn maps_of_a_text_of_ones_own_do_not_need_the_text_of_the_run() {
+    let program = with_tables(classes);
+    let run = program.train(CONFIG, &["--steps", "8", "--set", "probe.every=0"]);
+    let map = |text: &str, folder: &str| {
+        let wanted = ["maps", &run, "--text", text, "--layer", "1", "--head", "0", "--out", folder, "--json"];
+        let told = program.run(&wanted).expect_code(0).json();
+        (told["step"].clone(), std::fs::read_to_string(program.path(folder).join("map-L1H0.csv")).unwrap())
+    };
+    let pair = map("the dog is good\tthe bird", "before");
+    for table in ["train.tsv", "dev.tsv"] {
+        std::fs::remove_file(program.path(table)).unwrap();
+    }
+    assert_eq!(map("the dog is good\tthe bird", "after"), pair);
+    assert_ne!(map("the dog is good[SEP]the bird", "one").1, pair.1, "one text of the same tokens");
+    let example = program.run(&["maps", &run, "--example", "1", "--out", "example", "--json"]);
+    assert_ne!(example.code, 0, "a held-out example is read of the table");
+}
+
+/// What a model gets wrong is told as its table has it, not as its tokenizer joins the pieces.
+#[test]
+fn mistakes_are_told_in_the_words_of_their_table() {
+    let program = program();
+    let line = |row: usize, [first, second]: &[String; 2]| format!("{row}\t{}\t{first}\t{second}\n", classes(row));
+    let table = |rows: &[[String; 2]]| {
+        let lines: Vec<String> = rows.iter().enumerate().map(|(row, texts)| line(row, texts)).collect();
+        format!("id\tlabel\tfirst\tsecond\n{}", lines.concat())
+    };
+    let learnt: Vec<[String; 2]> = (0..400)
+        .map(|row| [format!("the heavy hand {:x}", row * 7919 % 65_536), format!("it {:x}", row * 104_729 % 65_536)])
+        .collect();
+    let held_out: Vec<[String; 2]> = (0..20)
+        .map(|row| [format!("The {row} heavy-handed dogs can't (see)"), format!("it's \u{201C}{row:x}\u{201D}")])
+        .collect();
+    program.write("train.tsv", table(&learnt));
+    program.write("dev.tsv", table(&held_out));
+    let config = CONFIG.replace("{ kind = \"bytes\" }", "{ kind = \"word_piece\", vocabulary = 300 }");
+    let run = program.train(&config, &["--steps", "8", "--set", "probe.every=0"]);
+    let judge = ["eval", &run, "--json", "--which", "last", "--mistakes", "100"];
+    let found = program.run(&judge).expect_code(0).json();
+    let wrong = found["mistakes"].as_array().unwrap();
+    assert!(!wrong.is_empty(), "{found}");
+    for mistake in wrong {
+        let texts: Vec<&str> = mistake["texts"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let row = held_out.iter().position(|row| row[..] == texts[..]);
+        assert_eq!(row.map(classes).as_deref(), mistake["right"].as_str(), "{texts:?}");
+    }
+}
+
 #[test]
 fn examples_are_previewed_as_the_tokens_of_the_model_to_begin_with() {
     let program = with_tables(classes);
@@ -151,6 +201,12 @@ fn a_classifier_is_trained_evaluated_asked_exported_and_begun_with() {
     assert_eq!((&found["unit"], &found["tokens"]), (&"nats per example".into(), &60.into()));
     let again = program.run(&["eval", run, "--data", "dev.tsv", "--json", "--which", "last"]).expect_code(0).json();
     assert_eq!((&again["loss"], &again["metrics"]), (&found["loss"], &found["metrics"]));
+    // Other columns are chosen by options here, and not by fields of a config.
+    for (head, option) in [("sentence\tlabel\tsecond", "Set --text to"), ("first\tgrade\tsecond", "Set --label to")] {
+        program.write("other.tsv", format!("{head}\nthe dog is good\tyes\tthe cat\n"));
+        let refused = program.run(&["eval", run, "--data", "other.tsv"]).expect_code(2).expect_words(&[option]);
+        assert!(!refused.stderr.contains("Set data."), "{}", refused.stderr);
+    }
     let said = program.run(&["eval", run]).expect_code(0).stdout;
     assert!(said.contains("nats per example, on 60 examples") && said.contains("of examples right"), "{said}");
     // What `transformers` opens as a classifier.

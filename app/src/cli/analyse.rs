@@ -21,7 +21,7 @@ use super::{
     session::{Heard, Session},
     signals,
     table::Table,
-    target::{Named, named},
+    target::{Named, knows_its_text, named},
 };
 use crate::findings;
 
@@ -161,9 +161,9 @@ fn data(
 ) -> CliResult<Option<Box<DataConfig>>> {
     let named = match path {
         Some(path) => Some(eval::named_text(path, args.field.as_ref(), args.column.as_ref(), None, trained_on)?),
-        None if matches!(target, Target::Directory(_)) => {
-            let message =
-                "A model directory holds no text. Name some with --data, as in `headroom analyse DIR --data text.txt`.";
+        None if matches!(target, Target::Directory(path) if !knows_its_text(path)) => {
+            let message = "A model directory from elsewhere holds no text. Name some with --data, as in \
+                           `headroom analyse DIR --data text.txt`.";
             return Err(CliError::at("--data", message));
         }
         None => None,

@@ -82,7 +82,7 @@ pub enum Task {
     MeasureMemory,
     /// Write the mixing matrices of a run whose heads collaborate: SVG, PNG and CSV.
     Mixing(MixingArgs),
-    /// Move a run that waits in the queue of another program on the store.
+    /// Move a run, an analysis or a measurement that waits in the queue of another program on the store.
     Move(MoveArgs),
     /// Write a remark about a run, or print it.
     Note(NoteArgs),
@@ -158,7 +158,7 @@ pub struct JobArgs {
 /// Arguments of `move`.
 #[derive(Args, Debug)]
 pub struct MoveArgs {
-    /// The run that waits: number, id or name.
+    /// What waits: the number, id or name of a run, or the id of an analysis or measurement.
     #[arg(value_name = "RUN")]
     pub job: String,
     /// Its new place among those that wait, as `headroom queue` counts: 1 = next.
@@ -354,7 +354,8 @@ pub struct EvalArgs {
     /// A run, or a model directory.
     #[arg(value_name = "RUN|DIR")]
     pub target: String,
-    /// The text: a file or a folder. Without it, the text that was held out of the run.
+    /// The text: a file or a folder. Without it, the text that was held out of the run, or of the run that an exported
+    /// directory comes from.
     #[arg(long, value_name = "PATH")]
     pub data: Option<PathBuf>,
     /// The field of a JSONL object that holds the text.
@@ -573,7 +574,8 @@ pub struct AnalyseArgs {
     /// A run, or a model directory.
     #[arg(value_name = "RUN|DIR")]
     pub target: String,
-    /// The text: a file or a folder. Without it, the text that was held out of the run.
+    /// The text: a file or a folder. Without it, the text that was held out of the run, or of the run that an exported
+    /// directory comes from.
     #[arg(long, value_name = "PATH")]
     pub data: Option<PathBuf>,
     /// The field of a JSONL object that holds the text.

@@ -21,11 +21,15 @@ use super::{
     table::{Table, maybe},
 };
 use crate::compare::{
-    Delta, NotJudged, Reading, Standing, Verdict, common_step, direction_between, group_all_but, why_not_judged,
+    Delta, NotJudged, Reading, Standing, Verdict, common_step, direction_between, group_all_but, is_rate,
+    why_not_judged,
 };
 
 /// Metrics of the machine rather than of the model: compared only when asked for.
 const MACHINE: &str = "system/";
+/// What is said below a table with rates.
+const RATES: &str = "What else the machine did then is not known, so no run is called faster: `headroom bench` measures \
+                     speed.";
 
 /// Compares runs.
 pub fn run(store: Option<&Path>, args: &CompareArgs) -> CliResult {
@@ -82,15 +86,16 @@ impl<'a> Judge<'a> {
     /// first itself and where one has no value.
     fn against_first(&self, index: usize, metric: &str, part: Part) -> Option<(Delta, Option<u64>)> {
         let (base, own) = (self.records.first()?, self.records.get(index).filter(|_| index > 0)?);
-        let direction = direction_between(metric, not_judged(self.records, index));
-        let until = common_step([&base.summary, &own.summary].into_iter(), metric);
+        let not_judged = not_judged(self.records, index);
+        let direction = if is_rate(metric) { Direction::None } else { direction_between(metric, not_judged) };
+        // A series of which no values are the better ones has no curve here.
+        let until =
+            common_step([&base.summary, &own.summary].into_iter(), metric).filter(|_| self.curves.contains_key(metric));
         let reading = |index: usize, record: &RunRecord| -> Option<Reading> {
             let silent = Curve::default();
             let curve = self.curves.get(metric).and_then(|curves| curves.get(index)).unwrap_or(&silent);
             let course = curve.course(&record.summary, metric);
             match part {
-                // A series without a direction has no curve here: it is not judged.
-                _ if direction == Direction::None => course.last(None),
                 Part::Last => course.last(until),
                 Part::Best => course.best(until),
             }
@@ -100,7 +105,6 @@ impl<'a> Judge<'a> {
         if self.standings.is_some() {
             delta.verdict = Verdict::Neutral;
         }
-        let until = until.filter(|_| direction != Direction::None);
         Some((delta.or_same(own.value, base.value, plain::number), until))
     }
 }
@@ -311,6 +315,9 @@ fn as_text(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String,
     for reason in reasons {
         text.extend(["\n", reason, "\n"]);
     }
+    if records.len() > 1 && metrics.iter().any(|name| is_rate(name)) {
+        text.extend(["\n", RATES, "\n"]);
+    }
     if let Some(all) = &judge.standings {
         text += "\n+/-: 95 % interval by the spread of the last evaluations of one run each. Seeds repeat: what is \
                  better or worse is judged over them, below.\n\n";
@@ -337,7 +344,47 @@ fn as_text(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String,
 
 #[cfg(test)]
 mod tests {
+    use headroom_engine::store::series_names;
+
     use super::*;
+    use crate::examples;
+
+    #[test]
+    fn last_and_best_are_told_apart_whether_they_are_judged_or_not() {
+        let metric = series_names::VALIDATION_LOSS;
+        let mut records = [examples::record(1, "one"), examples::record(2, "other")];
+        let own = records[1].summary.metrics.get_mut(metric).unwrap();
+        (own.last, own.best) = (2.5, Some(1.75));
+        for hash in ["beefcafe", "of another text"] {
+            records[1].summary.held_out_hash = Some(hash.to_owned());
+            let curves = BTreeMap::from([(metric, vec![Curve::default(), Curve::default()])]);
+            let judge = Judge { records: &records, curves, standings: None };
+            let difference = |part| judge.against_first(1, metric, part).map(|(delta, _)| delta.absolute);
+            assert_eq!((difference(Part::Last), difference(Part::Best)), (Some(1.0), Some(0.5)), "{hash}");
+        }
+    }
+
+    #[test]
+    fn a_rate_is_told_and_not_judged() {
+        let metric = series_names::TRAIN_TOKENS_PER_SEC;
+        let mut records = [examples::record(1, "slow"), examples::record(2, "fast")];
+        for (record, rate) in records.iter_mut().zip([100.0, 300.0]) {
+            let mut of = record.summary.metrics[series_names::TRAIN_LOSS].clone();
+            (of.last, of.best, of.direction) = (rate, Some(rate), Direction::of(metric));
+            record.summary.metrics.insert(metric.to_owned(), of);
+        }
+        let curves = BTreeMap::from([(metric, vec![Curve::default(), Curve::default()])]);
+        let judge = Judge { records: &records, curves, standings: None };
+        for part in [Part::Last, Part::Best] {
+            let told = judge.against_first(1, metric, part).map(|(delta, _)| (delta.absolute, delta.verdict));
+            assert_eq!(told, Some((200.0, Verdict::Neutral)), "not even unclear");
+        }
+        let (metrics, differences) = ([metric.to_owned()], BTreeMap::new());
+        assert!(as_text(&judge, &metrics, &differences).contains("no run is called faster"));
+        assert!(!as_text(&judge, &[], &differences).contains("faster"), "of what is not shown");
+        let json = as_json(&judge, &metrics, &differences);
+        assert_eq!(json["runs"][1]["metrics"][metric]["best_judged"]["verdict"], "none", "{json}");
+    }
 
     #[test]
     fn configs_are_laid_flat() {

@@ -12,7 +12,7 @@ use headroom_engine::{
     worker::{Approximation, Command, EvaluationCounts, Event, Mistake, Target},
 };
 
-use crate::panels::live::same_class;
+use crate::findings::same_class;
 
 use super::{
     args::EvalArgs,
@@ -20,7 +20,7 @@ use super::{
     plain, print,
     session::{Heard, Session},
     table::Table,
-    target::{Named, named},
+    target::{Named, knows_its_text, named},
 };
 
 /// Classes of which the table of confusions is written out; JSON has that of any number.
@@ -31,7 +31,8 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     let current_dir = std::env::current_dir()
         .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
     let coverage = args.coverage.as_deref().map(|text| approximation(text, args.examples)).transpose()?.flatten();
-    if args.data.is_none() && Path::new(&args.target).is_dir() {
+    let given = Path::new(&args.target);
+    if args.data.is_none() && given.is_dir() && !knows_its_text(given) {
         return Err(no_text());
     }
     let (target, trained_on) = match named(store, &args.target)? {
@@ -57,7 +58,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
                 None => named,
             }))
         }
-        None if is_directory => return Err(no_text()),
+        None if matches!(&target, Target::Directory(path) if !knows_its_text(path)) => return Err(no_text()),
         None => None,
     };
     let session = Session::open_for_reading(store, !is_directory)?;
@@ -73,8 +74,9 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     };
     let event = session.ask(command, "the evaluation did", |event| match event {
         event @ Event::Evaluation { .. } => Ok(Heard::Answer(event)),
+        Event::Refused { why } => Err(CliError::at("run", by_options(args, why))),
         Event::Failed { why, what_to_do, .. } => {
-            Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) })
+            Err(CliError::FailedAt { field: "run", message: by_options(args, joined(&why, &what_to_do)) })
         }
         event => Ok(Heard::Usual(event)),
     })?;
@@ -112,6 +114,17 @@ fn table(path: &Path, args: &EvalArgs, trained_on: Option<&DataConfig>) -> Optio
     Some(table)
 }
 
+/// What is wrong with data that were named here, with the options that say what a config says in fields.
+fn by_options(args: &EvalArgs, why: String) -> String {
+    if args.data.is_none() {
+        return why;
+    }
+    let fields = [("data.text", "--text"), ("data.label", "--label")];
+    fields.into_iter().fold(why, |why, (field, option)| {
+        why.replace(&format!("Set {field} to a name from there"), &format!("Set {option} to a name from there"))
+    })
+}
+
 /// The evaluation with its loss and its metrics once more as one map.
 fn tell_json(event: &Event) -> CliResult {
     let mut value = serde_json::to_value(event).map_err(|error| CliError::Failed(error.to_string()))?;
@@ -131,7 +144,8 @@ fn tell_json(event: &Event) -> CliResult {
 
 /// Why a directory alone is not enough.
 fn no_text() -> CliError {
-    let message = "A model directory holds no text. Name some with --data, as in `headroom eval DIR --data text.txt`.";
+    let message = "A model directory from elsewhere holds no text. Name some with --data, as in `headroom eval DIR \
+                   --data text.txt`.";
     CliError::at("--data", message)
 }
 

@@ -287,7 +287,7 @@ fn guesses(filling: &Filling) -> Table {
     let mut table = Table::new(vec!["word", "most probable"]);
     for (number, word) in (1..).zip(&filling.words) {
         let told =
-            |guess: &WordGuess| format!("{} {}", escaped_line(guess.word.trim()), plain::percent(guess.probability));
+            |guess: &WordGuess| format!("{} {}", escaped_line(guess.word.trim()), plain::share(guess.probability));
         let all: Vec<String> = word.guesses.iter().map(told).collect();
         table.row([number.to_string(), all.join(", ")]);
     }

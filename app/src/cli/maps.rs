@@ -22,7 +22,7 @@ use super::{
     run_args::MapsArgs,
     session::{Heard, Session},
     signals,
-    target::{Named, named},
+    target::{Named, knows_its_text, named},
 };
 use crate::{
     export::MapFigure,
@@ -69,9 +69,10 @@ pub fn run(store: Option<&Path>, args: &MapsArgs) -> CliResult {
         }
         _ => None,
     };
-    if is_directory && data.is_none() && args.text.is_none() {
-        let message = "A model directory holds no text. Write some with --text, as in `headroom maps DIR --text \"the old \
-                       river\" --out maps`, or name a file with --data.";
+    let lacks_text = matches!(&target, Target::Directory(path) if !knows_its_text(path));
+    if lacks_text && data.is_none() && args.text.is_none() {
+        let message = "A model directory from elsewhere holds no text. Write some with --text, as in `headroom maps DIR \
+                       --text \"the old river\" --out maps`, or name a file with --data.";
         return Err(CliError::at("--text", message));
     }
     let number = args.example.unwrap_or(1).saturating_sub(1) as usize;

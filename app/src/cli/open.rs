@@ -1,6 +1,9 @@
 //! Where the store is, and the ways into it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use headroom_engine::{
     store::{OpenMode, RunFilter, RunRecord, Store, StoreError, StorePaths},
@@ -14,6 +17,9 @@ use super::{
 
 /// So many runs are named where none fits.
 const NEWEST: usize = 5;
+/// So often an empty file is looked at again, so far apart: another program may be making a store of it just now.
+const TRIES: usize = 10;
+const APART: Duration = Duration::from_millis(20);
 
 /// The store's database file: as given (a file, or the folder of one), else where it usually is.
 pub fn path(given: Option<&Path>) -> CliResult<PathBuf> {
@@ -34,17 +40,39 @@ pub fn path(given: Option<&Path>) -> CliResult<PathBuf> {
     }
 }
 
+/// The store's database file, which must be there and hold something. Reading makes no store of an empty file: that may be anything.
+pub fn existing(given: Option<&Path>) -> CliResult<PathBuf> {
+    let path = path(given)?;
+    if !path.exists() {
+        return Err(StoreError::Missing { path }.into());
+    }
+    for _ in 0..TRIES {
+        if !is_empty(&path) {
+            return Ok(path);
+        }
+        std::thread::sleep(APART);
+    }
+    let message = format!(
+        "There is no store there: the file is empty. Train something into it, or name another place with --store or \
+         {}; this file was left as it is: {}",
+        StorePaths::VARIABLE,
+        path.display()
+    );
+    Err(CliError::at("store", message))
+}
+
+fn is_empty(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == 0)
+}
+
 /// Opens the store to read runs; none where nobody named a store and there is none yet.
 ///
 /// Opened for writing where that is possible, so that runs of programs that died are told from running ones.
 pub fn reading(given: Option<&Path>) -> CliResult<Option<Store>> {
-    let path = path(given)?;
-    if !path.exists() && given.is_none() {
+    if given.is_none() && !path(given)?.exists() {
         return Ok(None);
     }
-    if !path.exists() {
-        return Err(StoreError::Missing { path }.into());
-    }
+    let path = existing(given)?;
     let store = Store::open_to_read(&path)?;
     clean_up(&path);
     Ok(Some(store))
@@ -67,10 +95,7 @@ pub fn reading_run(given: Option<&Path>, query: &str) -> CliResult<(Store, RunRe
 
 /// Opens the store to change what is written about runs that must be there.
 pub fn writing(given: Option<&Path>) -> CliResult<Store> {
-    let path = path(given)?;
-    if !path.exists() {
-        return Err(StoreError::Missing { path }.into());
-    }
+    let path = existing(given)?;
     let store = Store::open(&path, OpenMode::ReadWrite)?;
     clean_up(&path);
     Ok(store)

@@ -14,7 +14,12 @@ pub fn delta(x: f64) -> String {
     if x == 0.0 { "0".to_owned() } else { ascii(&format::delta(x)) }
 }
 
-/// A relative difference with its sign: `+12.5 %`, `0 %`.
+/// A share: `12 %`, `6.3 %`, `0 %`.
+pub fn share(fraction: f64) -> String {
+    ascii(&format::percent(fraction))
+}
+
+/// A relative difference with its sign: `+12 %`, `0 %`.
 pub fn percent(fraction: f64) -> String {
     ascii(&format::delta_percent(fraction))
 }
@@ -61,6 +66,7 @@ mod tests {
         assert_eq!(number(-1.23e-7), "-1.230e-7");
         assert_eq!(number(f64::NEG_INFINITY), "-inf");
         assert_eq!((delta(-0.5), delta(0.0), delta(0.5)), ("-0.5000".into(), "0".into(), "+0.5000".into()));
+        assert_eq!((share(0.063), percent(0.063), share(0.0)), ("6.3 %".into(), "+6.3 %".into(), "0 %".into()));
         assert_eq!((duration(12e-6), duration(f64::INFINITY)), ("12 us".into(), "inf".into()));
         for x in [0.0, -0.0, 1e-9, -1e-9, 5e-6, -5e-4, 0.5, -3.0, 12_345.6, -1e12, f64::NAN, f64::INFINITY] {
             for text in [number(x), delta(x), duration(x), flops(x), bytes(x as u64), count(x as u64)] {

@@ -81,7 +81,7 @@ pub fn list(store: Option<&Path>, args: &QueueArgs) -> CliResult {
         table.row([
             state,
             number,
-            id(job).map(ToString::to_string).unwrap_or_default(),
+            job.id().map(ToString::to_string).unwrap_or_default(),
             format::brief(&words(job)),
             seed,
             steps,
@@ -134,11 +134,11 @@ pub fn stop(store: Option<&Path>, args: &JobArgs) -> CliResult {
     tell(store, args.json, "removed", &job, "Taken out of the queue")
 }
 
-/// Moves a run that waits.
+/// Moves a run, an analysis or a measurement that waits.
 pub fn move_to(store: Option<&Path>, args: &MoveArgs) -> CliResult {
     let (held, place, job) = named(store, &args.job)?;
-    let Some(run) = job.run().filter(|_| place > 0).cloned() else {
-        let why = if place == 0 { "It runs already" } else { "Only runs can be moved" };
+    let Some(run) = job.id().filter(|_| place > 0).cloned() else {
+        let why = if place == 0 { "It runs already" } else { "What answers somebody who waits cannot be moved" };
         return Err(CliError::at("run", format!("{why}: {}.", words(&job))));
     };
     let most = held.waiting.len();
@@ -206,14 +206,14 @@ fn current(store: Option<&Path>, args: &JobArgs) -> CliResult<(Held, JobLabel)> 
 /// The engine that has a job in its queue, the job's place (0 = it runs), and the job.
 fn named(store: Option<&Path>, query: &str) -> CliResult<(Held, usize, JobLabel)> {
     let all = held(store)?;
-    let is_id = |job: &JobLabel| id(job).is_some_and(|id| id.as_str() == query);
+    let is_id = |job: &JobLabel| job.id().is_some_and(|id| id.as_str() == query);
     let wanted: Option<RunId> = if all.iter().flat_map(Held::jobs).any(|(_, job)| is_id(job)) {
         query.parse().ok()
     } else {
         Some(open::reading_run(store, query)?.1.summary.id)
     };
     for held in all {
-        let found = held.jobs().find(|(_, job)| id(job) == wanted.as_ref()).map(|(place, job)| (place, job.clone()));
+        let found = held.jobs().find(|(_, job)| job.id() == wanted.as_ref()).map(|(place, job)| (place, job.clone()));
         if let Some((place, job)) = found {
             return Ok((held, place, job));
         }
@@ -272,10 +272,6 @@ fn described(engine: usize, held: &Held, place: usize, job: &JobLabel) -> Value 
         }
     }
     value
-}
-
-fn id(job: &JobLabel) -> Option<&RunId> {
-    job.run().or_else(|| job.benchmark()).or_else(|| job.analysis())
 }
 
 fn words(job: &JobLabel) -> String {

@@ -187,7 +187,7 @@ pub struct MapsArgs {
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["text", "example", "rebuild"],
         value_parser = clap::value_parser!(u64).range(1..))]
     pub image: Option<u64>,
-    /// A text file or folder whose examples are read; a model directory has none of its own.
+    /// A text file or folder whose examples are read; a model directory from elsewhere has none of its own.
     #[arg(long, value_name = "FILE", conflicts_with = "text")]
     pub data: Option<PathBuf>,
     /// The field of a JSONL object that holds the text.

@@ -14,8 +14,8 @@ use crate::{
         filter::{Filter, Record, Value as Field},
         names_apart,
     },
-    format::Names,
-    panels::runs::{FlatConfigs, RunFields, needs_config, unknown_field},
+    format::{self, Names},
+    panels::runs::{FlatConfigs, RUN_FIELDS, RunFields, needs_config, unknown_field},
 };
 
 use super::{
@@ -27,6 +27,8 @@ use super::{
 
 /// So many bad ends are told below the table.
 const TOLD: usize = 10;
+/// Whole numbers up to this one are exact.
+const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// Lists runs, newest first.
 pub fn run(store: Option<&Path>, args: &RunsArgs) -> CliResult {
@@ -147,7 +149,8 @@ fn chosen(
     let mut table = Table::new(["#", "id", "name", "state"].into_iter().chain(columns.iter().map(String::as_str)));
     for run in runs {
         let value = |field: &String| match RunFields::of(run, configs).value(field) {
-            Some(Field::Number(number)) => plain::number(number),
+            Some(Field::Number(number)) if is_measured(run, field) => plain::number(number),
+            Some(Field::Number(number)) => number_of(field, number),
             Some(Field::Text(text)) => text,
             Some(Field::List(words)) => words.join(", "),
             None => "-".to_owned(),
@@ -157,6 +160,22 @@ fn chosen(
     }
     add_damaged(&mut table, damaged, 4 + columns.len());
     table.text()
+}
+
+/// Whether a field is a metric of the run: whole numbers among its values are chance.
+fn is_measured(run: &RunSummary, field: &str) -> bool {
+    !RUN_FIELDS.contains(&field.to_lowercase().as_str()) && RunFields::alone(run).value(field).is_some()
+}
+
+/// A number of a run or its config: whole ones as such, and what names something as it is typed.
+fn number_of(field: &str, number: f64) -> String {
+    if number.fract() != 0.0 || number.abs() > LARGEST_WHOLE {
+        return plain::number(number);
+    }
+    if ["number", "seed"].contains(&field.to_lowercase().as_str()) {
+        return format!("{number:.0}");
+    }
+    plain::ascii(&format::fixed(number, 0))
 }
 
 fn add_damaged(table: &mut Table, damaged: &[DamagedRun], width: usize) {

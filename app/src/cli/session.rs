@@ -2,10 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use headroom_engine::{
-    store::StoreError,
-    worker::{Command, Event, Notice, Ticket},
-};
+use headroom_engine::worker::{Command, Event, Notice, Ticket};
 
 use super::{
     error::{CliError, CliResult, joined},
@@ -118,9 +115,5 @@ impl Drop for Session {
 }
 
 fn store(given: Option<&Path>, must_exist: bool) -> CliResult<std::path::PathBuf> {
-    let path = open::path(given)?;
-    if must_exist && !path.exists() {
-        return Err(StoreError::Missing { path }.into());
-    }
-    Ok(path)
+    if must_exist { open::existing(given) } else { open::path(given) }
 }

@@ -54,6 +54,11 @@ pub(super) fn named(store: Option<&Path>, text: &str) -> CliResult<Named> {
     })
 }
 
+/// Whether a model directory says on which text it was trained: those of Headroom do, by the config of their run.
+pub(super) fn knows_its_text(directory: &Path) -> bool {
+    directory.join("headroom.toml").is_file()
+}
+
 /// Where a model lies that was fetched before.
 fn fetched(name: &RepoName) -> Option<PathBuf> {
     let settings = HubSettings::from_environment().ok()?;

@@ -57,7 +57,7 @@ impl Driver {
     /// A frame with these events.
     pub fn frame(&mut self, panel: &mut dyn Panel, events: Vec<Event>) {
         self.frames += 1;
-        self.state.begin_frame();
+        self.state.begin_frame(&self.settings);
         self.dialogs.drain();
         let changed = (self.held != self.modifiers).then_some(Event::ModifiersChanged(self.modifiers));
         self.held = self.modifiers;
@@ -192,7 +192,10 @@ impl Driver {
 
     /// Where the middle of a control is, in points.
     pub fn place(&self, wanted: &str) -> Pos2 {
-        self.bounds(wanted).center()
+        let bounds = self.bounds(wanted);
+        let is_row = |node: &Node| node.role() == egui::Role::Row && name(node).as_deref() == Some(wanted);
+        // Of a row the name: its middle may hold something else that is clicked.
+        if self.nodes.iter().any(is_row) { bounds.left_center() + vec2(130.0, 0.0) } else { bounds.center() }
     }
 
     fn bounds(&self, wanted: &str) -> Rect {

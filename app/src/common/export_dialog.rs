@@ -15,7 +15,7 @@ use headroom_engine::{
     worker::{Command, Ticket, Which},
 };
 
-use super::{Exportable, FigureFormat, exportable::slug, gather::gathered, left_by_key, run_json};
+use super::{Exportable, FigureFormat, dialog_ui, exportable::slug, gather::gathered, left_by_key, run_json};
 use crate::{
     context::{Action, PanelContext},
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
@@ -129,8 +129,7 @@ impl ExportDialog {
         let mut open = self.answers(cx);
         self.gather(cx);
         let frame = egui::Frame::window(ui.style());
-        let modal = egui::Modal::new(Id::unique(("export box", &self.key))).frame(frame).show(ui.ctx(), |ui| {
-            ui.set_width(460.0);
+        let modal = dialog_ui(ui.ctx(), Id::unique(("export box", &self.key)), frame, 460.0, |ui| {
             ui.label(RichText::new(self.heading()).heading());
             ui.add_enabled_ui(self.stage == Stage::Asking, |ui| self.choices_ui(ui, cx));
             ui.add_space(4.0);

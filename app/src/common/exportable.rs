@@ -122,8 +122,9 @@ impl FigureFormat {
     }
 }
 
-/// A name as a file name: letters, digits, dots and single hyphens.
+/// A name as a file name: letters, digits, dots and single hyphens; the sign of a difference as words.
 pub fn slug(name: &str) -> String {
+    let name = name.replace('Δ', "difference of ");
     let mut out = String::new();
     for letter in name.chars() {
         if letter.is_alphanumeric() || letter == '.' {
@@ -145,5 +146,6 @@ mod tests {
         assert_eq!(slug("Wikitext decoder, half / borrowed"), "wikitext-decoder-half-borrowed");
         assert_eq!(slug("../.."), "export");
         assert_eq!(slug("Größe 1.5"), "größe-1.5");
+        assert_eq!(slug("Δ Validation loss"), "difference-of-validation-loss");
     }
 }

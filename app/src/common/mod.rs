@@ -20,7 +20,7 @@ pub use blank::{blank_ui, no_runs_ui, working_ui};
 pub use expected::Expected;
 pub use export_dialog::ExportDialog;
 pub use exportable::{DataExport, Exportable, FigureFormat, slug};
-pub use modal::left_by_key;
+pub use modal::{dialog_ui, left_by_key};
 pub use path_mark::{is_there, leads_nowhere, mark_path};
 pub use pieces::pieces;
 pub use run_json::run_json;

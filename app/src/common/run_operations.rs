@@ -67,7 +67,7 @@ impl RunOperation {
             Self::NextSeed => "Queues a new run with the same config and a seed that no run of this name has yet",
             Self::Race => "Queues its baseline and variants of it, with the same seeds, data and schedule",
             Self::CopyConfig => "The whole config, every field written out",
-            Self::Archive => "Archived runs are hidden from the everyday list; nothing is lost",
+            Self::Archive => "Archived runs leave everyday list and charts; nothing is lost",
             Self::Delete => "Undo (Ctrl+Z) brings it back",
         }
     }
@@ -140,6 +140,7 @@ pub fn perform(operation: RunOperation, id: &RunId, cx: &mut PanelContext<'_>) {
         RunOperation::Archive => {
             let archived = cx.state.run(id).is_some_and(|summary| summary.archived);
             if !archived {
+                cx.state.selection.put_away(id);
                 let what = format!("Archived \"{}\". \"Show archived\" in Runs lists it.", cx.state.run_name(id));
                 cx.act(Action::Say(Level::Info, what, String::new()));
             }

@@ -60,6 +60,11 @@ pub fn colour(state: RunState, palette: &Palette) -> Color32 {
     }
 }
 
+/// Whether the program ended before the run had begun: it only waited in the queue.
+pub fn never_began(run: &RunSummary) -> bool {
+    run.state == RunState::Interrupted && run.started_ms.is_none() && run.steps_done == 0
+}
+
 /// Why the run is in its state, and what its health is, as sentences.
 pub fn why(run: &RunSummary) -> String {
     match run.told_health() {
@@ -97,6 +102,8 @@ fn why_state(run: &RunSummary) -> String {
         RunState::Failed => {
             run.failure.as_ref().map_or_else(|| format!("Failed after {done}."), |failure| failure.why.clone())
         }
+        RunState::Interrupted if never_began(run) => "It waited in the queue when the program ended.".to_owned(),
+        RunState::Interrupted if run.steps_done == 0 => "The program ended before the first step.".to_owned(),
         RunState::Interrupted => format!("The program ended during training; the curves of {steps} are kept."),
         RunState::Cancelled => "Removed from the queue before it started.".to_owned(),
     }
@@ -109,9 +116,10 @@ pub fn what_to_do(run: &RunSummary) -> String {
     }
     match run.state {
         RunState::Paused => "Resume continues at once.".to_owned(),
+        RunState::Interrupted if never_began(run) => "Resume puts it into the queue again.".to_owned(),
         RunState::Stopped | RunState::Interrupted => {
-            "Resume continues from the newest checkpoint, and the curve exactly; with none but the best one, which holds weights \
-             alone, from the first step."
+            "Resume continues from the newest checkpoint, and the curve exactly; where there is none, or none but the best one, which \
+             holds weights alone, from the first step."
                 .to_owned()
         }
         RunState::Diverged => "Lower the learning rate, clip the gradient or warm up longer.".to_owned(),
@@ -162,5 +170,18 @@ mod tests {
         assert_eq!(why(&run), "Finished all 1,000 steps.");
         run.state = RunState::Failed;
         assert_eq!((why(&run), what_to_do(&run)), ("The disk is full.".to_owned(), "Free some space.".to_owned()));
+    }
+
+    #[test]
+    fn a_run_that_only_waited_when_the_program_ended_is_not_said_to_have_trained() {
+        let mut run = RunSummary { state: RunState::Interrupted, steps_done: 0, ..examples::summary(1, "run") };
+        assert!(!never_began(&run), "it was being prepared");
+        assert_eq!(why(&run), "The program ended before the first step.");
+        run.started_ms = None;
+        assert!(never_began(&run));
+        assert_eq!(why(&run), "It waited in the queue when the program ended.");
+        assert_eq!(what_to_do(&run), "Resume puts it into the queue again.");
+        run.state = RunState::Queued;
+        assert!(!never_began(&run));
     }
 }

@@ -38,10 +38,18 @@ pub fn why_not_judged(a: &RunSummary, b: &RunSummary) -> Option<NotJudged> {
     a.held_out_hash.as_ref().zip(b.held_out_hash.as_ref()).is_some_and(|(a, b)| a != b).then_some(NotJudged::Text)
 }
 
-/// Which values of a series are the better ones between two runs. How fast a run is can always be judged.
+/// Whether it is how fast a run was. That depends on what else the machine did then, of which nothing is kept: a difference is told and
+/// not judged.
+pub fn is_rate(series: &str) -> bool {
+    series.ends_with("_per_sec")
+}
+
+/// What is said beside the difference of two rates.
+pub const RATE: &str = "What else the machine did then is not known, so neither is called faster: Speed measures this.";
+
+/// Which values of a series are the better ones between two runs, whatever the text where it is a rate.
 pub fn direction_between(series: &str, why_not: Option<NotJudged>) -> Direction {
-    let is_of_text = !series.ends_with("_per_sec");
-    if is_of_text && why_not.is_some() { Direction::None } else { Direction::of(series) }
+    if !is_rate(series) && why_not.is_some() { Direction::None } else { Direction::of(series) }
 }
 
 /// What a run learns, by the metrics that its objective alone has; none as long as it was not evaluated.
@@ -83,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn speed_is_judged_whatever_the_text() {
+    fn the_good_values_of_a_rate_are_the_same_whatever_the_text() {
         let why = Some(NotJudged::Text);
         assert_eq!(direction_between(series_names::VALIDATION_LOSS, None), Direction::Lower);
         assert_eq!(direction_between(series_names::VALIDATION_LOSS, why), Direction::None);

@@ -26,7 +26,7 @@ pub use evidence::{Basis, Delta, Noise, Reading, Verdict};
 pub use flatten::{flatten, plain};
 pub use frontier::pareto_front;
 pub use group::{Group, common_keys, group_all_but, group_by, short_key};
-pub use judge::{NotJudged, direction_between, why_not_judged};
+pub use judge::{NotJudged, RATE, direction_between, is_rate, why_not_judged};
 pub use metric::{
     LOSS_UNIT, common_loss_unit, loss_unit, metric_spread, metric_value, series_axis, series_hint, series_title,
     series_unit, short_title, task_of,

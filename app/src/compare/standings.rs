@@ -106,13 +106,13 @@ impl Figure {
         self.series().is_some()
     }
 
-    /// Which values are the good ones: memory may be that of whatever else the program held.
+    /// Which values are judged to be the good ones: memory may be that of whatever else the program held, and speed depends on what
+    /// else the machine did.
     fn direction(self) -> Direction {
         match self {
             Self::BestLoss | Self::LastLoss => Direction::Lower,
             Self::Metric(series) => Metric::find(series).map_or(Direction::None, |metric| metric.direction),
-            Self::StepsPerSec => Direction::Higher,
-            Self::Parameters | Self::FlopsPerStep | Self::PeakMemory => Direction::None,
+            Self::Parameters | Self::FlopsPerStep | Self::StepsPerSec | Self::PeakMemory => Direction::None,
         }
     }
 
@@ -329,6 +329,25 @@ mod tests {
         assert_eq!(verdict(Figure::BestLoss), Verdict::Same, "both are 3.000 in the table");
         assert_eq!(verdict(Figure::StepsPerSec), Verdict::Same);
         assert_eq!(verdict(Figure::Parameters), Verdict::Neutral, "80 is not 40");
+    }
+
+    #[test]
+    fn steps_per_second_of_runs_are_told_and_not_judged() {
+        let fast = |number: u64, name: &str, seed: u64, secs: f64| {
+            let layers = if secs < 5.0 { 2 } else { 4 };
+            let mut record = run(number, name, seed, layers, 2.0, RunState::Finished);
+            record.summary.train_secs = secs;
+            record
+        };
+        let runs = [
+            fast(1, "race: standard", 1, 10.0),
+            fast(2, "race: standard", 2, 10.1),
+            fast(3, "race: quick", 1, 1.0),
+            fast(4, "race: quick", 2, 1.01),
+        ];
+        let against = standings(&runs, &|_, _| None)[1].values[&Figure::StepsPerSec].against.unwrap();
+        assert!(against.relative.is_some_and(|relative| relative > 8.0), "{against:?}");
+        assert_eq!(against.verdict, Verdict::Neutral, "what else ran meanwhile is not known");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! What an analysis of attention says, as figures, arrays in files and words: shared by the command line and panels.
+//! What an analysis of attention says, as figures, arrays in files and words, and what is said of a model's predictions: shared by
+//! the command line and panels.
 
 mod advice;
 mod curves;
@@ -7,6 +8,7 @@ mod left_out;
 mod maps;
 mod npy;
 mod reconstruction;
+mod same_class;
 mod samples;
 mod words;
 
@@ -23,5 +25,6 @@ pub use reconstruction::{
     ErrorLine, FLOPS_CONVENTION, METHODS, PLACE, UNRELIABLE, computed_pairs, error_lines, exact_rows_words,
     reconstruction_csv, reconstruction_table, reliable_words, rising, scope_name,
 };
-pub use samples::{few_samples_words, probe_samples};
+pub use same_class::same_class;
+pub use samples::{borrowed_words, few_samples_words, probe_samples};
 pub use words::{about, layer_name, layer_table, left_out_words, summary};

@@ -3,6 +3,8 @@ use headroom_engine::{
     config::{Architecture, RunConfig, counted, grouped},
 };
 
+use super::left_out_words;
+
 /// From how many maps of scores an analysis during training tells the energy in the largest eigenvalues: one of each probe
 /// example and head that scores. 0 where nothing can be said.
 pub fn probe_samples(config: &RunConfig) -> u64 {
@@ -30,6 +32,14 @@ pub fn few_samples_words(config: &RunConfig, samples: Option<u64>) -> Option<Str
     })
 }
 
+/// That heads which borrow are left out of the similarity that analyses during training tell; nothing where none borrows.
+pub fn borrowed_words(config: &RunConfig) -> Option<String> {
+    let plan = ModelPlan::resolve(config, 1).ok()?;
+    let heads = &plan.stack.head_plan;
+    let borrowers: usize = (0..heads.layers()).map(|layer| heads.borrowed(layer)).sum();
+    (borrowers > 0).then(|| format!("Similarity: {}", left_out_words(borrowers, heads.layers() * heads.heads())))
+}
+
 #[cfg(test)]
 mod tests {
     use headroom_engine::config::from_toml;
@@ -46,6 +56,17 @@ mod tests {
         assert!(words("decoder", 4).is_some_and(|words| words.contains("32 maps of 36 entries")));
         assert_eq!(words("decoder", 5), None);
         assert!(words("encoder", 5).is_some_and(|words| words.contains("40 maps of 64 entries")));
+    }
+
+    #[test]
+    fn heads_that_borrow_are_told_to_be_left_out() {
+        let of = |reuse: &str| {
+            let config = "format = 1\n[model]\nlayers = 4\nheads = 2\n";
+            borrowed_words(&from_toml(&[config, reuse].concat()).unwrap())
+        };
+        assert_eq!(of(""), None);
+        let words = of("[attention.reuse]\nkind = \"full\"\nlayers = 1\n").unwrap();
+        assert!(words.starts_with("Similarity: 2 of 8 heads borrow"), "{words}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use egui::{Align2, Button, Context, Frame, Id, Modal, RichText, ScrollArea, TextEdit, Ui, vec2};
+use egui::{Button, Context, Frame, Id, RichText, ScrollArea, TextEdit, Ui};
 use headroom_engine::config::{Entrant, Problem, Race, RunConfig, free_tag, runs_of};
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
     variants::Variants,
 };
 use crate::{
-    common::{Expected, left_by_key},
+    common::{Expected, dialog_ui, left_by_key},
     context::{Action, PanelContext, PanelId},
     format,
     panels::configure::{Labels, labels_of, told},
@@ -84,11 +84,7 @@ impl RaceDialog {
     pub fn ui(&mut self, ctx: &Context, cx: &mut PanelContext<'_>) -> bool {
         let mut open = true;
         let frame = Frame::window(&ctx.global_style());
-        // Hung up at its top: a list that grows or shrinks moves nothing above it.
-        let id = Id::unique("race");
-        let area = Modal::default_area(id).anchor(Align2::CENTER_TOP, vec2(0.0, 56.0));
-        let modal = Modal::new(id).area(area).frame(frame).show(ctx, |ui| {
-            ui.set_width(width(ctx));
+        let modal = dialog_ui(ctx, Id::unique("race"), frame, width(ctx), |ui| {
             let most = (ctx.content_rect().height() - 280.0).clamp(160.0, 620.0);
             self.head_ui(ui);
             ui.add_space(4.0);
@@ -225,6 +221,7 @@ impl RaceDialog {
         ui.horizontal_wrapped(|ui| {
             ui.label(words);
             if let Some(time) = time {
+                ui.label(RichText::new("Expected time").color(palette.weak));
                 ui.label(RichText::new(time.words()).strong()).on_hover_text(time.about());
             }
             if left_out > 0 {
@@ -279,7 +276,7 @@ impl RaceDialog {
 
 #[cfg(test)]
 mod tests {
-    use egui::{Event, PointerButton, Pos2, RawInput, Rect, pos2};
+    use egui::{Event, PointerButton, Pos2, RawInput, Rect, pos2, vec2};
     use headroom_engine::config::preset;
 
     use super::*;
@@ -384,6 +381,30 @@ mod tests {
                 let (_, widest) = nodes.iter().max_by(|a, b| a.1.right().total_cmp(&b.1.right())).unwrap();
                 assert!(widest.right() <= size.x && place(&nodes, "Name of the race").left() >= 0.0, "{widest:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_read_in_full_and_covers_no_other_row() {
+        let mut shown = Shown::new(vec2(900.0, 600.0));
+        let base = preset("number-words").unwrap().config().unwrap();
+        shown.dialog = RaceDialog::new(base, PathBuf::new());
+        for _ in 0..3 {
+            shown.frame(Vec::new());
+        }
+        let nodes = shown.frame(Vec::new());
+        let rows: Vec<Rect> =
+            nodes.iter().filter(|(name, _)| name == "cannot be trained").map(|(_, rect)| *rect).collect();
+        assert!(!rows.is_empty(), "{nodes:#?}");
+        for row in rows {
+            let beside = |(name, rect): &&(String, Rect)| {
+                name.len() > 20 && rect.left() >= row.right() && rect.y_range().intersects(row.y_range())
+            };
+            let (why, reason) = nodes.iter().find(beside).unwrap();
+            assert!(reason.right() <= 900.0, "{why}: {reason:?}");
+            let covered =
+                nodes.iter().find(|(name, rect)| !why.contains(name.as_str()) && rect.intersects(reason.shrink(1.0)));
+            assert_eq!(covered, None, "{why}: {reason:?}");
         }
     }
 

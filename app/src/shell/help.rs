@@ -1,15 +1,21 @@
 use egui::{
-    Align, Button, Context, Frame, Grid, Id, Layout, Margin, Modal, Rect, RichText, ScrollArea, TextStyle, Ui,
-    UiBuilder, vec2,
+    Align, Button, Context, Frame, Grid, Id, Layout, Margin, Rect, RichText, ScrollArea, TextStyle, Ui, UiBuilder, vec2,
 };
 
 use super::handbook::{Block, PAGES, Span, SpanStyle, plain};
-use crate::{keys::HELP, theme};
+use crate::{common::dialog_ui, keys::HELP, theme};
 
 /// Width of the list of pages, in points.
 const PAGE_LIST: f32 = 150.0;
 /// The widest column of a table that does not wrap, in letters.
 const WIDEST: usize = 80;
+
+/// Room between a heading and what it is about, and above the next one, in points.
+const HEADING_GAPS: (f32, f32) = (6.0, 16.0);
+/// Room between items of a list.
+const ITEM_GAP: f32 = 4.0;
+/// Room between paragraphs.
+const TEXT_GAP: f32 = 10.0;
 
 /// The help over the window: the keys, and the pages of the handbook.
 #[derive(Default)]
@@ -32,10 +38,8 @@ impl HelpDialog {
     pub fn ui(&mut self, ctx: &Context) -> bool {
         let size = ctx.content_rect().size();
         let frame = Frame::window(&ctx.global_style());
-        let modal = Modal::new(Id::unique("help")).frame(frame).show(ctx, |ui| {
-            let width = (size.x - 60.0).min(880.0);
+        let modal = dialog_ui(ctx, Id::unique("help"), frame, 880.0, |ui| {
             let height = (size.y - 120.0).max(200.0);
-            ui.set_width(width);
             ui.horizontal(|ui| {
                 ui.heading("Help");
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -87,10 +91,16 @@ impl HelpDialog {
     fn page_ui(&mut self, ui: &mut Ui) -> Option<Self> {
         let mut clicked = None;
         let palette = theme::palette(ui.visuals());
+        // Rows of text, no controls: the first one of a paragraph is as high as the others, and `gap` says what is between blocks.
+        let row = ui.text_style_height(&TextStyle::Body);
+        ui.spacing_mut().interact_size.y = row;
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let mut before = None;
         for (place, block) in self.blocks.iter().enumerate() {
+            ui.add_space(gap(before, block));
+            before = Some(block);
             match block {
                 Block::Heading(level, spans) => {
-                    ui.add_space(if place == 0 { 0.0 } else { 8.0 });
                     let size = TextStyle::Heading.resolve(ui.style()).size - 2.0 * (*level as f32 - 1.0);
                     let text = plain(spans);
                     let label = ui.label(RichText::new(&text).size(size).color(palette.strong));
@@ -120,6 +130,17 @@ impl HelpDialog {
         let file = clicked?;
         let place = PAGES.iter().position(|page| page.file == file)?;
         Some(Self::at(place, None))
+    }
+}
+
+/// Room above a block of a page.
+fn gap(before: Option<&Block>, block: &Block) -> f32 {
+    match (before, block) {
+        (None, _) => 0.0,
+        (_, Block::Heading(..)) => HEADING_GAPS.1,
+        (Some(Block::Heading(..)), _) => HEADING_GAPS.0,
+        (Some(Block::Item(..)), Block::Item(..)) => ITEM_GAP,
+        _ => TEXT_GAP,
     }
 }
 
@@ -185,7 +206,7 @@ fn keys_ui(ui: &mut Ui) {
     for (group, keys) in HELP {
         ui.add_space(6.0);
         ui.label(RichText::new(*group).strong());
-        Grid::new(*group).num_columns(2).spacing([16.0, 4.0]).min_col_width(142.0).show(ui, |ui| {
+        Grid::new(*group).num_columns(2).spacing([16.0, 4.0]).min_col_width(164.0).show(ui, |ui| {
             for (key, what) in *keys {
                 let key = if cfg!(target_os = "macos") { key.replace("Ctrl", "Cmd") } else { (*key).to_owned() };
                 ui.monospace(key);
@@ -200,4 +221,53 @@ fn keys_ui(ui: &mut Ui) {
         weak,
         "On macOS, use Cmd instead of Ctrl. The palette finds panels, presets, runs and actions by name.",
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use egui::{Pos2, RawInput};
+
+    use super::*;
+
+    /// The height of a page of these blocks in a column of 600 points.
+    fn height(blocks: Vec<Block>) -> f32 {
+        let ctx = Context::default();
+        theme::install(&ctx);
+        let mut help = HelpDialog { page: Some(0), blocks, wanted: None };
+        let screen = Rect::from_min_size(Pos2::ZERO, vec2(600.0, 800.0));
+        let input = RawInput { screen_rect: Some(screen), ..RawInput::default() };
+        let mut height = 0.0;
+        let mut output = ctx.run_ui(input, |ui| {
+            let drawn = ui.vertical(|ui| help.page_ui(ui).is_some());
+            height = drawn.response.rect.height();
+        });
+        output.textures_delta.clear();
+        height
+    }
+
+    fn text(words: usize) -> Vec<Span> {
+        let span = |place: usize| {
+            let style = if place % 7 == 3 { SpanStyle::Strong } else { SpanStyle::Plain };
+            Span { text: "attention ".to_owned(), style }
+        };
+        (0..words).map(span).collect()
+    }
+
+    #[test]
+    fn the_rows_of_a_paragraph_are_equally_high() {
+        let (one, many) = (height(vec![Block::Text(text(1))]), height(vec![Block::Text(text(60))]));
+        let rows = (many / one).round();
+        assert!(rows >= 3.0 && (many - rows * one).abs() < 0.1 * one, "{many} {one}");
+    }
+
+    #[test]
+    fn items_stand_closer_than_paragraphs_and_headings_further() {
+        let one = height(vec![Block::Text(text(1))]);
+        let below = |block: Block| height(vec![Block::Text(text(1)), block, Block::Text(text(1))]) - one;
+        let item = || Block::Item(1, "\u{2022}".to_owned(), text(1));
+        let items = height(vec![item(), item()]) - height(vec![item()]);
+        let paragraphs = height(vec![Block::Text(text(1)), Block::Text(text(1))]) - one;
+        assert!(items < paragraphs, "{items} {paragraphs}");
+        assert!(below(Block::Heading(2, text(1))) > 2.0 * paragraphs);
+    }
 }

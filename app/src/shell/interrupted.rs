@@ -1,30 +1,36 @@
 use egui::{Align, Button, Frame, Label, Layout, Margin, Panel, RichText, Stroke, Ui};
 use headroom_engine::{
-    store::{CheckpointKind, CheckpointRecord, RunState, RunSummary},
+    store::{CheckpointKind, CheckpointRecord, RunId, RunState, RunSummary},
     worker::Command,
 };
 
 use crate::{
-    context::{Action, PanelContext},
+    common::state_text::never_began,
+    context::{Action, PanelContext, PanelId},
     format,
     settings::Settings,
     state::State,
     theme,
 };
 
-/// Below the top bar: what was training when the program ended last, and one click that goes on with it. Draws nothing
-/// where there is no such run.
+/// Below the top bar: what was training or waited when the program ended last, and one click that goes on with it, or with all of
+/// them. Draws nothing where there is no such run.
 pub fn interrupted_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let found: Vec<&RunSummary> = cx.state.runs.iter().filter(|run| is_to_tell(run, cx.state, cx.settings)).collect();
+    let mut found: Vec<&RunSummary> =
+        cx.state.runs.iter().filter(|run| is_to_tell(run, cx.state, cx.settings)).collect();
+    // What trained is told of before what waited for it.
+    found.sort_by_key(|run| never_began(run));
     let Some(run) = found.first().map(|&run| run.clone()) else { return };
     let more = found.len() - 1;
+    found.sort_by_key(|run| (never_began(run), run.number));
+    let in_order: Vec<(RunId, i64)> = found.into_iter().map(ending).collect();
     cx.state.want_record(&run.id);
     let name = cx.state.run_name(&run.id);
     let words = words(&run, &name, cx.state, cx.settings.closed_on.contains(&run.id));
     let palette = theme::palette(ui.visuals());
     let frame = Frame::new().fill(palette.surface).stroke(Stroke::new(1.0, palette.line));
     let frame = frame.inner_margin(Margin::symmetric(12, 6));
-    let (mut resume, mut inspect, mut dismiss) = (false, false, false);
+    let (mut resume, mut resume_all, mut inspect, mut dismiss) = (false, false, false, false);
     Panel::top("interrupted").resizable(false).frame(frame).show(ui, |ui| {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let hint = "Hides this; the run can be resumed from Runs at any time";
@@ -36,6 +42,9 @@ pub fn interrupted_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             let button = ui.add(Button::new("Resume").fill(palette.selection)).on_hover_text(hint);
             resume = button.accessible_name(format!("Resume {name}")).clicked();
             if more > 0 {
+                let button = ui.button(format!("Resume all {}", format::count(in_order.len() as u64)));
+                let hint = "Queues the rest of each, those that trained before those that waited, the oldest first";
+                resume_all = button.on_hover_text(hint).clicked();
                 ui.label(RichText::new(format!("and {} more", format::count(more as u64))).color(palette.weak));
             }
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
@@ -43,19 +52,31 @@ pub fn interrupted_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             });
         });
     });
-    if resume {
-        cx.send(Command::ResumeRun { run: run.id.clone() });
-        cx.act(Action::Open(crate::context::PanelId::LIVE));
-        cx.state.selection.focused = Some(run.id.clone());
+    let done = match (resume_all, resume || dismiss) {
+        (true, _) => in_order,
+        (false, true) => vec![ending(&run)],
+        (false, false) => Vec::new(),
+    };
+    if resume || resume_all {
+        for (run, _) in &done {
+            cx.send(Command::ResumeRun { run: run.clone() });
+        }
+        cx.act(Action::Open(PanelId::LIVE));
+        cx.state.selection.focused = done.first().map(|(run, _)| run.clone());
     }
     if inspect {
         cx.act(Action::Inspect(run.id.clone()));
-        cx.act(Action::Open(crate::context::PanelId::LIVE));
+        cx.act(Action::Open(PanelId::LIVE));
     }
-    if resume || dismiss {
-        cx.settings.closed_on.remove(&run.id);
-        cx.settings.told.insert(run.id, run.ended_ms.unwrap_or_default());
+    for (run, ended_ms) in done {
+        cx.settings.closed_on.remove(&run);
+        cx.settings.told.insert(run, ended_ms);
     }
+}
+
+/// What is remembered of a run that was told: its end, for it may be resumed and be cut short again.
+fn ending(run: &RunSummary) -> (RunId, i64) {
+    (run.id.clone(), run.ended_ms.unwrap_or_default())
 }
 
 /// Whether the program's end cut this run short, and the user was not told yet.
@@ -70,6 +91,9 @@ fn is_to_tell(run: &RunSummary, state: &State, settings: &Settings) -> bool {
 }
 
 fn words(run: &RunSummary, name: &str, state: &State, was_closed: bool) -> String {
+    if never_began(run) {
+        return format!("\"{name}\" waited in the queue when the program ended. Resume puts it there again.");
+    }
     let of = run.steps_total.map_or_else(String::new, |total| format!(" of {}", format::count(total)));
     let at = format!("at step {}{of}", format::count(run.steps_done));
     let what = if was_closed && run.state == RunState::Stopped {
@@ -116,6 +140,17 @@ mod tests {
         assert!(is_to_tell(&run, &state, &settings), "it was resumed and interrupted again");
         run.archived = true;
         assert!(!is_to_tell(&run, &state, &settings));
+    }
+
+    #[test]
+    fn a_run_that_only_waited_is_not_said_to_have_trained() {
+        let mut run = RunSummary { state: RunState::Interrupted, steps_done: 0, ..examples::summary(1, "run") };
+        run.steps_total = Some(200);
+        let told = words(&run, "run", &State::default(), false);
+        assert_eq!(told, "\"run\" was interrupted at step 0 of 200: the program ended while it trained.");
+        run.started_ms = None;
+        let told = words(&run, "run", &State::default(), false);
+        assert_eq!(told, "\"run\" waited in the queue when the program ended. Resume puts it there again.");
     }
 
     #[test]

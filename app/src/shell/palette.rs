@@ -8,7 +8,7 @@ use headroom_engine::{
 use super::handbook::PAGES;
 use crate::{
     common::{RunOperation, offered},
-    context::{PanelContext, PanelId, PanelInfo, panel_key},
+    context::{PanelId, PanelInfo, panel_key},
     keys::Pressed,
     settings::ThemeChoice,
     state::State,
@@ -71,26 +71,6 @@ impl Entry {
 }
 
 const IN_INSPECTOR: &str = "The run in the inspector";
-
-/// The run that the inspector shows beside the open panel where none is focused.
-pub fn run_beside(cx: &PanelContext<'_>) -> Option<RunId> {
-    let (state, selection) = (&*cx.state, &cx.state.selection);
-    let is_open = |panel: &PanelId| panel.0 == cx.settings.panel;
-    // They show many runs, or what may be the model of a folder.
-    let of_none =
-        [PanelId::CONFIGURE, PanelId::COMPARE, PanelId::RUNS, PanelId::SPEED, PanelId::GENERATE, PanelId::MODELS];
-    let is_live = is_open(&PanelId::LIVE);
-    if of_none.iter().any(is_open) || (!is_live && selection.directory().is_some()) {
-        return None;
-    }
-    let known = |run: Option<&RunId>| run.and_then(|run| state.run(run));
-    let pinned = || known(selection.live.as_ref()).filter(|_| is_live);
-    let current = || known(state.current.as_ref().map(|current| &current.run));
-    let followed = || known(selection.followed()).filter(|_| is_live);
-    let trained = || state.runs.iter().find(|run| is_live || run.steps_done > 0);
-    let run = pinned().or_else(current).or_else(followed).or_else(trained).or_else(|| state.runs.first());
-    run.map(|run| run.id.clone())
-}
 
 /// The run that the inspector shows.
 fn inspected(state: &State) -> Option<&RunSummary> {

@@ -1,6 +1,7 @@
-use egui::{Align, Button, Context, Id, Key, Layout, Modal, Modifiers, RichText, ScrollArea, TextEdit, Ui};
+use egui::{Align, Button, Context, Frame, Id, Key, Layout, Modifiers, RichText, ScrollArea, TextEdit, Ui};
 
 use crate::{
+    common::dialog_ui,
     context::PanelInfo,
     shell::palette::{Entry, PaletteAction, entries, matching},
     state::State,
@@ -46,9 +47,8 @@ impl PaletteDialog {
         let moved = moved_by_arrows(ctx, Some(self.chosen), found.len());
         self.chosen = moved.unwrap_or(self.chosen).min(found.len().saturating_sub(1));
         let mut chosen = enter.then(|| found.get(self.chosen)).flatten().map(|entry| entry.does.clone());
-        let area = Modal::default_area(Id::unique("palette")).anchor(egui::Align2::CENTER_TOP, egui::vec2(0.0, 72.0));
-        let modal = Modal::new(Id::unique("palette")).area(area).show(ctx, |ui| {
-            ui.set_width(560.0_f32.min(ctx.content_rect().width() - 40.0));
+        let frame = Frame::popup(&ctx.global_style());
+        let modal = dialog_ui(ctx, Id::unique("palette"), frame, 560.0, |ui| {
             let field = TextEdit::singleline(&mut self.query)
                 .hint_text("An action, a preset or a run")
                 .desired_width(f32::INFINITY)

@@ -1,11 +1,17 @@
-use egui::{Align2, Button, Context, Frame, Grid, Id, Modal, RichText, ScrollArea, Ui, vec2};
+use egui::{Button, Context, Frame, Grid, Id, RichText, ScrollArea, Ui};
 use headroom_engine::{
     store::{Deleted, DeletedKind},
     text::escaped_line,
     worker::Command,
 };
 
-use crate::{common::left_by_key, context::Action, format, state::State, theme};
+use crate::{
+    common::{dialog_ui, left_by_key},
+    context::Action,
+    format,
+    state::State,
+    theme,
+};
 
 /// The dialog that removes for good what was deleted; keep it while it is open.
 #[derive(Default)]
@@ -17,10 +23,8 @@ impl PurgeDialog {
     /// Draws it over the window; false once it is closed.
     pub fn ui(&mut self, ctx: &Context, state: &mut State, actions: &mut Vec<Action>) -> bool {
         let mut open = true;
-        let id = Id::unique("purge");
-        let area = Modal::default_area(id).anchor(Align2::CENTER_TOP, vec2(0.0, 56.0));
-        let modal = Modal::new(id).area(area).frame(Frame::window(&ctx.global_style())).show(ctx, |ui| {
-            ui.set_width(660.0_f32.min(ctx.content_rect().width() - 40.0));
+        let frame = Frame::window(&ctx.global_style());
+        let modal = dialog_ui(ctx, Id::unique("purge"), frame, 660.0, |ui| {
             ui.label(RichText::new("Purge what was deleted").heading());
             let weak = theme::palette(ui.visuals()).weak;
             let words = "Deleted runs, benchmarks and analyses can be brought back until they are purged. Purging \

@@ -1,7 +1,7 @@
 use egui::{Button, Id, Popup, PopupCloseBehavior, Rect, RectAlign, RichText, Ui};
 use headroom_engine::{
     config::counted,
-    store::{AnalysisId, RunId, RunState},
+    store::{AnalysisId, BenchmarkId, RunId, RunState},
     worker::{Command, Ticket},
 };
 
@@ -38,7 +38,7 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         .accessible_name("Waiting runs")
         .show(|ui| {
             ui.set_min_width(320.0);
-            others_ui(ui, &others, cx);
+            others_ui(ui, &others, waits, cx);
             ui.horizontal(|ui| {
                 ui.label(RichText::new("Waiting runs").strong());
                 if waiting.len() > 1 {
@@ -51,6 +51,12 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     }
                 }
             });
+            let paused = cx.state.current.as_ref().filter(|current| current.is_paused && waits > 0);
+            if let Some(paused) = paused.map(|current| cx.state.run_name(&current.run)) {
+                let words =
+                    format!("\"{paused}\" is paused: what waits begins once it was resumed and ends, or is stopped.");
+                ui.colored_label(theme::palette(ui.visuals()).warning, words);
+            }
             let begun = Begun::of(ui, &waiting, cx.state);
             if waiting.is_empty() && begun.rows.is_empty() {
                 ui.colored_label(
@@ -106,6 +112,47 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             });
             begun.keep(ui, waiting, grid.response.rect);
         });
+}
+
+/// Where an analysis can be moved to.
+#[derive(Clone, Copy)]
+enum End {
+    First,
+    Last,
+}
+
+/// The buttons that move an analysis that waits before or behind everything else that does.
+fn move_ui(ui: &mut Ui, analysis: &AnalysisId, of: &str, has_others: bool, cx: &mut PanelContext<'_>) {
+    ui.horizontal(|ui| {
+        for (end, word, about) in [
+            (End::First, "First", "Before everything else that waits, runs too"),
+            (End::Last, "Last", "Behind everything else that waits, runs too"),
+        ] {
+            let button = ui.add_enabled(has_others, Button::new(word).small()).on_hover_text(about);
+            if button.accessible_name(format!("{word}: {of}")).clicked() {
+                move_analysis(cx, analysis, end);
+            }
+        }
+    });
+}
+
+fn move_analysis(cx: &mut PanelContext<'_>, analysis: &AnalysisId, end: End) {
+    let pending = &mut cx.state.analysis.pending;
+    if let Some(place) = pending.iter().position(|one| one.analysis == *analysis) {
+        // The list follows at once; behind what is being computed.
+        let one = pending.remove(place);
+        let going = pending.iter().take_while(|one| one.at.is_some()).count();
+        let to = match end {
+            End::First => going,
+            End::Last => pending.len(),
+        };
+        pending.insert(to, one);
+    }
+    let position = match end {
+        End::First => 0,
+        End::Last => usize::MAX,
+    };
+    cx.act(Action::Send(Command::Move { run: analysis.clone(), position }));
 }
 
 fn cancelled_id() -> Id {
@@ -186,16 +233,21 @@ enum Cancels {
     Analysis(AnalysisId),
     Answers,
     Conversion(Ticket),
+    Measurement(BenchmarkId),
+    Mistakes(Ticket),
     Proof,
     Texts,
 }
 
 impl Cancels {
-    fn now(self, state: &mut State) {
+    fn now(self, cx: &mut PanelContext<'_>) {
+        let state = &mut *cx.state;
         match self {
             Self::Analysis(analysis) => state.analysis.cancel(&analysis),
             Self::Answers => state.answers.cancel(),
             Self::Conversion(ticket) => state.models.stop_one(ticket),
+            Self::Measurement(benchmark) => state.speed.cancel(&benchmark),
+            Self::Mistakes(ticket) => cx.act(Action::Send(Command::CancelPrediction { prediction: ticket })),
             Self::Proof => state.generate.stop_proving(),
             Self::Texts => state.generate.stop(),
         }
@@ -227,22 +279,45 @@ fn others(state: &State) -> Vec<Other> {
     let proof = state.generate.proving.as_ref();
     let proof = proof
         .and_then(|proving| other(format!("Proof of the caches of {}", proving.name), &proving.phase, Cancels::Proof));
-    analyses.chain(conversions).chain(answers).chain(texts).chain(proof).collect()
+    let measurements = state.speed.measuring.iter().map(|measuring| Other {
+        words: format!("Measurement \"{}\"", measuring.name),
+        is_going: measuring.at.is_some(),
+        cancels: Cancels::Measurement(measuring.benchmark.clone()),
+    });
+    let mut others: Vec<Other> =
+        analyses.chain(conversions).chain(answers).chain(texts).chain(proof).chain(measurements).collect();
+    let asked = state.runs.iter().find(|run| state.mistakes.is_waiting(&run.id));
+    if let Some((run, ticket)) = asked.zip(state.mistakes.asked()) {
+        // Nothing tells of its beginning: it comes before all that waits, so that it has its turn once nothing else does.
+        let is_going = state.current.is_none() && !others.iter().any(|other| other.is_going);
+        let words = format!("Mistakes of {}", state.run_name(&run.id));
+        others.push(Other { words, is_going, cancels: Cancels::Mistakes(ticket) });
+    }
+    others
 }
 
-fn others_ui(ui: &mut Ui, others: &[Other], cx: &mut PanelContext<'_>) {
+/// `waits`: how many jobs wait, runs among them.
+fn others_ui(ui: &mut Ui, others: &[Other], waits: usize, cx: &mut PanelContext<'_>) {
     if others.is_empty() {
         return;
     }
     let weak = theme::palette(ui.visuals()).weak;
     ui.label(RichText::new("Besides runs, asked for here").strong());
-    egui::Grid::new("other jobs").num_columns(3).spacing([8.0, 4.0]).show(ui, |ui| {
+    egui::Grid::new("other jobs").num_columns(4).spacing([8.0, 4.0]).show(ui, |ui| {
         for (place, Other { words, is_going, cancels }) in others.iter().enumerate() {
             ui.label(words);
             ui.colored_label(weak, if *is_going { "goes on" } else { "waits" });
+            match cancels {
+                Cancels::Analysis(analysis) if !is_going => {
+                    let of = format!("{words}, place {}", place + 1);
+                    move_ui(ui, analysis, &of, waits > 1, cx);
+                }
+                // What answers somebody who waits comes before all else anyway.
+                _ => drop(ui.label("")),
+            }
             let button = ui.add(Button::new("Cancel").small());
             if button.accessible_name(format!("Cancel: {words}, place {}", place + 1)).clicked() {
-                cancels.clone().now(cx.state);
+                cancels.clone().now(cx);
             }
             ui.end_row();
         }

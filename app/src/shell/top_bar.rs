@@ -5,7 +5,7 @@ use headroom_engine::{
     worker::Command,
 };
 
-use super::{palette::run_beside, queue_ui};
+use super::queue_ui;
 use crate::{
     common::state_text,
     context::{Action, PanelContext, PanelId},
@@ -60,7 +60,6 @@ fn other_work(state: &State) -> Option<String> {
 /// The bar that always says what computes now. `right` draws what stands at its right end.
 pub fn top_bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, right: impl FnOnce(&mut Ui, &mut PanelContext<'_>)) {
     let palette = theme::palette(ui.visuals());
-    cx.state.selection.beside = run_beside(cx);
     ui.horizontal_centered(|ui| {
         ui.label(RichText::new("Headroom").strong().size(16.0));
         let widest = STORE_SHARE * ui.ctx().content_rect().width();
@@ -257,12 +256,12 @@ fn notes(current: &CurrentRun, palette: &theme::Palette) -> Vec<Note> {
         let about = format!("{} {}", health.why(), health.what_to_do());
         notes.push(note(&sentence_case(health.word()), state_text::health_colour(health, palette), &about));
     } else if let Some(eta) = current.eta_secs.filter(|eta| eta.is_finite()) {
-        let text = format!("ETA {}", format::duration(eta));
-        let time = note(&text, palette.text, "Time until the last step, at the current speed");
+        let text = format!("Time left {}", format::duration(eta));
+        let time = note(&text, palette.text, "Remaining steps times the mean time of recent ones");
         notes.push(Note { gives_way: true, ..time });
     }
     if let Some(speed) = current.tokens_per_sec {
-        notes.push(note(&format::rate(speed, "tokens"), palette.weak, "Training speed"));
+        notes.push(note(&format::rate(speed, "tokens"), palette.weak, "Tokens trained per second in the last step"));
     }
     if let Some(loss) = current.loss {
         let text = format!("loss {}", format::number(loss));

@@ -1,6 +1,6 @@
 //! What events change of the view model.
 
-use std::time::Instant;
+use std::{collections::BTreeMap, time::Instant};
 
 use headroom_engine::{
     config::counted,
@@ -481,6 +481,15 @@ impl State {
         }
     }
 
+    /// Runs of which the list tells more than before, and nothing else does: another program trains them.
+    fn grown_elsewhere(&self, runs: &[RunSummary]) -> Vec<RunId> {
+        let told = |run: &RunSummary| (run.state, run.steps_done, run.metrics.values().map(|of| of.count).sum::<u64>());
+        let before: BTreeMap<&RunId, _> = self.runs.iter().map(|run| (&run.id, told(run))).collect();
+        let is_here = |run: &RunId| self.current.as_ref().is_some_and(|current| current.run == *run);
+        let has_grown = |now: &&RunSummary| before.get(&now.id).is_some_and(|then| *then != told(now));
+        runs.iter().filter(has_grown).map(|run| run.id.clone()).filter(|run| !is_here(run)).collect()
+    }
+
     fn take_runs(&mut self, runs: Vec<RunSummary>) {
         // A record shows the name, note and tags as well: a line that changed makes it stale.
         let changed: Vec<RunId> = runs
@@ -500,6 +509,18 @@ impl State {
             .collect();
         for run in &changed {
             self.refresh_record(run);
+        }
+        for run in self.grown_elsewhere(&runs) {
+            self.series.touch(&run, Instant::now());
+            for (what, is_known) in [
+                (Asked::Samples, self.samples.contains_key(&run)),
+                (Asked::Mixing, self.mixing.contains_key(&run)),
+                (Asked::Confusion, self.confusion.contains_key(&run)),
+            ] {
+                if is_known {
+                    self.refresh(&run, what);
+                }
+            }
         }
         let labels = names_apart(&runs);
         self.run_names = labels.iter().map(String::as_str).collect();

@@ -80,6 +80,14 @@ impl Selection {
         self.baseline = if self.baseline.as_ref() == Some(run) { None } else { Some(run.clone()) };
     }
 
+    /// A run is put away: its eye is closed. The tag whose runs alone are shown stays the one.
+    pub fn put_away(&mut self, run: &RunId) {
+        self.visible.remove(run);
+        if let Some((_, shown)) = &mut self.held {
+            shown.remove(run);
+        }
+    }
+
     /// Whether a run's eye is open.
     pub fn is_visible(&self, run: &RunId) -> bool {
         self.visible.contains(run)
@@ -104,6 +112,11 @@ impl Selection {
 
     /// These runs are drawn together from now on, each as the first one of its group; nothing where every run is drawn by itself.
     pub fn draw_together(&mut self, groups: BTreeMap<RunId, RunId>) {
+        // A group of one looks as its run does, unless there are others beside it. Groups find their places again when they come back.
+        if groups.iter().all(|(run, first)| run == first) {
+            self.grouped.clear();
+            return;
+        }
         let of_baseline = self.baseline.as_ref().and_then(|run| groups.get(run));
         let firsts: BTreeSet<&RunId> = groups.values().filter(|first| Some(*first) != of_baseline).collect();
         self.group_styles.assign(firsts);
@@ -241,6 +254,19 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_is_put_away_is_shown_no_longer_and_those_of_its_tag_still_are() {
+        let id = |number: u64| examples::summary(number, "").id;
+        let mut selection = Selection::default();
+        selection.hold("race 1".to_owned(), [id(2), id(3)]);
+        selection.put_away(&id(3));
+        assert!(!selection.is_visible(&id(3)) && selection.is_visible(&id(2)));
+        assert_eq!(selection.held_tag(), Some("race 1"));
+        // Of one that is not shown nothing changes.
+        selection.put_away(&id(3));
+        assert_eq!(selection.visible, BTreeSet::from([id(2)]));
+    }
+
+    #[test]
     fn runs_that_are_drawn_together_look_alike_everywhere() {
         let runs: Vec<RunSummary> = (0..6).map(|number| examples::summary(number, "run")).collect();
         let ids: Vec<RunId> = runs.iter().map(|run| run.id.clone()).collect();
@@ -263,6 +289,8 @@ mod tests {
         selection.baseline = None;
         selection.draw_together(BTreeMap::new());
         assert_eq!(styles(&selection), [0, 1, 2, 3, 4, 5].map(place));
+        selection.draw_together(ids.iter().map(|run| (run.clone(), run.clone())).collect());
+        assert_eq!(styles(&selection), [0, 1, 2, 3, 4, 5].map(place), "a run each is no group");
     }
 
     #[test]

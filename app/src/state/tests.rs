@@ -404,3 +404,27 @@ fn runs_of_no_race_are_held_against_a_pinned_one_of_the_same_text_and_length() {
     let (pinned, told) = pinned_after(64, "other");
     assert!(pinned == Some(number(1)) && told.ends_with("was measured on other text or in other tokens."), "{told}");
 }
+
+#[test]
+fn curves_of_a_run_that_another_program_trains_are_loaded_again_as_the_list_tells_of_it() {
+    let mut state = State::default();
+    let run =
+        |steps: u64| RunSummary { steps_done: steps, state: RunState::Running, ..examples::summary(1, "elsewhere") };
+    state.apply(Event::Runs { runs: vec![run(10)] });
+    let id = run(0).id;
+    let start = Instant::now();
+    state.series.want(&id, TRAIN_LOSS);
+    assert_eq!(loads(&state.series.take_loads(start)), 1);
+    let points = data(&[1, 5, 10], true);
+    state.apply(Event::Series { run: id.clone(), series: TRAIN_LOSS.to_owned(), whole: true, data: points });
+    state.apply(Event::Samples { run: id.clone(), samples: Vec::new() });
+    let later = start + Duration::from_secs(5);
+    assert_eq!(loads(&state.series.take_loads(later)), 0, "nothing new");
+    state.apply(Event::Runs { runs: vec![run(10)] });
+    assert_eq!(loads(&state.series.take_loads(later)), 0, "the list says what it said");
+    state.take_requests();
+    state.apply(Event::Runs { runs: vec![run(20)] });
+    assert_eq!(loads(&state.series.take_loads(Instant::now() + Duration::from_secs(5))), 1);
+    let asked = state.take_requests();
+    assert!(asked.iter().any(|request| matches!(request.command, Command::LoadSamples { .. })), "{asked:?}");
+}

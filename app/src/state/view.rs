@@ -13,12 +13,13 @@ use headroom_engine::{
 use super::{
     AdviceState, AnalysisState, AnswersState, CurrentRun, FlatConfigs, GenerateState, HubState, MapsState,
     MistakesState, ModelsState, PurgeState, Selection, SeriesCache, SpeedState, StartFacts, SystemLoad, UploadsState,
-    request_cache::RequestCache,
+    grouping::GroupedOf, request_cache::RequestCache,
 };
 use crate::{
     compare::{NotJudged, is_of_race, why_not_judged},
     format::Names,
     messages::{Level, Messages},
+    settings::Settings,
 };
 
 /// Everything that the panels show.
@@ -93,6 +94,8 @@ pub struct State {
     pub store_name: String,
     /// The engine has ended: nothing can be started any more.
     pub engine_ended: bool,
+    /// What runs were put together of, the last time.
+    pub(super) grouped_of: Option<GroupedOf>,
     /// What the runs of the table are called: no two have the same name.
     pub(super) labels: BTreeMap<RunId, String>,
     /// The same names, to be told apart where there is no room for all of one.
@@ -370,11 +373,12 @@ impl State {
         !self.deleted.is_empty()
     }
 
-    /// A new frame of the window begins.
-    pub fn begin_frame(&mut self) {
+    /// A new frame of the window begins: which runs look how is settled before any panel draws one.
+    pub fn begin_frame(&mut self, settings: &Settings) {
         self.series.begin_frame();
         self.selection.begin_frame();
         self.selection.give_styles(&self.runs);
+        self.group_shown(settings);
     }
 
     /// What follows from events and from what panels want.

@@ -30,7 +30,7 @@ pub use head_map::{
     HeadCell, HeadEdit, HeadGrid, HeadLayout, HeadMap, HeadMapResponse, HeadMarks, HeadSpot, group_letters,
 };
 pub use heat_map::{HeatLine, HeatMap, HeatResponse, HeatState};
-pub use height::HeightHandle;
+pub use height::{HeightHandle, SpareHeight};
 pub use marked::{entered, focus_when_opened, moved_by_arrows};
 pub use multiples::{MOST_ACROSS, Multiples, Tile, TileWish};
 pub use name::{beginning, brief, elided, name_ui, text_width};

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use egui::{Context, Frame, Id, Margin, Modal, RichText, ViewportCommand};
+use egui::{Context, Frame, Id, Margin, RichText, ViewportCommand};
 use headroom_engine::{config::counted, worker::Command};
 
 use super::headroom_window::HeadroomWindow;
-use crate::{format, theme};
+use crate::{common::dialog_ui, format, theme};
 
 /// Time that a run in progress gets to write its checkpoint when the window closes.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -69,8 +69,7 @@ impl HeadroomWindow {
         let current = self.state.current.as_ref();
         let name = current.map(|current| self.state.run_name(&current.run)).unwrap_or_default();
         let frame = Frame::window(&ctx.global_style()).inner_margin(Margin::same(16));
-        let modal = Modal::new(Id::unique("closing")).frame(frame).show(ctx, |ui| {
-            ui.set_width(440.0_f32.min(ctx.content_rect().width() - 40.0));
+        let modal = dialog_ui(ctx, Id::unique("closing"), frame, 440.0, |ui| {
             if is_stopping {
                 ui.heading("Closing");
                 ui.horizontal_wrapped(|ui| {

@@ -138,7 +138,7 @@ impl HeadroomWindow {
     /// Draws the window.
     pub fn ui(&mut self, ui: &mut Ui) {
         let ctx = ui.ctx().clone();
-        self.state.begin_frame();
+        self.state.begin_frame(&self.settings);
         self.show_theme(&ctx);
         if matches!(self.over, Overlay::Palette(_) | Overlay::Race(_) | Overlay::Purge(_) | Overlay::Export(_)) {
             // Their keys are their own.
@@ -251,18 +251,17 @@ impl HeadroomWindow {
         }
         let is_open =
             if has_room_for_inspector(ui.ctx()) { self.settings.inspector_open } else { self.narrow_inspector };
-        if is_open && self.panels.named(&self.settings.panel).has_inspector {
-            let mut cx = PanelContext {
-                state: &mut self.state,
-                settings: &mut self.settings,
-                dialogs: &mut self.dialogs,
-                actions: &mut self.actions,
-            };
-            let shows_directory = self.panels.get(open).shows_directory(&cx);
-            self.panels.inspector.stand_beside(open, shows_directory, &cx);
-            if self.panels.inspector.is_empty(&cx) {
-                return;
-            }
+        let has_inspector = self.panels.named(&self.settings.panel).has_inspector;
+        let mut cx = PanelContext {
+            state: &mut self.state,
+            settings: &mut self.settings,
+            dialogs: &mut self.dialogs,
+            actions: &mut self.actions,
+        };
+        // While it is closed too: the palette acts on its run.
+        let shows_directory = self.panels.get(open).shows_directory(&cx);
+        self.panels.inspector.stand_beside(open, shows_directory, &mut cx);
+        if is_open && has_inspector && !self.panels.inspector.is_empty(&cx) {
             let frame = Frame::new().fill(surface).inner_margin(Margin::same(12));
             let side = Side::right("inspector").default_size(INSPECTOR).size_range(220.0..=560.0).resizable(true);
             side.frame(frame).show(ui, |ui| {

@@ -149,6 +149,11 @@ impl Rows {
         self.sequence
     }
 
+    /// Tokens of each text of a row that are read.
+    pub(super) fn tokens_read(&self, row: usize) -> [usize; 2] {
+        self.places.get(row).map_or([0; 2], |place| place.tokens)
+    }
+
     /// Tokens of a row with those of its frame.
     fn length(&self, row: usize) -> usize {
         self.frame.tokens() + self.places.get(row).map_or(0, |place| place.tokens.iter().sum())
@@ -399,6 +404,27 @@ mod tests {
         assert_eq!(rows, corpus.statistics.validation.documents / 2);
         assert_eq!(held_out.batches(2).collect::<Vec<_>>(), held_out.batches(2).collect::<Vec<_>>());
         assert!(held_out.without_labels().batches(1).all(|batch| batch.targets() == 0 && batch.answers.is_none()));
+    }
+
+    #[test]
+    fn held_out_rows_have_their_own_texts_as_far_as_they_are_read() {
+        for (texts, sequence) in [(1, 64), (1, 9), (2, 64), (2, 12)] {
+            let corpus = corpus(texts, 300, 64);
+            let held_out = HeldOut::new(&corpus, &Objective::CLASSIFICATION, 8, sequence).unwrap();
+            let mut seen = 0;
+            for (rows, batch) in held_out.numbered_batches(0) {
+                assert_eq!(rows.len(), batch.batch);
+                for (at, row) in rows.iter().enumerate() {
+                    let own = held_out.texts_of(&corpus, *row).unwrap().unwrap();
+                    let ids = &batch.input_ids[at * batch.sequence..][..batch.tokens_of(at)];
+                    assert_eq!((own.len(), own.concat()), (texts, corpus.tokenizer.decode(ids).unwrap()));
+                    seen += 1;
+                }
+            }
+            assert_eq!(seen, corpus.statistics.validation.documents / texts);
+            let shuffled = corpus.shuffled();
+            assert_eq!(held_out.texts_of(&shuffled, 0).unwrap(), None, "its tokens are of other rows");
+        }
     }
 
     #[test]

@@ -1,8 +1,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::answered::Rows;
+use super::answered::{NumberedBatch, Rows};
 use super::images::Pictures;
 use super::pairs::Pairs;
+use super::questions::token_range;
 use super::rng::{Purpose, Stream};
 use super::windows::{Cut, Windows};
 use super::{Corpus, DataError, ImageError, TableError, TokenStream};
@@ -369,6 +370,11 @@ impl HeldOut {
     /// last example is padded and the last batch may have fewer rows. Pairs and rows are put into batches by their lengths. A question
     /// comes with all of its windows, so that there may be some batches more than the limit.
     pub fn batches(&self, limit: usize) -> impl Iterator<Item = Batch> {
+        self.numbered_batches(limit).map(|(_, batch)| batch)
+    }
+
+    /// The same with the numbers of their examples among all.
+    pub fn numbered_batches(&self, limit: usize) -> impl Iterator<Item = NumberedBatch> {
         let total = self.examples.with_tail();
         let taken = if limit == 0 { total } else { total.min(limit.saturating_mul(self.batch)) };
         let mut rows = match &self.examples {
@@ -382,9 +388,28 @@ impl HeldOut {
             Examples::Rows(table) => table.sort(&mut rows),
         }
         let batch = self.batch;
-        (0..taken)
-            .step_by(batch)
-            .map(move |first| self.batch_of(rows.get(first..taken.min(first + batch)).unwrap_or_default()))
+        (0..taken).step_by(batch).map(move |first| {
+            let chosen = rows.get(first..taken.min(first + batch)).unwrap_or_default();
+            (chosen.to_vec(), self.batch_of(chosen))
+        })
+    }
+
+    /// The texts of a row of a table as the table has them, each as far as its tokens are read; none where `corpus`, of which
+    /// these examples are, has no such texts.
+    ///
+    /// # Errors
+    /// If the tokenizer does not tell where the last token ends that is read.
+    pub fn texts_of(&self, corpus: &Corpus, row: usize) -> Result<Option<Vec<String>>, DataError> {
+        let Examples::Rows(rows) = &self.examples else { return Ok(None) };
+        let (Some(texts), Some(answers)) = (&corpus.held_out_texts, &corpus.answers) else { return Ok(None) };
+        let mut own = Vec::with_capacity(answers.texts);
+        for (number, read) in rows.tokens_read(row).into_iter().take(answers.texts).enumerate() {
+            let document = row * answers.texts + number;
+            let Some(text) = texts.get(document) else { return Ok(None) };
+            let is_whole = read >= token_range(&corpus.validation, document).len();
+            own.push(if is_whole { text.to_owned() } else { corpus.tokenizer.beginning(text, read)?.to_owned() });
+        }
+        Ok(Some(own))
     }
 
     /// `examples` examples (fewer where the text has fewer) spread evenly over the text, up to `at_once` in a batch:

@@ -1,4 +1,5 @@
 use std::path::Path;
+use std::sync::Arc;
 
 use super::answers::{Labelled, RowAnswers, all_of_table, split_table};
 use super::cache::TokenizerCache;
@@ -40,7 +41,9 @@ pub struct Corpus {
     pub tokenizer: TextTokenizer,
     /// Lower-case hex SHA-256 over the text of both parts and the tokenizer: equal hashes, equal tokens.
     pub data_hash: String,
-    /// The same over the held-out text and the tokenizer alone: equal hashes, comparable losses.
+    /// The same over the held-out text and the tokenizer alone: equal hashes, comparable losses. Where each example has one
+    /// answer, its loss is no sum over tokens: then it is over the texts and the answers, whatever the tokenizer. Runs from before that
+    /// was so keep a hash with the tokenizer, so that they are compared among themselves only.
     pub held_out_hash: String,
     /// How much there is.
     pub statistics: Statistics,
@@ -49,6 +52,8 @@ pub struct Corpus {
     /// What is right of each row, where it holds the texts of a table: those of a row one after the other. Of questions about
     /// paragraphs all paragraphs come first, then all questions.
     pub answers: Option<RowAnswers>,
+    /// The texts of the held-out rows of a table as it has them, one after the other, while their tokens are in their order.
+    pub held_out_texts: Option<Arc<Documents>>,
     /// The images in place of text, where there are such; both parts of text are empty then.
     pub images: Option<ImageCorpus>,
     /// What the user should know and may ignore, as sentences.
@@ -255,6 +260,7 @@ impl Corpus {
             },
             long_pairs: LongPairs::default(),
             answers: Some(answers),
+            held_out_texts: None,
             images: Some(images),
             warnings,
         })
@@ -285,6 +291,10 @@ impl Corpus {
         let mut encoder = Encoder::new(&tokenizer, separator, total_bytes, progress);
         let train = encoder.encode(&texts.train)?;
         let validation = encoder.encode(&texts.validation)?;
+        let held_out_hash = match &answers {
+            Some(answers) => held_out_rows_hash(&texts.validation, answers),
+            None => held_out_hash(&texts.validation, &tokenizer),
+        };
         let answers = match answers {
             Some(answers) => Some(located(answers, [&train, &validation], &tokenizer, progress)?),
             None => None,
@@ -300,11 +310,9 @@ impl Corpus {
             ));
         }
         let mut data_hash = hash(texts, &tokenizer);
-        let mut held_out_hash = held_out_hash(&texts.validation, &tokenizer);
         if let Some(RowAnswers { labels, texts, train, validation }) = &answers {
             let of = |part: &[&Answers]| format!("{texts} {labels:?} {part:?}");
             data_hash = sha256_hex([data_hash.as_bytes(), of(&[train, validation]).as_bytes()]);
-            held_out_hash = sha256_hex([held_out_hash.as_bytes(), of(&[validation]).as_bytes()]);
         }
         let count = |documents: &Documents, stream: &TokenStream| PartStatistics {
             documents: documents.len(),
@@ -318,6 +326,9 @@ impl Corpus {
             skipped_files,
         };
         let long_pairs = LongPairs::default();
+        // Questions have theirs with their answers.
+        let are_rows = answers.as_ref().is_some_and(|own| !matches!(own.validation, Answers::Spans(_)));
+        let held_out_texts = are_rows.then(|| Arc::new(texts.validation.clone()));
         Ok(Self {
             train,
             validation,
@@ -327,6 +338,7 @@ impl Corpus {
             statistics,
             long_pairs,
             answers,
+            held_out_texts,
             images: None,
             warnings,
         })
@@ -344,9 +356,14 @@ impl Corpus {
             let place = |id: &u32| if marks.contains(id) { *id } else { words.next().unwrap_or(*id) };
             stream.ids = stream.ids.iter().map(place).collect();
         }
+        if self.answers.is_some() {
+            // What is shuffled are its tokens.
+            self.held_out_hash = sha256_hex([self.held_out_hash.as_bytes(), self.tokenizer.to_json().as_bytes()]);
+        }
         for hash in [&mut self.data_hash, &mut self.held_out_hash] {
             *hash = sha256_hex([hash.as_bytes(), b"shuffled"]);
         }
+        self.held_out_texts = None;
         self
     }
 }
@@ -546,6 +563,13 @@ fn hash(texts: &Split, tokenizer: &TextTokenizer) -> String {
 
 fn held_out_hash(validation: &Documents, tokenizer: &TextTokenizer) -> String {
     sha256_hex([tokenizer.to_json().as_bytes()].into_iter().chain(validation.iter().map(str::as_bytes)))
+}
+
+/// Before the places of tokens are known, which differ between tokenizers.
+fn held_out_rows_hash(rows: &Documents, answers: &RowAnswers) -> String {
+    let RowAnswers { labels, texts, validation, .. } = answers;
+    let answers = format!("{texts} {labels:?} {validation:?}");
+    sha256_hex([b"rows".as_slice(), answers.as_bytes()].into_iter().chain(rows.iter().map(str::as_bytes)))
 }
 
 #[cfg(test)]

@@ -89,3 +89,5 @@ pub use random::DropoutStream;
 pub use rms_norm::rms_norm;
 pub use softmax::{MaskSpec, masked_softmax, softmax};
 pub use threaded::{HEAD_ROWS, NormAt, parallel_product, release_buffers};
+#[cfg(test)]
+pub use tracked::Flows;

@@ -7,10 +7,11 @@ use super::step::random_batch;
 use crate::{
     attention::ModelPlan,
     config::{
-        Architecture, AttentionConfig, Compatibility, Coverage, DeviceChoice, MapMemoryChoice, PartialCoverage,
-        Precision, Restore, Reuse, RunConfig, attention_words, counted,
+        Architecture, AttentionConfig, Compatibility, Coverage, DeviceChoice, MapMemoryChoice, NumberWordsSource,
+        PartialCoverage, Precision, Restore, Reuse, RunConfig, Source, attention_words, counted,
     },
     model::{Computing, ForwardOptions, Model, ParameterSet, open_device, open_device_of},
+    objective::{Batch, IGNORED},
     ops::{self, FLASH_SIZES, Gradients},
     train::{Stepper, TrainError, dtype_of},
 };
@@ -48,7 +49,7 @@ impl DeviceCheck {
 
 /// Holds a device against the processor in double precision: the loss and all gradients of small models, with dropout, of
 /// every way to score a pair and every reuse of maps, in 32 bits and for some of them in 16, on an NVIDIA GPU in TF32 too;
-/// models whose heads it attends with in tiles; and some steps of training.
+/// models whose heads it attends with in tiles, on texts of several lengths; and some steps of training.
 /// Each result is told at once; `told` ends the check when it answers false.
 ///
 /// # Errors
@@ -67,21 +68,21 @@ pub fn check_device(choice: DeviceChoice, mut told: impl FnMut(&DeviceCheck) -> 
             (_, Some(_)) => &[Precision::F32, Precision::Tf32, Precision::F16, Precision::Bf16],
             (_, None) => &[Precision::F32, Precision::F16, Precision::Bf16],
         };
-        let tokens = config.data.sequence_length;
-        let exact = pass(&config, tokens, Precision::F64, &Device::Cpu)?;
+        let batch = batch_of(&config, config.data.sequence_length);
+        let exact = pass(&config, &batch, Precision::F64, &Device::Cpu)?;
         for &precision in precisions {
             let computing = rounding.as_ref().filter(|_| precision == Precision::Tf32).unwrap_or(&device);
-            let found = pass(&config, tokens, precision, computing)?;
+            let found = pass(&config, &batch, precision, computing)?;
             if !told(&compared(words(&config), precision, &found, &exact)) {
                 return Ok(());
             }
         }
     }
     for config in in_tiles() {
-        let tokens = config.data.sequence_length;
-        let exact = pass(&config, tokens, Precision::F64, &Device::Cpu)?;
+        let batch = uneven(batch_of(&config, config.data.sequence_length));
+        let exact = pass(&config, &batch, Precision::F64, &Device::Cpu)?;
         for precision in [Precision::F16, Precision::Bf16] {
-            let found = pass(&config, tokens, precision, &device)?;
+            let found = pass(&config, &batch, precision, &device)?;
             let what = format!("{}, heads of {}", words(&config), config.model.width / config.model.heads);
             if !told(&compared(what, precision, &found, &exact)) {
                 return Ok(());
@@ -93,8 +94,9 @@ pub fn check_device(choice: DeviceChoice, mut told: impl FnMut(&DeviceCheck) -> 
     let paired = config(Architecture::Decoder, some);
     // A text that is shorter than the pairs of a query has nothing to restore.
     for tokens in [paired.data.sequence_length, 12] {
-        let found = pass(&paired, tokens, Precision::F32, &device)?;
-        let exact = pass(&paired, tokens, Precision::F64, &Device::Cpu)?;
+        let batch = batch_of(&paired, tokens);
+        let found = pass(&paired, &batch, Precision::F32, &device)?;
+        let exact = pass(&paired, &batch, Precision::F64, &Device::Cpu)?;
         let what = format!("{}, {}", words(&paired), counted(tokens, "token"));
         if !told(&compared(what, Precision::F32, &found, &exact)) {
             return Ok(());
@@ -131,10 +133,10 @@ fn configs() -> Vec<RunConfig> {
     configs
 }
 
-/// Models whose heads have the sizes for which a GPU attends in tiles in 16 bits.
+/// Models whose heads have the sizes for which a GPU attends in tiles in 16 bits; one in three attends to another text.
 fn in_tiles() -> impl Iterator<Item = RunConfig> {
     let of = |size: usize| {
-        Architecture::LANGUAGE_MODELS.map(|kind| {
+        Architecture::ALL.map(|kind| {
             let mut config = config(kind, AttentionConfig::default());
             (config.model.layers, config.model.heads, config.model.width) = (2, 2, 2 * size);
             config.data.sequence_length = 150;
@@ -147,6 +149,9 @@ fn in_tiles() -> impl Iterator<Item = RunConfig> {
 fn config(kind: Architecture, attention: AttentionConfig) -> RunConfig {
     let mut config = RunConfig::default();
     config.model.kind = kind;
+    if kind == Architecture::EncoderDecoder {
+        config.data.source = Source::NumberWords(NumberWordsSource::default());
+    }
     (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (3, 4, 64, 96);
     config.model.dropout = 0.1;
     (config.data.sequence_length, config.train.batch) = (70, 3);
@@ -201,18 +206,44 @@ fn weights(plan: &ModelPlan, precision: Precision, device: &Device) -> Result<Pa
     Ok(ParameterSet::from_tensors(plan, tensors.into_iter().map(spread).collect::<Result<_, _>>()?)?)
 }
 
-/// The loss and the gradients of a batch of texts of so many tokens.
-fn pass(config: &RunConfig, tokens: usize, precision: Precision, device: &Device) -> Result<Found, TrainError> {
+/// Texts of so many tokens each.
+fn batch_of(config: &RunConfig, tokens: usize) -> Batch {
+    let mut texts = config.clone();
+    texts.data.sequence_length = tokens;
+    random_batch(&texts, VOCABULARY, 0)
+}
+
+/// The batch with texts that end at three quarters and at half of the first one's length, and half of each source.
+fn uneven(mut batch: Batch) -> Batch {
+    let mask = |rows: usize, length: usize| -> Vec<u8> {
+        (0..rows * length).map(|i| u8::from(i % length < length - (i / length) * (length / 4))).collect()
+    };
+    let kept = mask(batch.batch, batch.sequence);
+    for (label, &is_kept) in batch.labels.iter_mut().zip(&kept) {
+        if is_kept == 0 {
+            *label = IGNORED;
+        }
+    }
+    batch.key_mask = Some(kept);
+    if let Some(sources) = &mut batch.sources {
+        let length = sources.sequence / 2;
+        sources.ids =
+            sources.ids.chunks(sources.sequence).flat_map(|source| source.iter().take(length).copied()).collect();
+        sources.key_mask = Some(mask(batch.batch, length));
+        sources.sequence = length;
+    }
+    batch
+}
+
+/// The loss and the gradients of a batch.
+fn pass(config: &RunConfig, batch: &Batch, precision: Precision, device: &Device) -> Result<Found, TrainError> {
     let plan = ModelPlan::resolve(config, VOCABULARY).map_err(TrainError::Config)?;
     let parameters = weights(&plan, precision, device)?;
     let gradients = Gradients::new(&parameters.optimiser_parameters())?;
     let model = Model::trainable_in(&plan, &parameters, Computing::of(precision, &parameters), &gradients)?;
-    let mut texts = config.clone();
-    texts.data.sequence_length = tokens;
-    let batch = random_batch(&texts, VOCABULARY, 0);
     let map_memory = config.train.map_memory;
     let options = ForwardOptions { dropout: Some((1, 0)), map_memory, ..ForwardOptions::default() };
-    let mut loss = config.objective().task().loss(&model, &batch, &options)?;
+    let mut loss = config.objective().task().loss(&model, batch, &options)?;
     let value = loss.loss.to_dtype(DType::F64)?.to_scalar()?;
     if precision.is_half() {
         loss.loss = ops::scaled(&loss.loss, LOSS_FACTOR)?;
@@ -295,6 +326,23 @@ mod tests {
         .unwrap();
         assert!(checks.iter().all(DeviceCheck::passes), "{checks:?}");
         assert_eq!(checks.len(), 4);
+    }
+
+    #[test]
+    fn tiles_pass_emulated_for_texts_of_several_lengths_and_their_sources() {
+        for mut config in in_tiles().filter(|config| config.model.width == 2 * FLASH_SIZES[0]) {
+            config.data.sequence_length = 70;
+            let batch = uneven(batch_of(&config, 70));
+            let lengths = |mask: &[u8]| mask.iter().map(|&is_kept| usize::from(is_kept)).sum::<usize>();
+            assert_eq!(batch.key_mask.as_deref().map(lengths), Some(70 + 53 + 36));
+            if let Some(sources) = &batch.sources {
+                assert_eq!((sources.sequence, sources.key_mask.as_deref().map(lengths)), (35, Some(35 + 27 + 19)));
+            }
+            let exact = pass(&config, &batch, Precision::F64, &Device::Cpu).unwrap();
+            let found = emulating(|| pass(&config, &batch, Precision::Bf16, &Device::Cpu)).unwrap();
+            let check = compared(words(&config), Precision::Bf16, &found, &exact);
+            assert!(check.passes() && check.gradient_error > 1e-4, "{check:?}");
+        }
     }
 
     #[test]

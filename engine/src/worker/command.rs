@@ -48,11 +48,11 @@ pub enum Command {
         /// The run.
         run: RunId,
     },
-    /// Moves a queued run to a position in the queue (0 = next); answered by [`super::Event::Done`].
+    /// Moves a queued run, analysis or measurement to a position in the queue (0 = next); answered by [`super::Event::Done`].
     Move {
-        /// The run.
+        /// The run, or the id of the analysis or measurement.
         run: RunId,
-        /// The new position.
+        /// The new position; behind the last one where the queue is shorter.
         position: usize,
     },
     /// Pauses the current run after the step it is in. This and the next three are answered by [`super::Event::Done`], or
@@ -159,7 +159,7 @@ pub enum Command {
         /// An image, a folder of such, or an IDX or CIFAR file; an absolute path.
         images: Option<PathBuf>,
     },
-    /// Ends a [`Self::Predict`], in progress or queued. Answered by [`super::Event::Done`].
+    /// Ends a [`Self::Predict`] or a [`Self::Evaluate`], in progress or queued. Answered by [`super::Event::Done`].
     CancelPrediction {
         /// The request that asked for it.
         prediction: Ticket,

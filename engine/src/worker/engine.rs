@@ -121,3 +121,75 @@ impl Drop for Engine {
         let _ = self.messages.try_send(Message::Request { request: Box::new(Command::Shutdown.into()), asker: None });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{Event, JobLabel, Target},
+        *,
+    };
+    use crate::{analysis::AnalysisSpec, config::from_toml, store::AnalysisId};
+
+    /// A run that does not end by itself.
+    const LONG: &str = r#"
+format = 1
+name = "long"
+threads = 1
+[data]
+kind = "grammar"
+words = 1000
+sequence_length = 16
+tokenizer = { kind = "bytes" }
+[model]
+kind = "decoder"
+layers = 1
+heads = 2
+width = 16
+feed_forward = 32
+[train]
+steps = 1000000
+batch = 2
+"#;
+
+    /// Whether the engine tells that just this waits, before long.
+    fn tells(engine: &Engine, is_meant: impl Fn(&[JobLabel]) -> bool) -> bool {
+        while let Some(notice) = engine.wait_event(Duration::from_mins(1)) {
+            if matches!(&notice.event, Event::Queue { waiting, .. } if is_meant(waiting)) {
+                return true;
+            }
+        }
+        false
+    }
+
+    #[test]
+    fn an_analysis_that_waits_is_moved_as_a_run_is() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let options = EngineOptions { store: folder.path().join("headroom.db"), wake: None };
+        let engine = Engine::start(options).unwrap();
+        let config = from_toml(LONG).unwrap();
+        let enqueue = || Command::Enqueue { config: Box::new(config.clone()), base_dir: PathBuf::new() };
+        let analysis = AnalysisId::new();
+        let analyse = Command::Analyse {
+            analysis: analysis.clone(),
+            target: Target::Directory(folder.path().to_owned()),
+            data: None,
+            spec: Box::new(AnalysisSpec::default()),
+            subspaces: Vec::new(),
+            base_dir: PathBuf::new(),
+        };
+        let to = |position: usize| Command::Move { run: analysis.clone(), position };
+        let is_analysis = |job: &JobLabel| job.analysis() == Some(&analysis);
+        for command in [enqueue(), enqueue(), analyse, to(0)] {
+            engine.send(command).unwrap();
+        }
+        assert!(tells(&engine, |waiting| {
+            matches!(waiting, [first, last] if is_analysis(first) && last.run().is_some())
+        }));
+        // Behind the last one, however far that is.
+        engine.send(to(usize::MAX)).unwrap();
+        assert!(tells(&engine, |waiting| {
+            matches!(waiting, [first, last] if first.run().is_some() && is_analysis(last))
+        }));
+        assert!(engine.shutdown(Duration::from_mins(1)));
+    }
+}

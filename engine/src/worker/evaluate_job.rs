@@ -71,7 +71,7 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
     let confusion = ConfusionMatrix::of(found.class_counts.take(), labels).map(Box::new);
     let wrong = match job.mistakes {
         0 => Vec::new(),
-        most => mistakes(&subject, held_out.batches(limit), most, &should_stop)?.ok_or_else(stopped)?,
+        most => mistakes(&subject, (&held_out, limit), most, &should_stop)?.ok_or_else(stopped)?,
     };
     let noise = noisy(&subject, job, || held_out.batches(limit), &should_stop)?.ok_or_else(stopped)?;
     Ok(Event::Evaluation {

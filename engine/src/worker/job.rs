@@ -193,6 +193,11 @@ pub enum JobLabel {
 }
 
 impl JobLabel {
+    /// The id of the run, measurement or analysis; none where the job answers somebody who waits.
+    pub fn id(&self) -> Option<&RunId> {
+        self.run().or_else(|| self.benchmark()).or_else(|| self.analysis())
+    }
+
     /// The run that the job trains.
     pub fn run(&self) -> Option<&RunId> {
         match self {

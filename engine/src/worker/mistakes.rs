@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{job_error::JobError, predict_job::answers, subject::Subject};
 use crate::{
     config::Span,
-    data::PreviewImage,
+    data::{HeldOut, PreviewImage},
     model::ForwardOptions,
     objective::{Answers, Batch, Guess, Labels, Objective, Questions, Window, guesses},
     text::floats,
@@ -32,7 +32,8 @@ pub struct AnswerPlaces {
 /// An example that a model puts into another class than its own, or a question that it gives another answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mistake {
-    /// Its text or its two texts, as far as the model reads them; none of an image. A question and its whole paragraph.
+    /// Its text or its two texts as they stand in its table, as far as the model reads them; none of an image. A question and its
+    /// whole paragraph.
     pub texts: Vec<String>,
     /// Where an image stands among all that were read, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,18 +53,19 @@ pub struct Mistake {
     pub places: Option<AnswerPlaces>,
 }
 
-/// The mistakes of a model on these batches, those first of which it is the surest, at most `most`; none where it was stopped.
+/// The mistakes of a model on so many batches of held-out examples (0 = all), those first of which it is the surest, at most `most`;
+/// none where it was stopped.
 ///
 /// # Errors
 /// If the model neither puts examples into one of some classes nor answers questions about paragraphs.
 pub(super) fn mistakes(
     subject: &Subject,
-    batches: impl Iterator<Item = Batch>,
+    (held_out, limit): (&HeldOut, usize),
     most: usize,
     should_stop: &dyn Fn() -> bool,
 ) -> Result<Option<Vec<Mistake>>, JobError> {
     if let Objective::Span(span) = &subject.objective {
-        return other_answers(subject, span, batches, most, should_stop);
+        return other_answers(subject, span, held_out.batches(limit), most, should_stop);
     }
     let told = |error: &dyn std::fmt::Display| JobError::failure(error.to_string());
     let Some(labels @ Labels::Classes(_)) = subject.corpus.answers.as_ref().map(|own| &own.labels) else {
@@ -73,7 +75,7 @@ pub(super) fn mistakes(
     };
     let name = |class: usize| labels.name(class).unwrap_or_default().to_owned();
     let mut found = Vec::new();
-    for batch in batches {
+    for (numbers, batch) in held_out.numbered_batches(limit) {
         if should_stop() {
             return Ok(None);
         }
@@ -84,8 +86,12 @@ pub(super) fn mistakes(
         for (row, (right, shares)) in classes.iter().zip(shares).enumerate() {
             let best = shares.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
             let Some((predicted, confidence)) = best.filter(|(place, _)| *place != *right as usize) else { continue };
+            let own = match numbers.get(row) {
+                Some(number) => held_out.texts_of(&subject.corpus, *number).map_err(|error| told(&error))?,
+                None => None,
+            };
             found.push(Mistake {
-                texts: texts(subject, &batch, row)?,
+                texts: own.map_or_else(|| texts(subject, &batch, row), Ok)?,
                 image: batch.pixels.as_ref().and_then(|pixels| pixels.images.get(row).copied()),
                 picture: None,
                 right: name(*right as usize),
@@ -180,7 +186,7 @@ fn other_answer(questions: &Questions, span: &Span, windows: &[Read]) -> Option<
     })
 }
 
-/// The texts of a row of a batch, without special tokens: the second has the other type of token.
+/// The texts of a row of a batch put together from its tokens, without special ones: the second has the other type of token.
 fn texts(subject: &Subject, batch: &Batch, row: usize) -> Result<Vec<String>, JobError> {
     if batch.pixels.is_some() {
         return Ok(Vec::new());

@@ -658,8 +658,8 @@ impl Scheduler {
         job
     }
 
-    fn move_to(&mut self, run: &RunId, position: usize) {
-        if let Some(job) = self.take_waiting(|label| label.run() == Some(run)) {
+    fn move_to(&mut self, id: &RunId, position: usize) {
+        if let Some(job) = self.take_waiting(|label| label.id() == Some(id)) {
             self.queue.insert(position.min(self.queue.len()), job);
             self.send_queue();
         }

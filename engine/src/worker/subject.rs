@@ -23,6 +23,13 @@ pub(super) struct StoredModel {
     pub(super) step: u64,
 }
 
+impl StoredModel {
+    /// The model in words.
+    pub(super) fn named(&self) -> String {
+        format!("{}, step {}", self.name, self.step)
+    }
+}
+
 /// Where the files of a target are, and of a run what is known of it.
 ///
 /// # Errors

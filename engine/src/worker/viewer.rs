@@ -6,7 +6,11 @@ use std::{
 use candle_core::{DType, Device};
 use rayon::ThreadPoolBuilder;
 
-use super::{Event, MapText, Rebuild, Target, job_context::STACK_BYTES, subject::Subject};
+use super::{
+    Event, MapText, Rebuild, Target,
+    job_context::STACK_BYTES,
+    subject::{StoredModel, Subject, open},
+};
 use crate::{
     analysis::{
         MapView, NOT_YET,
@@ -14,7 +18,7 @@ use crate::{
     },
     attention::HeadAt,
     checkpoint::load_model_dir,
-    config::{DataConfig, counted, grouped},
+    config::{DataConfig, Source, counted, grouped},
     data::{DataError, PreviewImage, TextTokenizer, pair_as_read},
     model::Model,
     objective::Batch,
@@ -222,73 +226,89 @@ struct Seen {
 
 /// Has a model read an example.
 fn show(context: &ViewContext, MapsOf { target, data, text }: &MapsOf) -> Result<Seen, String> {
-    let mut examples = 0;
-    let (named, step, model, tokenizer, example) = match (target, text) {
-        (Target::Directory(path), MapText::Written(_)) => {
-            let loaded = load_model_dir(path, DType::F32, &Device::Cpu).map_err(|error| error.to_string())?;
-            if !loaded.plan.is_analysable() {
-                return Err(NOT_YET.to_owned());
-            }
-            if loaded.plan.image_shape().is_some() {
-                return Err(READS_IMAGES.to_owned());
-            }
-            let json = loaded.tokenizer_json.ok_or("The model directory has no tokenizer.json.")?;
-            let tokenizer = TextTokenizer::from_json(json).map_err(|error| error.to_string())?;
-            let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| error.to_string())?;
-            (Subject::name(target), None, model, tokenizer, None)
+    match text {
+        MapText::Written(text) => show_written(context, target, text),
+        MapText::Example(number) => {
+            let subject = with_text(context, target, data.as_deref())?;
+            let longest = if subject.has_text { subject.tokens() } else { subject.tokens().min(TOKENS) };
+            let held_out = subject.held_out(1, longest)?.without_labels();
+            let count = held_out.spread_count(EXAMPLES).max(1);
+            let example = held_out.spread(EXAMPLES, 1).nth(number % count);
+            show_example(subject, example, count)
         }
-        (_, text) => {
-            // Written text needs no other.
-            let data = data.as_deref().filter(|_| !matches!(text, MapText::Written(_)));
-            let subject = Subject::load_on_processor(&context.store, target, data)?;
-            subject.require_analysable()?;
-            if data.is_none() && !subject.has_text {
-                return Err("A model directory from elsewhere holds no text. Name one, or write some.".to_owned());
-            }
-            let example = match text {
-                MapText::Example(number) => {
-                    let longest = if subject.has_text { subject.tokens() } else { subject.tokens().min(TOKENS) };
-                    let held_out = subject.held_out(1, longest)?.without_labels();
-                    let count = held_out.spread_count(EXAMPLES).max(1);
-                    examples = count;
-                    held_out.spread(EXAMPLES, 1).nth(number % count)
-                }
-                MapText::HeldOut { number, tokens, examples } => {
-                    subject.require_positions(*tokens)?;
-                    let held_out = subject.held_out(1, *tokens)?.without_labels();
-                    // Every second one, as the analysis counts.
-                    let count = (held_out.spread_count(*examples) / 2).max(1);
-                    held_out.spread(*examples, 1).skip(1).step_by(2).nth(number % count)
-                }
-                MapText::Image(number) if subject.corpus.images.is_some() => {
-                    let held_out = subject.held_out(1, subject.tokens())?.without_labels();
-                    examples = held_out.spread_count(EXAMPLES).max(1);
-                    let count = held_out.windows();
-                    Some(held_out.one(*number).ok_or_else(|| {
-                        format!("There is no held-out image {}: there are {}.", number + 1, grouped(count))
-                    })?)
-                }
-                MapText::Image(_) => return Err("The model reads no images.".to_owned()),
-                MapText::Written(_) => None,
-            };
-            if subject.corpus.images.is_some() {
-                let example = example.ok_or(match text {
-                    MapText::Written(_) => READS_IMAGES,
-                    MapText::Example(_) | MapText::HeldOut { .. } | MapText::Image(_) => "There is no held-out image.",
-                })?;
-                return of_image(subject, &example).map(|seen| Seen { examples, ..seen });
-            }
-            let example = example.map(tokens_of);
-            (subject.named, subject.step, subject.model, subject.corpus.tokenizer, example)
+        MapText::HeldOut { number, tokens, examples } => {
+            let subject = with_text(context, target, data.as_deref())?;
+            subject.require_positions(*tokens)?;
+            let held_out = subject.held_out(1, *tokens)?.without_labels();
+            // Every second one, as the analysis counts.
+            let count = (held_out.spread_count(*examples) / 2).max(1);
+            let example = held_out.spread(*examples, 1).skip(1).step_by(2).nth(number % count);
+            show_example(subject, example, 0)
         }
-    };
-    let Read { ids, types } = match (text, example) {
-        (_, Some(read)) => read,
-        (MapText::Example(_) | MapText::HeldOut { .. } | MapText::Image(_), None) => {
-            return Err("There is no held-out example.".to_owned());
+        MapText::Image(number) => {
+            let subject = with_text(context, target, data.as_deref())?;
+            if subject.corpus.images.is_none() {
+                return Err("The model reads no images.".to_owned());
+            }
+            let held_out = subject.held_out(1, subject.tokens())?.without_labels();
+            let (examples, count) = (held_out.spread_count(EXAMPLES).max(1), held_out.windows());
+            let none = || format!("There is no held-out image {}: there are {}.", number + 1, grouped(count));
+            let example = held_out.one(*number).ok_or_else(none)?;
+            show_example(subject, Some(example), examples)
         }
-        (MapText::Written(text), None) => written(&model, &tokenizer, text).map_err(|error| error.to_string())?,
-    };
+    }
+}
+
+/// A model with the text whose examples can be shown.
+fn with_text(context: &ViewContext, target: &Target, data: Option<&DataConfig>) -> Result<Subject, String> {
+    let subject = Subject::load_on_processor(&context.store, target, data)?;
+    subject.require_analysable()?;
+    if data.is_none() && !subject.has_text {
+        return Err("A model directory from elsewhere holds no text. Name one, or write some.".to_owned());
+    }
+    Ok(subject)
+}
+
+/// Has a model read what somebody wrote. That takes its weights and its tokenizer, not what it learnt from, which may be long or gone.
+fn show_written(context: &ViewContext, target: &Target, text: &str) -> Result<Seen, String> {
+    let (directory, stored) = open(&context.store, target)?;
+    let loaded = load_model_dir(&directory, DType::F32, &Device::Cpu).map_err(|error| error.to_string())?;
+    if !loaded.plan.is_analysable() {
+        return Err(NOT_YET.to_owned());
+    }
+    if loaded.plan.image_shape().is_some() {
+        return Err(READS_IMAGES.to_owned());
+    }
+    let json = loaded.tokenizer_json.ok_or("The model directory has no tokenizer.json.")?;
+    let tokenizer = TextTokenizer::from_json(json).map_err(|error| error.to_string())?;
+    let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| error.to_string())?;
+    let named = stored.as_ref().map_or_else(|| Subject::name(target), StoredModel::named);
+    let step = stored.as_ref().map(|stored| stored.step);
+    let config = stored.map(|stored| stored.config).or(loaded.config);
+    let reads_pairs = config.is_none_or(|config| has_two_texts(&config.data.source));
+    let is_pair = !model.plan().stack.is_causal && reads_pairs;
+    let read = written(&model, &tokenizer, text, is_pair).map_err(|error| error.to_string())?;
+    of_tokens((named, step), model, &tokenizer, read)
+}
+
+/// Has a model read a held-out example, of `examples` to choose from.
+fn show_example(subject: Subject, example: Option<Batch>, examples: usize) -> Result<Seen, String> {
+    if subject.corpus.images.is_some() {
+        let example = example.ok_or("There is no held-out image.")?;
+        return of_image(subject, &example).map(|seen| Seen { examples, ..seen });
+    }
+    let read = example.map(tokens_of).ok_or("There is no held-out example.")?;
+    let Subject { named, step, model, corpus, .. } = subject;
+    of_tokens((named, step), model, &corpus.tokenizer, read).map(|seen| Seen { examples, ..seen })
+}
+
+/// Has a model read tokens.
+fn of_tokens(
+    (named, step): (String, Option<u64>),
+    model: Model,
+    tokenizer: &TextTokenizer,
+    Read { ids, types }: Read,
+) -> Result<Seen, String> {
     let most = model.plan().stack.longest();
     if ids.len() > most {
         return Err(format!(
@@ -300,9 +320,9 @@ fn show(context: &ViewContext, MapsOf { target, data, text }: &MapsOf) -> Result
     if ids.is_empty() {
         return Err("The text has no token. Write some words.".to_owned());
     }
-    let words = ids.iter().map(|id| word(&tokenizer, *id)).collect();
+    let tokens = ids.iter().map(|id| word(tokenizer, *id)).collect();
     let view = MapView::new(model, &ids, types.as_deref(), &Device::Cpu).map_err(|error| error.to_string())?;
-    Ok(Seen { view, step, named, tokens: words, picture: None, examples })
+    Ok(Seen { view, step, named, tokens, picture: None, examples: 0 })
 }
 
 /// Has a model read an image: its positions are the class token and the squares, by row and column.
@@ -345,9 +365,26 @@ fn tokens_of(batch: Batch) -> Read {
     Read { ids, types }
 }
 
-/// A text that somebody wrote in the model's frame: two with a tab between as the pair that an encoder reads, cut off as its rows are.
-fn written(model: &Model, tokenizer: &TextTokenizer, text: &str) -> Result<Read, DataError> {
-    match text.split_once('\t').filter(|_| !model.plan().stack.is_causal) {
+/// Whether each of its examples has two texts, which a model reads as a pair.
+fn has_two_texts(source: &Source) -> bool {
+    match source {
+        Source::Squad(_) => true,
+        Source::Table(table) => table.text.len() > 1,
+        Source::File(_)
+        | Source::Grammar(_)
+        | Source::Random(_)
+        | Source::Pairs(_)
+        | Source::NumberWords(_)
+        | Source::Images(_)
+        | Source::Pathfinder(_)
+        | Source::ListOps(_) => false,
+    }
+}
+
+/// A text that somebody wrote in the model's frame: of a model that reads pairs, two with a tab between as a pair, cut off as its rows are;
+/// of any other one a tab is text.
+fn written(model: &Model, tokenizer: &TextTokenizer, text: &str, is_pair: bool) -> Result<Read, DataError> {
+    match text.split_once('\t').filter(|_| is_pair) {
         Some((first, second)) => {
             let (ids, types) = pair_as_read(tokenizer, [first, second], model.plan().stack.longest())?;
             Ok(Read { ids, types: Some(types) })
@@ -361,5 +398,22 @@ pub(super) fn word(tokenizer: &TextTokenizer, id: u32) -> String {
     match tokenizer.decode_with_specials(&[id]) {
         Ok(text) if !text.is_empty() && !text.contains('\u{fffd}') => text,
         _ => tokenizer.token(id).unwrap_or_else(|| id.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Column, FileSource, SquadSource, TableSource};
+
+    #[test]
+    fn pairs_are_read_by_models_that_learnt_from_two_texts_each() {
+        let table = |columns: &[&str]| {
+            let text = columns.iter().map(|&name| Column::named(name)).collect();
+            Source::Table(TableSource { text, ..TableSource::default() })
+        };
+        assert!(has_two_texts(&table(&["question", "sentence"])));
+        assert!(has_two_texts(&Source::Squad(SquadSource::default())));
+        assert!(!has_two_texts(&table(&["sentence"])) && !has_two_texts(&Source::File(FileSource::default())));
     }
 }

@@ -50,6 +50,9 @@ const PANELS: [PanelId; 12] = [
     PanelId::MODELS,
 ];
 
+/// What Compare shows beside curves.
+const SHAPES: [&str; 3] = ["Workspace", "Scatter", "Parallel coordinates"];
+
 /// Sizes of windows that every panel is looked at in.
 const SIZES: [(f32, f32); 3] = [(900.0, 600.0), (1280.0, 800.0), (2560.0, 1440.0)];
 
@@ -68,6 +71,10 @@ fn opened(store: &Path, theme: ThemeChoice, panel: PanelId, (width, height): (f3
     (settings.theme, settings.inspector_open) = (theme, false);
     screen.window().open(panel);
     screen.settle();
+    if panel == PanelId::COMPARE {
+        // What a window before this one showed is remembered.
+        screen.click("Curves");
+    }
     screen
 }
 
@@ -92,10 +99,18 @@ fn panels(store: &Path, folder: &Path) {
         for panel in PANELS {
             let mut screen = opened(store, ThemeChoice::Dark, panel, (width, height));
             filled(&mut screen);
-            let path = folder.join(format!("{}_{width}x{height}.png", panel.0));
-            screen.save(&path);
+            let save = |screen: &mut Screen, name: &str| {
+                let path = folder.join(format!("{name}_{width}x{height}.png"));
+                screen.save(&path);
+                println!("{}", path.display());
+            };
+            save(&mut screen, panel.0);
+            for shape in SHAPES.into_iter().filter(|_| panel == PanelId::COMPARE) {
+                screen.click(shape);
+                filled(&mut screen);
+                save(&mut screen, &format!("{}_{}", panel.0, shape.to_lowercase().replace(' ', "_")));
+            }
             screen.close();
-            println!("{}", path.display());
         }
     }
 }
@@ -124,12 +139,13 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let pictures = [
-        ("live", ThemeChoice::Dark, PanelId::LIVE, "Chart: Loss"),
-        ("compare", ThemeChoice::Light, PanelId::COMPARE, "Chart: Validation loss"),
-        ("redundancy", ThemeChoice::Light, PanelId::REDUNDANCY, "Export"),
+        // So high that the curve of agreement is in sight.
+        ("live", ThemeChoice::Dark, PanelId::LIVE, "Chart: Loss", 1120.0),
+        ("compare", ThemeChoice::Light, PanelId::COMPARE, "Chart: Validation loss", 800.0),
+        ("redundancy", ThemeChoice::Light, PanelId::REDUNDANCY, "Export", 800.0),
     ];
-    for (name, theme, panel, shown) in pictures {
-        let mut screen = opened(&store, theme, panel, (1280.0, 800.0));
+    for (name, theme, panel, shown, height) in pictures {
+        let mut screen = opened(&store, theme, panel, (1280.0, height));
         screen.wait_for(shown);
         filled(&mut screen);
         screen.save(&folder.join(format!("{name}.png")));

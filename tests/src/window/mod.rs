@@ -15,4 +15,4 @@ pub use benchmark::{example_benchmark, fill_with_benchmarks, fill_with_generatio
 pub use example::{example_current, example_record, example_runs, fill_with_examples};
 pub use models::{hub_facts, model_facts, push_contents, repo_facts};
 pub use reconstruction::{answer_rebuilt, example_reconstruction, fill_with_reconstruction};
-pub use screen::Screen;
+pub use screen::{Painted, Screen};

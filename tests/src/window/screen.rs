@@ -4,7 +4,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use egui::{Context, Event, Key, Modifiers, Role, UiBuilder, Vec2, accesskit::Toggled, vec2};
+use egui::{
+    Color32, Context, Event, Key, Modifiers, Rect, Role, Shape, UiBuilder, Vec2, accesskit::Toggled,
+    epaint::ClippedShape, vec2,
+};
 use egui_kittest::{Harness, Node, SnapshotOptions, SnapshotResults, kittest::NodeT as _};
 use headroom_app::{
     link::Link,
@@ -61,6 +64,19 @@ impl egui::DroppedFile for Dropped {
     fn bytes(&self) -> Result<Vec<u8>, String> {
         Err("it is opened by its path".to_owned())
     }
+}
+
+/// A text as it is drawn: cut short where it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Painted {
+    /// What is read.
+    pub text: String,
+    /// In what colour.
+    pub color: Color32,
+    /// Where, as far as it can be seen.
+    pub rect: Rect,
+    /// Whether its sides are covered by the edge of what it stands in.
+    pub is_cut: bool,
 }
 
 /// The whole window on a screen of its own.
@@ -287,6 +303,34 @@ impl Screen {
         all.filter(|node| is_label(node) && words_of(node).as_deref() == Some(words)).count()
     }
 
+    /// Whether colours are those on a dark ground.
+    pub fn is_dark(&self) -> bool {
+        self.harness.ctx.theme() == egui::Theme::Dark
+    }
+
+    /// Every text that was drawn and can be seen.
+    pub fn painted(&self) -> Vec<Painted> {
+        let of = |clipped: &ClippedShape| {
+            let Shape::Text(text) = &clipped.shape else { return None };
+            let own = text.galley.job.sections.first().map(|section| section.format.color);
+            let own = own.filter(|&color| color != Color32::PLACEHOLDER).unwrap_or(text.fallback_color);
+            let (whole, clip) = (clipped.shape.visual_bounding_rect(), clipped.clip_rect);
+            let is_cut = whole.left() < clip.left() - 2.0 || whole.right() > clip.right() + 2.0;
+            let rect = whole.intersect(clip);
+            let rows: Vec<String> = text.galley.rows.iter().map(|row| row.text()).collect();
+            let color = text.override_text_color.unwrap_or(own);
+            rect.is_positive().then(|| Painted { text: rows.join("\n"), color, rect, is_cut })
+        };
+        self.harness.output().shapes.iter().filter_map(of).collect()
+    }
+
+    /// Every control that can be used, with its place.
+    pub fn controls(&self) -> Vec<(String, Rect)> {
+        let all = self.harness.root().children_recursive();
+        let controls = all.filter(|node| egui::accessibility::is_input(node.accesskit_node().role()));
+        controls.filter_map(|node| words_of(&node).map(|words| (words, node.rect()))).collect()
+    }
+
     /// Whether the control of this name can be used.
     #[track_caller]
     pub fn is_enabled(&self, name: &str) -> bool {
@@ -414,7 +458,7 @@ impl Screen {
 
     /// Where what has this name stands.
     #[track_caller]
-    pub fn rect(&self, name: &str) -> egui::Rect {
+    pub fn rect(&self, name: &str) -> Rect {
         self.get(name).rect()
     }
 

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use egui::{Key, Modifiers};
+use egui::{Color32, Key, Modifiers, Visuals};
+use headroom_app::theme;
 use headroom_engine::{
     store::{RunState, SeriesData, SeriesSummary},
     worker::Event,
@@ -107,6 +108,19 @@ fn a_difference_is_called_better_only_where_it_clears_its_noise() {
 }
 
 #[test]
+fn a_run_that_diverged_is_named_so_and_nothing_says_that_it_does_not_differ() {
+    let mut screen = examples();
+    compare(&mut screen, &[done(0, 4, 2.30), done(3, 1, 2.305)]);
+    let noise = "No difference clears its noise.";
+    assert!(screen.says(noise) && !screen.says("(diverged)"), "{:#?}", screen.words());
+    let mut runs = screen.state().runs.clone();
+    runs.iter_mut().find(|run| run.number == 3).unwrap().state = RunState::Diverged;
+    screen.state().apply(Event::Runs { runs });
+    screen.settle();
+    assert!(!screen.says(noise) && screen.says("(diverged)"), "{:#?}", screen.words());
+}
+
+#[test]
 fn the_interval_of_groups_says_over_how_many_pairs_of_seeds_it_is() {
     let mut screen = examples();
     let seed = |seed: u64, sketch: Sketch| Sketch { seed, ..sketch };
@@ -201,6 +215,18 @@ fn the_scatter_holds_a_metric_against_any_cost_and_any_number_of_the_configs() {
 }
 
 #[test]
+fn no_button_stands_alone_on_a_line_of_a_narrow_window() {
+    let mut screen = examples();
+    screen.state().selection.baseline = None;
+    screen.resize(egui::vec2(900.0, 700.0));
+    let apart = |screen: &Screen, a: &str, b: &str| (screen.rect(a).center().y - screen.rect(b).center().y).abs();
+    screen.press_text(Key::Num4, "4");
+    assert!(apart(&screen, "Filters", "Copy table") < 4.0, "{:?}", screen.rect("Copy table"));
+    screen.press_text(Key::Num3, "3");
+    assert!(apart(&screen, "Ignore outliers", "Export chart…") < 4.0, "{:?}", screen.rect("Export chart…"));
+}
+
+#[test]
 fn two_runs_are_compared_and_their_chart_leaves_as_a_file() {
     let (folder, mut screen) = two_runs();
     // A metric that was looked at before, and that runs of text do not have.
@@ -267,4 +293,111 @@ fn two_runs_are_compared_and_their_chart_leaves_as_a_file() {
     screen.choose("Metric", "Training loss");
     assert!(!screen.says("None of these runs has"), "it was chosen: {:#?}", screen.words());
     screen.close();
+}
+
+/// The colour of the first text that begins like this, as it is drawn.
+#[track_caller]
+fn colour_of(screen: &Screen, begins: &str) -> Color32 {
+    let painted = screen.painted();
+    let found = painted.iter().find(|text| text.text.starts_with(begins));
+    assert!(found.is_some(), "no {begins} is drawn: {painted:#?}");
+    found.map_or(Color32::PLACEHOLDER, |text| text.color)
+}
+
+#[test]
+fn a_difference_within_the_noise_is_grey_and_one_that_clears_it_has_its_colour() {
+    let mut screen = examples();
+    compare(&mut screen, &[done(0, 4, 2.30), done(3, 1, 2.10), done(4, 8, 2.305), done(2, 2, 2.60)]);
+    let palette = if screen.is_dark() { Visuals::dark() } else { Visuals::light() };
+    let palette = theme::palette(&palette);
+    assert_eq!(colour_of(&screen, "\u{2212}0.2000 ("), palette.better);
+    assert_eq!(colour_of(&screen, "+0.3000 ("), palette.worse);
+    assert_eq!(colour_of(&screen, "+0.005000 ("), palette.weak);
+    assert!(palette.better != palette.worse && palette.weak != palette.better && palette.weak != palette.worse);
+}
+
+/// What a chart says of its y.
+#[track_caller]
+fn shown_y(screen: &Screen, chart: &str) -> String {
+    let told = screen.description(chart).0;
+    let (_, y) = told.rsplit_once(" to ").unwrap_or_default();
+    let low = told.rsplit_once(" to ").and_then(|(before, _)| before.rsplit_once(' ')).unwrap_or_default().1;
+    format!("{low} to {y}")
+}
+
+#[test]
+fn a_zoom_belongs_to_the_metric_that_it_was_made_in() {
+    let mut screen = examples();
+    compare(&mut screen, &[done(0, 4, 2.30), done(3, 1, 2.10)]);
+    let whole = shown_y(&screen, "Chart: Validation loss");
+    screen.focus("Chart: Validation loss");
+    screen.press(Modifiers::NONE, Key::Plus);
+    let zoomed = shown_y(&screen, "Chart: Validation loss");
+    assert_ne!(zoomed, whole);
+    screen.choose("Metric", "Training loss");
+    assert_ne!(shown_y(&screen, "Chart: Training loss"), zoomed);
+    screen.choose("Metric", "Validation loss");
+    assert_eq!(shown_y(&screen, "Chart: Validation loss"), zoomed, "the zoom is there again");
+}
+
+#[test]
+fn a_scatter_shows_all_points_of_another_cost() {
+    let mut screen = examples();
+    compare(&mut screen, &[done(0, 4, 2.30), done(3, 1, 2.10), done(4, 8, 2.305)]);
+    screen.click("Scatter");
+    let reset = "Reset the zoom of Quality against cost";
+    assert!(!screen.has(reset));
+    screen.focus("Chart: Quality against cost");
+    screen.press(Modifiers::NONE, Key::Plus);
+    assert!(screen.has(reset));
+    screen.choose("Against", "Step time");
+    assert!(!screen.has(reset), "{:#?}", screen.words());
+}
+
+#[test]
+fn charts_of_compare_and_of_its_workspace_are_made_higher() {
+    let mut screen = examples();
+    compare(&mut screen, &[done(0, 4, 2.30), done(3, 1, 2.10)]);
+    for (shape, handle) in [("Curves", "Height of charts"), ("Workspace", "Height of charts")] {
+        screen.click(shape);
+        let before = screen.rect("Chart: Validation loss").height();
+        screen.focus(handle);
+        for _ in 0..3 {
+            screen.press(Modifiers::NONE, Key::ArrowDown);
+        }
+        let after = screen.rect("Chart: Validation loss").height();
+        assert!(after > before + 30.0, "{shape}: {before} {after}");
+    }
+}
+
+#[test]
+fn how_fast_runs_were_is_told_without_a_verdict() {
+    let mut screen = examples();
+    compare(&mut screen, &[done(0, 4, 2.30), done(3, 1, 2.10)]);
+    screen.choose("Metric", "Training speed");
+    let words = screen.words();
+    let difference = words.iter().find(|word| word.contains(" (+") || word.contains(" (\u{2212}"));
+    assert!(difference.is_some(), "{words:#?}");
+    screen.point_at(&difference.cloned().unwrap_or_default());
+    assert!(screen.says("What else the machine did then is not known"), "{:#?}", screen.words());
+    assert!(!screen.says("Better than the baseline.") && !screen.says("Worse than the baseline."));
+}
+
+#[test]
+fn a_run_on_other_text_is_named_above_the_charts_and_hidden_with_one_click() {
+    let mut screen = examples();
+    compare(&mut screen, &[done(0, 4, 2.30), done(3, 1, 2.10)]);
+    assert!(!screen.says("Not to be held against"));
+    let mut runs = screen.state().runs.clone();
+    let hashes = [(0, "one text"), (3, "another text")];
+    for (number, hash) in hashes {
+        let run = runs.iter_mut().find(|run| run.number == number).unwrap();
+        run.held_out_hash = Some(hash.to_owned());
+    }
+    screen.state().apply(Event::Runs { runs });
+    screen.settle();
+    assert!(screen.says("Not to be held against"), "{:#?}", screen.words());
+    screen.click("Hide it");
+    assert!(!screen.says("Not to be held against"));
+    assert!(!screen.state().selection.is_visible(&example_run(3)));
 }

@@ -7,7 +7,7 @@ use headroom_app::context::PanelId;
 use headroom_engine::{
     config::{
         Architecture, ModelPart, RunConfig, Source, SpanTask, StopEarly, TaskConfig, TrainConfig, TranslationTask,
-        preset,
+        from_toml, preset,
     },
     worker::{Command, Event},
 };
@@ -96,6 +96,27 @@ fn a_double_click_on_start_starts_one_run() {
     assert_eq!(asked(&mut screen).1, 1);
     // The panel that opens then is not what the second click was meant for either.
     assert_eq!(screen.window().open_panel(), PanelId::LIVE);
+}
+
+#[test]
+fn in_a_small_window_one_area_scrolls_what_the_run_takes_with_the_form() {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    screen.click("Use preset grammar-decoder");
+    screen.resize(egui::vec2(900.0, 600.0));
+    let start = screen.rect("Start");
+    assert!(screen.rect("What it takes").top() > start.bottom(), "{start:?}");
+    for button in ["Open TOML", "Save TOML", "Browse for a TOML file", "Copy TOML"] {
+        let rect = screen.rect(button);
+        assert!(rect.top() > start.bottom() && rect.bottom() < 560.0 && rect.right() < 890.0, "{button}: {rect:?}");
+    }
+    let before = screen.value("Batch");
+    screen.click("Increase Batch");
+    assert_ne!(screen.value("Batch"), before);
+    assert_eq!(screen.rect("Start"), start, "what starts it is there wherever one is");
+    let numbers = screen.rect("What it takes");
+    assert!(numbers.bottom() < start.top(), "the numbers give the form their room: {numbers:?}");
 }
 
 #[test]
@@ -202,6 +223,41 @@ fn the_form_saves_opens_and_takes_changes_back() {
     assert_eq!(screen.value("Layers"), "5");
     screen.click("Redo the change");
     assert_eq!(screen.value("Layers"), "3");
+}
+
+#[test]
+fn saving_writes_over_no_file_but_that_of_the_config_unless_the_user_says_so() {
+    let mut screen = form();
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("mine.toml");
+    let holds = |path: &std::path::Path| from_toml(&fs::read_to_string(path).unwrap()).unwrap();
+    screen.fill("Layers", "3");
+    screen.fill("Config file path", &path.display().to_string());
+    screen.click("Save TOML");
+    screen.wait("the file", |screen| path.exists() && screen.says("Saved the config to"));
+    // Its own file takes what is changed without a question.
+    screen.fill("Layers", "4");
+    screen.click("Save TOML");
+    screen.wait("the change in the file", |_| holds(&path).model.layers == 4);
+    // Another config has no file yet.
+    screen.click("Show the presets");
+    screen.click("Use preset grammar-encoder");
+    assert_eq!(screen.value("Config file path"), "");
+    screen.fill("Config file path", &path.display().to_string());
+    screen.click("Save TOML");
+    screen.wait_for_words("mine.toml is there already");
+    assert_eq!(holds(&path).model.layers, 4);
+    screen.click("Replace the file");
+    let chosen = preset("grammar-encoder").unwrap().config().unwrap();
+    screen.wait("the other config in the file", |_| holds(&path) == chosen);
+    screen.settle();
+    assert!(!screen.says("is there already"), "{:#?}", screen.words());
+    // Undo leads back to the config before, of which the file no longer is.
+    screen.click("Undo the change");
+    assert_eq!(screen.value("Layers"), "4");
+    screen.click("Save TOML");
+    screen.wait_for_words("mine.toml is there already");
+    assert!(holds(&path) == chosen);
 }
 
 #[test]

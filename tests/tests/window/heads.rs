@@ -72,6 +72,7 @@ fn sliders_redraw_the_map_and_undo_brings_it_back() {
     assert_eq!((layers, heads), (2, 2), "half of what the model allows");
     assert_eq!(does(&screen, "Layer 2 head 2"), "Layer 2 head 2 borrows the map of layer 1 head 0");
     assert_eq!(does(&screen, "Layer 3 head 2"), "Layer 3 head 2 computes its own map");
+    assert!(screen.says("0.0 is layer 0 head 0"), "what the numbers in cells are: {:#?}", screen.words());
     screen.focus("Layers that borrow");
     screen.press(Modifiers::NONE, Key::ArrowRight);
     let Reuse::First(FirstReuse { layers, .. }) = config(&mut screen).attention.reuse else { panic!() };

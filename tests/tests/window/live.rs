@@ -5,15 +5,15 @@ use std::time::Duration;
 use egui::{Key, Modifiers};
 use headroom_app::{
     context::PanelId,
-    state::{ConversionRequest, Question, RunSeries},
+    state::{ConversionRequest, CurrentRun, Question, RunSeries},
 };
 use headroom_engine::{
     convert::{Conversion, ToGrouped},
-    store::{Direction, RunId, RunState, SeriesData, SeriesSummary, TextSample, series_names},
+    store::{Direction, RunId, RunState, RunSummary, SeriesData, SeriesSummary, TextSample, series_names},
     train::{Activity, Health},
     worker::{Command, Event, JobLabel, Target},
 };
-use headroom_tests::{Screen, example_run, example_runs, fill_with_examples};
+use headroom_tests::{Screen, example_record, example_run, example_runs, fill_with_examples};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -77,6 +77,11 @@ fn a_run_is_set_up_in_the_form_started_paused_resumed_and_finished() {
     screen.wait("the last point", |screen| points(screen) == 4_000);
     screen.settle();
     assert!(screen.has("Finished") && screen.has("Step: 4,000 / 4,000"), "{:#?}", screen.words());
+    // What the grammar's checker measures is a curve like any other.
+    for chart in ["Chart: Agreement", "Chart: Sentences right"] {
+        assert!(screen.has(chart), "{:#?}", screen.words());
+        assert!(screen.description(chart).0.starts_with("1 line."), "{:?}", screen.description(chart));
+    }
     assert!(screen.says(" » "), "the sample shows what the model writes: {:#?}", screen.words());
     screen.close();
 }
@@ -220,6 +225,18 @@ fn live_follows_what_trains_unless_another_run_is_pinned() {
     screen.settle();
     assert_eq!(screen.window().open_panel(), PanelId::LIVE);
     assert_eq!(watched(&screen), current);
+    // The next run begins: Live shows it, unless another one is pinned.
+    let next = example_runs().into_iter().find(|run| run.state == RunState::Queued).unwrap();
+    let begin = |screen: &mut Screen, run: &RunSummary| {
+        screen.state().current = Some(CurrentRun::named(run.id.clone(), run.name.clone()));
+        screen.settle();
+    };
+    begin(&mut screen, &next);
+    assert_eq!(watched(&screen), screen.state().run_name(&next.id));
+    screen.choose("Run", &format!("{name} (finished)"));
+    let first = example_runs().into_iter().find(|run| run.id == trains.run).unwrap();
+    begin(&mut screen, &first);
+    assert_eq!(watched(&screen), name, "it was pinned");
 }
 
 #[test]
@@ -237,6 +254,7 @@ fn a_zoom_belongs_to_its_run_and_the_chart_says_so() {
     screen.press(Modifiers::NONE, Key::Plus);
     screen.settle();
     assert!(screen.has("Reset the zoom of Loss"), "{:#?}", screen.words());
+    assert!(screen.rect("Chart: Loss").contains_rect(screen.rect("Reset the zoom of Loss")), "inside of the chart");
     let zoomed = screen.description("Chart: Loss").0;
     assert_ne!(zoomed, whole);
     screen.state().selection.focused = Some(ended[1].id.clone());
@@ -266,20 +284,42 @@ fn what_is_wrong_stands_above_the_numbers() {
     };
     screen.state().apply(load(8 << 30, 200 << 20));
     screen.settle();
-    assert!(screen.says("Only 200 MiB are free on the disk of the store"), "{:#?}", screen.words());
+    is_above_the_numbers(&screen, "Only 200 MiB are free on the disk of the store", true);
     screen.state().apply(load(100 << 20, 8 << 30));
     screen.settle();
-    assert!(screen.says("Only 100 MiB of memory are free") && !screen.says("on the disk of the store"));
+    is_above_the_numbers(&screen, "Only 100 MiB of memory are free", true);
+    is_above_the_numbers(&screen, "on the disk of the store", false);
     screen.state().apply(load(8 << 30, 8 << 30));
+    screen.settle();
+    is_above_the_numbers(&screen, "Only 100 MiB of memory are free", false);
     let run = screen.state().current.clone().unwrap().run;
     let health = Health::Plateau { since_step: 200, loss: 2.3 };
-    screen.state().apply(Event::Health { run, step: 400, health, message: health.why() });
+    screen.state().apply(Event::Health { run: run.clone(), step: 400, health, message: health.why() });
     screen.settle();
-    assert!(
-        screen.says("Plateau. No improvement of the validation loss beyond its noise since step 200"),
-        "{:#?}",
-        screen.words()
+    is_above_the_numbers(
+        &screen,
+        "Plateau. No improvement of the validation loss beyond its noise since step 200",
+        true,
     );
+    let health = Health::Diverged { since_step: 390, loss: 9.0, best: 2.1, best_step: 300 };
+    screen.state().apply(Event::Health { run, step: 410, health, message: health.why() });
+    screen.settle();
+    assert!(!screen.says("Plateau."));
+    is_above_the_numbers(&screen, &health.why(), true);
+    assert!(screen.says(health.what_to_do()), "{:#?}", screen.words());
+}
+
+/// Whether these words are there, and then above the numbers of the run.
+#[track_caller]
+fn is_above_the_numbers(screen: &Screen, words: &str, is_there: bool) {
+    // The last message is told in the status bar too.
+    let is_meant = |found: &String| found.contains(words) && !found.starts_with("Messages: ");
+    let found = screen.words().into_iter().filter(is_meant).collect::<Vec<_>>();
+    assert_eq!(!found.is_empty(), is_there, "{words}: {:#?}", screen.words());
+    let numbers = screen.rect("Step: 410 / 600").top();
+    for found in found {
+        assert!(screen.rect(&found).bottom() <= numbers, "{found}: {:?} {numbers}", screen.rect(&found));
+    }
 }
 
 #[test]
@@ -325,14 +365,8 @@ fn a_stalled_run_is_told_between_its_name_and_its_numbers() {
     assert!(name.bottom() <= alert.top() && alert.bottom() <= numbers.top(), "{name:?} {alert:?} {numbers:?}");
 }
 
-#[test]
-fn similarity_and_energy_stand_beside_the_loss_on_the_same_x() {
-    let mut screen = Screen::recorder();
-    fill_with_examples(screen.state());
-    screen.window().open(PanelId::LIVE);
-    screen.settle();
-    let charts = ["Chart: Similarity of layers", "Chart: Energy in the largest 1 % of n² eigenvalues"];
-    assert!(charts.iter().all(|chart| !screen.has(chart)), "nothing was analysed");
+/// Gives the run that trains what analyses find on the way.
+fn probe(screen: &mut Screen) {
     let run = screen.state().current.clone().unwrap().run;
     let mut runs = example_runs();
     let summary = runs.iter_mut().find(|one| one.id == run).unwrap();
@@ -363,11 +397,23 @@ fn similarity_and_energy_stand_beside_the_loss_on_the_same_x() {
     }
     screen.state().apply(Event::Runs { runs });
     screen.settle();
+}
+
+#[test]
+fn similarity_and_energy_stand_beside_the_loss_on_the_same_x() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.window().open(PanelId::LIVE);
+    screen.settle();
+    let charts = ["Chart: Similarity of layers", "Chart: Energy in the largest 1 % of n² eigenvalues"];
+    assert!(charts.iter().all(|chart| !screen.has(chart)), "nothing was analysed");
+    probe(&mut screen);
     let loss = screen.rect("Chart: Loss");
     for chart in charts {
         let beside = screen.rect(chart);
         assert!(loss.right() <= beside.left() && beside.top() < loss.bottom(), "{chart}: {loss:?} {beside:?}");
     }
+    assert!(!screen.says("by construction"), "no head borrows");
     let lines = charts.map(|chart| screen.description(chart).0);
     assert!(lines[0].starts_with("2 lines. ") && lines[1].starts_with("1 line. "), "{lines:?}");
     // Zoomed in one of them, all show the same steps.
@@ -381,6 +427,22 @@ fn similarity_and_energy_stand_beside_the_loss_on_the_same_x() {
     for chart in charts {
         assert_eq!(steps(&screen, chart), zoomed, "{chart}");
     }
+}
+
+#[test]
+fn live_says_that_borrowed_maps_are_left_out() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let run = screen.state().current.clone().unwrap().run;
+    let number = example_runs().into_iter().find(|one| one.id == run).unwrap().number;
+    let mut record = example_record(number);
+    record.config["attention"]["reuse"] = json!({ "kind": "full", "layers": 1 });
+    let heads = record.config["model"]["heads"].as_u64().unwrap();
+    screen.state().apply(Event::Run { record: Box::new(record), checkpoints: Vec::new(), folder: "/thesis".into() });
+    screen.window().open(PanelId::LIVE);
+    probe(&mut screen);
+    assert!(screen.says(&format!("Similarity: {heads} of ")), "{:#?}", screen.words());
+    assert!(screen.says("equal to the lender's by construction, so such pairs are left out."));
 }
 
 #[test]
@@ -476,4 +538,79 @@ fn what_is_cancelled_together_is_told_together() {
     let [last, first] = [9, 7].map(|number| screen.state().run_name(&example_run(number)));
     let told = format!("Took 2 runs out of the queue: {last}, {first}.");
     assert!(screen.says(&told), "\"{told}\": {:#?}", screen.words());
+}
+
+#[test]
+fn the_first_frame_of_compare_changes_no_colour() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    // The first three differ in nothing but the seed.
+    screen.state().selection.visible = (0..5).map(example_run).collect();
+    screen.state().selection.baseline = None;
+    screen.window().open(PanelId::LIVE);
+    screen.settle();
+    let styles = |screen: &mut Screen| -> Vec<_> {
+        (0..5).map(|number| screen.state().selection.style_of(&example_run(number))).collect()
+    };
+    let before = styles(&mut screen);
+    assert!(before[0] == before[1] && before[1] == before[2], "one line in Compare: {before:?}");
+    assert!(before[2] != before[3] && before[3] != before[4] && before[2] != before[4], "{before:?}");
+    screen.window().open(PanelId::COMPARE);
+    screen.step();
+    assert_eq!(styles(&mut screen), before);
+    screen.settle();
+    assert!(screen.says("(n = 3)"), "{:#?}", screen.words());
+    assert_eq!(styles(&mut screen), before);
+    // What is chosen there holds everywhere, and stays.
+    screen.choose("Group by", "Nothing");
+    let alone = styles(&mut screen);
+    assert!(alone[0] != alone[1] && alone[1] != alone[2], "{alone:?}");
+    screen.window().open(PanelId::LIVE);
+    screen.settle();
+    assert_eq!(styles(&mut screen), alone);
+}
+
+#[test]
+fn a_run_that_ended_before_its_first_step_says_that_no_points_come() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.state().current = None;
+    let run = example_run(9);
+    screen.state().selection.focused = Some(run.clone());
+    screen.state().selection.live = Some(run.clone());
+    screen.window().open(PanelId::LIVE);
+    screen.settle();
+    assert_eq!(screen.description("Chart: Loss").0, "No points yet", "it waits");
+    assert!(screen.has("None yet: they come with the first step."), "{:#?}", screen.words());
+    let summary = screen.state().runs.iter_mut().find(|one| one.id == run).unwrap();
+    summary.state = RunState::Cancelled;
+    screen.settle();
+    let told = screen.description("Chart: Loss").0;
+    assert!(told.starts_with("It ended before its first step.") && told.contains("\"Repeat this run\""), "{told}");
+    assert_eq!(screen.description("Chart: Learning rate").0, "It ended before its first step");
+    assert!(screen.says("None: it ended before its first step.") && screen.has("Repeat this run"));
+    // One that trained too briefly for what is read from time to time.
+    let summary = screen.state().runs.iter_mut().find(|one| one.id == run).unwrap();
+    (summary.state, summary.steps_done) = (RunState::Stopped, 3);
+    screen.settle();
+    assert_eq!(screen.description("Chart: Processor use").0, "It ended before this was recorded");
+}
+
+#[test]
+fn the_speed_of_a_run_is_one_number_wherever_it_is_called_so() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.window().open(PanelId::LIVE);
+    screen.state().current.as_mut().unwrap().tokens_per_sec = Some(7_000.0);
+    screen.settle();
+    let shown = ["Speed: 7.00 k tokens/s", "Training speed, last step", "7.00 k/s"];
+    assert!(shown.iter().all(|words| screen.has(words)), "{:#?}", screen.words());
+    // Of one that ended, the mean; in the inspector under the same name.
+    screen.state().current = None;
+    screen.state().selection.live = Some(example_run(0));
+    screen.state().selection.focused = Some(example_run(0));
+    screen.settle();
+    let words = screen.words();
+    let mean = words.iter().find_map(|words| words.strip_prefix("Mean speed: ")).unwrap_or_default();
+    assert!(mean.ends_with("tokens/s") && screen.has("Mean speed") && screen.has(mean), "{mean}: {words:#?}");
 }

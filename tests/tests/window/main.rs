@@ -20,6 +20,7 @@ mod race;
 mod reconstruct;
 mod runs;
 mod shell;
+mod sizes;
 mod speed;
 mod states;
 mod tasks;

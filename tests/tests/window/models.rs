@@ -307,7 +307,7 @@ fn a_model_is_looked_up_fetched_and_opened() {
     screen.state().apply(Notice { ticket: Some(*ticket), event: going });
     screen.settle();
     assert!(screen.says("20.0 MiB of 80.0 MiB"), "{:#?}", screen.words());
-    assert!(screen.says("model.safetensors, file 3 of 3, 6.0 MiB/s, 10 s left"), "{:#?}", screen.words());
+    assert!(screen.says("model.safetensors, file 3 of 3, 6.0 MiB/s, time left 10 s"), "{:#?}", screen.words());
 
     screen.click(&format!("Stop fetching {MINI}"));
     let cancelled = asked_of_hub(&mut screen);

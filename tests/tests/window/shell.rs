@@ -360,7 +360,7 @@ fn the_current_run_leaves_the_buttons_their_room() {
             let told = screen.words();
             let told = |begin: &str| told.iter().find(|words| words.starts_with(begin));
             assert!(told("Current run: ").is_some() && told("Step 410 of 600").is_some(), "{size}");
-            for begin in ["Current run: ", "Step 410 of 600", "ETA "] {
+            for begin in ["Current run: ", "Step 410 of 600", "Time left "] {
                 if let Some(words) = told(begin) {
                     let rect = screen.rect(words);
                     assert!(rect.right() <= buttons[0].left(), "{begin}, {size}: {rect:?} {buttons:?}");
@@ -589,6 +589,22 @@ fn the_palette_acts_on_the_run_that_the_inspector_shows_beside_a_panel() {
 }
 
 #[test]
+fn the_palette_finds_the_run_of_the_panel_while_the_inspector_is_closed() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let run = example_runs().into_iter().find(|run| run.number == 4).unwrap().id;
+    screen.state().selection.focused = None;
+    screen.state().selection.live = Some(run);
+    screen.press_text(Key::Num2, "2");
+    screen.press_text(Key::CloseBracket, "]");
+    assert!(!screen.has("Name of the run"), "{:#?}", screen.words());
+    screen.press(Modifiers::COMMAND, Key::K);
+    screen.type_text("repeat this");
+    screen.settle();
+    assert!(screen.has("Repeat this run: grammar decoder, 8 heads"), "{:#?}", screen.words());
+}
+
+#[test]
 fn the_view_menu_brings_the_inspector_in_a_narrow_window() {
     let mut screen = Screen::recorder();
     fill_with_examples(screen.state());
@@ -612,9 +628,22 @@ fn the_name_of_the_current_run_tells_something_in_a_narrow_window() {
     runs.iter_mut().filter(|run| run.id == current).for_each(|run| run.name = "a wide decoder of grammar".to_owned());
     screen.state().apply(Event::Runs { runs });
     screen.resize(vec2(1280.0, 820.0));
-    assert!(screen.says("ETA "), "{:#?}", screen.words());
+    assert!(screen.says("Time left "), "{:#?}", screen.words());
     screen.resize(vec2(900.0, 600.0));
-    assert!(!screen.says("ETA "), "the time gives way: {:#?}", screen.words());
+    assert!(!screen.says("Time left "), "the time gives way: {:#?}", screen.words());
     let name = screen.rect("Current run: a wide decoder of grammar");
     assert!(name.width() > 90.0, "{name:?}");
+}
+
+#[test]
+fn the_queue_says_that_a_paused_run_holds_it() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.settle();
+    screen.click("Queue, 1 run waits");
+    assert!(screen.has("Waiting runs") && !screen.says("is paused: what waits begins"), "{:#?}", screen.words());
+    let run = screen.state().current.clone().unwrap().run;
+    screen.state().apply(Event::Paused { run, step: 410 });
+    screen.settle();
+    assert!(screen.says("is paused: what waits begins once it was resumed"), "{:#?}", screen.words());
 }

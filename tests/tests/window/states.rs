@@ -2,8 +2,11 @@
 
 use egui::Key;
 use headroom_app::context::PanelId;
-use headroom_engine::worker::Event;
-use headroom_tests::{Screen, example_runs, fill_with_examples};
+use headroom_engine::{
+    store::{RunId, RunState},
+    worker::{Command, Event},
+};
+use headroom_tests::{Screen, example_run, example_runs, fill_with_examples};
 
 use crate::common::every_panel_says;
 
@@ -63,4 +66,36 @@ fn failures_are_told_with_what_to_do() {
     every_panel_says(&mut screen, [gone, gone, gone, gone]);
     screen.press_text(Key::Num1, "1");
     assert!(!screen.is_enabled("Start"));
+}
+
+#[test]
+fn runs_that_only_waited_when_the_program_ended_say_so_and_all_are_resumed_in_their_order() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let mut runs = example_runs();
+    for run in runs.iter_mut().filter(|run| run.number < 3) {
+        run.state = RunState::Interrupted;
+        // The last of them is the one that trained.
+        if run.number == 2 {
+            (run.steps_done, run.steps_total) = (120, Some(200));
+        } else {
+            (run.steps_done, run.started_ms) = (0, None);
+        }
+    }
+    screen.state().apply(Event::Runs { runs });
+    screen.settle();
+    assert!(screen.says("was interrupted at step 120 of 200"), "what trained is told first: {:#?}", screen.words());
+    assert!(screen.has("and 2 more"));
+    screen.recorded();
+    screen.click("Resume all 3");
+    let resumed = screen.recorded().into_iter().filter_map(|command| match command {
+        Command::ResumeRun { run } => Some(run),
+        _ => None,
+    });
+    assert_eq!(resumed.collect::<Vec<RunId>>(), [2, 0, 1].map(example_run));
+    assert!(!screen.says("was interrupted at step") && !screen.says("waited in the queue when"), "all are told");
+    screen.window().settings.told.remove(&example_run(1));
+    screen.settle();
+    assert!(screen.says("waited in the queue when the program ended. Resume puts it there again."));
+    assert!(!screen.has("Resume all 1"));
 }

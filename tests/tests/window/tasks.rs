@@ -182,6 +182,92 @@ fn a_classifier_that_says_the_same_of_everything_is_told_of() {
     }
 }
 
+/// The answer of an evaluation that found these.
+fn wrong(mistakes: Vec<Mistake>) -> Event {
+    Event::Evaluation {
+        target: "a run".to_owned(),
+        loss: 1.0,
+        metrics: Measurements::default(),
+        tokens: 10,
+        counts: EvaluationCounts::default(),
+        unit: "nats/example".to_owned(),
+        sequence_length: 8,
+        coverage: None,
+        score_error: None,
+        confusion: None,
+        mistakes,
+        noise: Vec::new(),
+    }
+}
+
+#[test]
+fn mistakes_are_shown_a_few_at_a_time_without_a_list_that_takes_the_wheel() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.state().current = None;
+    let run = example_run(0);
+    screen.state().selection.focused = Some(run.clone());
+    let labels = ["cat", "dog"].map(str::to_owned).to_vec();
+    let counts = ConfusionMatrix { labels, counts: vec![vec![4, 1], vec![2, 3]] };
+    screen.state().confusion.insert(run, Some((3, counts)));
+    screen.click("Live");
+    screen.click("Show the mistakes");
+    screen.settle();
+    let all = screen.window().link().map(headroom_app::link::Link::take_requests).unwrap_or_default();
+    let request = all.into_iter().find(|request| matches!(request.command, Command::Evaluate { mistakes: 1.., .. }));
+    let mistake = |number: u64| Mistake {
+        texts: vec![format!("text {number}")],
+        image: None,
+        picture: None,
+        right: "cat".to_owned(),
+        predicted: "dog".to_owned(),
+        confidence: 0.9,
+        places: None,
+    };
+    let event = wrong((0..25).map(mistake).collect());
+    screen.state().apply(Notice { ticket: Some(request.unwrap().ticket), event });
+    screen.settle();
+    let has = |screen: &Screen, number: u64| screen.has(&format!("Attention on \u{201C}text {number}\u{201D}"));
+    assert!(has(&screen, 9) && !has(&screen, 10), "{:#?}", screen.words());
+    screen.click("Show 10 more mistakes");
+    assert!(has(&screen, 19) && !has(&screen, 20), "{:#?}", screen.words());
+    screen.click("Show 5 more mistakes");
+    assert!(has(&screen, 24) && !screen.says("more mistake"), "{:#?}", screen.words());
+    screen.fill("Search the mistakes", "text 2");
+    assert!(screen.says("6 mistakes of 25") && has(&screen, 24) && !has(&screen, 3), "{:#?}", screen.words());
+    screen.fill("Search the mistakes", "");
+    assert!(has(&screen, 9) && !has(&screen, 10), "another list begins with its first: {:#?}", screen.words());
+}
+
+#[test]
+fn mistakes_that_wait_stand_in_the_queue_and_can_be_cancelled() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let run = example_run(0);
+    let name = screen.state().run_name(&run);
+    screen.state().selection.live = Some(run.clone());
+    let labels = ["cat", "dog"].map(str::to_owned).to_vec();
+    let counts = ConfusionMatrix { labels, counts: vec![vec![4, 1], vec![2, 3]] };
+    screen.state().confusion.insert(run.clone(), Some((3, counts)));
+    screen.click("Live");
+    screen.click("Show the mistakes");
+    screen.settle();
+    screen.recorded();
+    let asked = screen.state().mistakes.asked().unwrap();
+    // A run trains, and one waits.
+    screen.click("Queue, 2 wait");
+    assert!(screen.says(&format!("Mistakes of {name}")), "{:#?}", screen.words());
+    let cancel = format!("Cancel: Mistakes of {name}, place 1");
+    screen.click(&cancel);
+    let is_cancelled =
+        |command: &Command| matches!(command, Command::CancelPrediction { prediction } if *prediction == asked);
+    assert!(screen.recorded().iter().any(is_cancelled));
+    let why = "It was taken out of the queue before it began.".to_owned();
+    screen.state().apply(Notice { ticket: Some(asked), event: Event::Refused { why } });
+    screen.settle();
+    assert!(!screen.has(&cancel) && !screen.state().mistakes.is_waiting(&run), "{:#?}", screen.words());
+}
+
 #[test]
 fn a_mistake_shows_its_image_or_its_attention() {
     let mut screen = Screen::recorder();
@@ -219,25 +305,12 @@ fn a_mistake_shows_its_image_or_its_attention() {
         confidence: 0.9,
         places: None,
     };
-    let event = Event::Evaluation {
-        target: "a run".to_owned(),
-        loss: 1.0,
-        metrics: Measurements::default(),
-        tokens: 10,
-        counts: EvaluationCounts::default(),
-        unit: "nats/example".to_owned(),
-        sequence_length: 8,
-        coverage: None,
-        score_error: None,
-        confusion: None,
-        mistakes: vec![
-            mistake(&["it purrs"], None),
-            mistake(&["one", "two"], None),
-            mistake(&[], Some(picture)),
-            question,
-        ],
-        noise: Vec::new(),
-    };
+    let event = wrong(vec![
+        mistake(&["it purrs"], None),
+        mistake(&["one", "two"], None),
+        mistake(&[], Some(picture)),
+        question,
+    ]);
     screen.state().apply(Notice { ticket: Some(request.unwrap().ticket), event });
     screen.settle();
     assert!(screen.has("Image: cat, taken for dog (90 %); held-out image 8"), "{:#?}", screen.words());

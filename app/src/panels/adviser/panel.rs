@@ -32,6 +32,8 @@ use crate::{
 
 /// Below this width the parts stand below each other.
 const NARROW: f32 = 860.0;
+/// From this width on what is advised stands beside the parts, and not below them.
+const WIDE: f32 = 1800.0;
 
 const ABOUT: About = About {
     name: "adviser",
@@ -108,7 +110,10 @@ impl AdviserPanel {
             self.config = Some((run.clone(), from_toml(&record.config_toml).map_err(|error| error.to_string())));
         }
         let (words, metadata) = provenance(subject, analysis, cx);
-        ui.label(format!("What this model could save. {}.", with_capital(&words)));
+        ui.horizontal_wrapped(|ui| {
+            ui.label(format!("What this model could save. {}.", with_capital(&words)));
+            self.charts.wanted = export_menu_ui(ui, CHARTS.into_iter().enumerate()).or(self.charts.wanted);
+        });
         if analysis.step == Some(0) {
             let is_training = cx.state.current.as_ref().is_some_and(|current| subject.id.run() == Some(&current.run));
             // While it trains there may be no other one yet.
@@ -120,7 +125,6 @@ impl AdviserPanel {
             ui.label(RichText::new(words).color(colour));
         }
         ui.add_space(4.0);
-        self.charts.wanted = export_menu_ui(ui, CHARTS.into_iter().enumerate()).or(self.charts.wanted);
         let config = self.config.as_ref().map(|(_, config)| config);
         let found = match (&subject.run, config) {
             (Some(run), Some(Ok(config))) => self.derived.update(Advised::Run(run, config), analysis, memory),
@@ -166,7 +170,19 @@ impl AdviserPanel {
             }
         };
         let mut wish = None;
-        if ui.available_width() >= NARROW {
+        if ui.available_width() >= WIDE {
+            ui.columns(3, |columns| {
+                if let [first, second, third] = columns {
+                    first.vertical(|ui| heads_ui(ui, known, now, memory, charts, pointed));
+                    second.vertical(|ui| {
+                        dimensions_ui(ui, known, now, memory, charts);
+                        ui.separator();
+                        wish = pairs_ui(ui, known, now, memory, about_pairs, charts);
+                    });
+                    third.vertical(|ui| saving(ui, memory, cx));
+                }
+            });
+        } else if ui.available_width() >= NARROW {
             ui.columns(2, |columns| {
                 if let [left, right] = columns {
                     // Columns set their text to both edges; what stands in one of them does not.

@@ -274,7 +274,7 @@ pub fn pending_ui(ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>) {
                 // The stage names the model; what tells runs of one name apart is not in it.
                 ui.label(stage).on_hover_text(name);
                 if let Some(left) = pending.seconds_left() {
-                    let left = format!("about {} left", format::duration(left));
+                    let left = format!("Time left: about {}", format::duration(left));
                     ui.label(RichText::new(left).color(theme::palette(ui.visuals()).weak));
                 }
             } else {

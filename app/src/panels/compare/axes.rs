@@ -89,7 +89,10 @@ fn scale_of(values: &[Option<f64>]) -> Scale {
 pub(super) fn result_axes(bundles: &[Bundle], metrics: &[String]) -> Vec<ParallelAxis> {
     let axis = |key: &str, axis: Axis, of: &dyn Fn(&RunSummary) -> Option<f64>| {
         let mean = |bundle: &Bundle| {
-            let found: Vec<f64> = bundle.runs.iter().filter_map(of).filter(|value| value.is_finite()).collect();
+            // Of a metric the runs that count, of what is none all of them.
+            let counted = bundle.counted(key);
+            let runs = if counted.is_empty() { bundle.runs.iter().collect() } else { counted };
+            let found: Vec<f64> = runs.into_iter().filter_map(of).filter(|value| value.is_finite()).collect();
             (!found.is_empty()).then(|| found.iter().sum::<f64>() / found.len() as f64)
         };
         let values = bundles.iter().map(mean).collect();
@@ -130,7 +133,7 @@ mod tests {
         let mut state = tests::state();
         let configs = tests::configs(&mut state);
         let names = names_apart(&state.runs);
-        let alone = bundles(&state.runs, &names, None, &configs);
+        let alone = bundles(&state.runs, &names, None, &configs, None);
         let keys = config_axes(&alone, &configs, None);
         let labels: Vec<&str> = keys.iter().map(|axis| axis.label.as_str()).collect();
         assert_eq!(labels, ["seed", "layers"]);
@@ -146,7 +149,7 @@ mod tests {
         assert_eq!(kept.of(&alone, &configs, None), keys);
         assert_eq!(kept.of(&alone[..3], &configs, None).len(), 1, "without the one that is deeper");
 
-        let grouped = bundles(&state.runs, &names, Some("seed"), &configs);
+        let grouped = bundles(&state.runs, &names, Some("seed"), &configs, None);
         assert_eq!(kept.of(&grouped, &configs, Some("seed")).len(), 1);
         let keys = config_axes(&grouped, &configs, Some("seed"));
         assert_eq!(keys.len(), 1, "seeds that were put together are no axis");

@@ -14,6 +14,11 @@ use crate::{
     widgets::{ChartOptions, is_new, together_ui},
 };
 
+/// Below this width of the row of choices, in points, its slider and its list are narrower: what exports the chart stands beside them.
+const NARROW: f32 = 820.0;
+const NARROW_SLIDER: f32 = 80.0;
+const NARROW_LIST: f32 = 80.0;
+
 /// A chart of the panel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Which {
@@ -107,6 +112,9 @@ pub(super) fn controls_ui(
         Shape::Curves | Shape::Workspace => {}
     }
     ui.horizontal_wrapped(|ui| {
+        if ui.available_width() < NARROW {
+            (ui.spacing_mut().slider_width, ui.spacing_mut().combo_width) = (NARROW_SLIDER, NARROW_LIST);
+        }
         let options = ChartOptions {
             x: &mut view.x,
             axes: &XAxis::ALL,
@@ -114,10 +122,12 @@ pub(super) fn controls_ui(
             log_y: &mut view.log_y,
             smoothing: &mut view.smoothing,
             ignore_outliers: &mut view.ignore_outliers,
-            is_zoomed,
+            // Its button stands with what exports the chart.
+            is_zoomed: false,
         };
-        asked.reset = options.ui(ui);
+        options.ui(ui);
         if view.shape == Shape::Workspace {
+            asked.reset = is_zoomed && reset_ui(ui);
             choices_ui(ui, series, view, search);
             return;
         }
@@ -130,22 +140,37 @@ pub(super) fn controls_ui(
         let second = view.second.as_ref().map(|second| (Which::Metric(1), series_title(second)));
         let charts: Vec<(Which, String)> =
             std::iter::once((Which::Metric(0), series_title(&view.metric))).chain(difference).chain(second).collect();
-        if let [_] = charts.as_slice() {
-            if ui.button("Export chart…").on_hover_text("As PNG, SVG or CSV (Ctrl+E)").clicked() {
-                asked.export = Some(Which::Metric(0));
-            }
-        } else {
-            ui.menu_button("Export chart…", |ui| {
-                for (which, title) in charts {
-                    if ui.button(format!("Export {title}…")).clicked() {
-                        asked.export = Some(which);
-                        ui.close();
-                    }
-                }
-            });
-        }
+        together_ui(ui, "zoom and export", |ui| {
+            asked.reset = is_zoomed && reset_ui(ui);
+            asked.export = export_ui(ui, charts);
+        });
     });
     asked
+}
+
+/// True when whole ranges are to be shown again.
+fn reset_ui(ui: &mut Ui) -> bool {
+    let help = "Shows whole ranges again. A zoom along x is that of all charts here, one along y of its chart alone; \
+                a double click on a chart frees both";
+    ui.button("Reset zoom").on_hover_text(help).clicked()
+}
+
+/// The chart that is to be exported, of these with their titles.
+fn export_ui(ui: &mut Ui, charts: Vec<(Which, String)>) -> Option<Which> {
+    if let [_] = charts.as_slice() {
+        let is_wanted = ui.button("Export chart…").on_hover_text("As PNG, SVG or CSV (Ctrl+E)").clicked();
+        return is_wanted.then_some(Which::Metric(0));
+    }
+    let mut wanted = None;
+    ui.menu_button("Export chart…", |ui| {
+        for (which, title) in charts {
+            if ui.button(format!("Export {title}…")).clicked() {
+                wanted = Some(which);
+                ui.close();
+            }
+        }
+    });
+    wanted
 }
 
 fn group_ui(ui: &mut Ui, runs: &[RunSummary], configs: &FlatConfigs, view: &mut View) {

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::Instant};
 
-use headroom_engine::store::{Direction, RunId};
+use headroom_engine::store::{Direction, RunId, RunSummary};
 
 use super::{
     lines::{Bundle, Line, Made, RENEW_EVERY, Summarised, coarser, summarise},
@@ -45,9 +45,9 @@ pub struct DifferenceMaker {
 }
 
 impl DifferenceMaker {
-    /// Each line less the baseline, and the baseline as the line of zeros; none without one. Where several runs of a group have
-    /// a partner of the same seed in the baseline's group, differences are those of the pairs, and the band is the one
-    /// over pairs: what both owe to the seed falls away.
+    /// Each line less the baseline, and the baseline as the line of zeros; none without one. Of groups the runs that the table
+    /// counts. Where several of them have a partner of the same seed in the baseline's group, differences are those of the pairs,
+    /// and the band is the one over pairs: what both owe to the seed falls away.
     pub fn make(
         &mut self,
         bundles: &[Bundle],
@@ -59,15 +59,17 @@ impl DifferenceMaker {
         let base = bundles.iter().find(|bundle| baseline.is_some_and(|run| bundle.has(run)))?;
         self.kept.values_mut().for_each(|kept| kept.seen = false);
         let mut made = Made::default();
-        let partners = curves(base, metric, view.x, state, &mut made);
+        let counted = base.counted(metric);
+        let partners = curves(&counted, metric, view.x, state, &mut made);
         for bundle in bundles {
             let is_baseline = bundle.number == base.number;
-            let own = if is_baseline { Vec::new() } else { curves(bundle, metric, view.x, state, &mut made) };
+            let runs = bundle.counted(metric);
+            let own = if is_baseline { Vec::new() } else { curves(&runs, metric, view.x, state, &mut made) };
             if partners.is_empty() || (own.is_empty() && !is_baseline) || learns_something_else(base, bundle, metric) {
                 continue;
             }
-            let numbers = |bundle: &Bundle| bundle.runs.iter().map(|run| run.number).collect::<Vec<_>>();
-            let key = (numbers(bundle), numbers(base), metric.to_owned());
+            let numbers = |runs: &[&RunSummary]| runs.iter().map(|run| run.number).collect::<Vec<_>>();
+            let key = (numbers(&runs), numbers(&counted), metric.to_owned());
             let (what, is_stale) = self.kept(key, &own, &partners, view);
             made.stale |= is_stale;
             if let Some(alignment) = what.alignment {
@@ -114,10 +116,10 @@ fn learns_something_else(base: &Bundle, other: &Bundle, metric: &str) -> bool {
     Direction::of(metric) != direction_between(metric, why_not)
 }
 
-/// The curves of a bundle that are loaded and have points.
-fn curves(bundle: &Bundle, metric: &str, x: XAxis, state: &mut State, made: &mut Made) -> Vec<Seeded> {
-    let mut found = Vec::with_capacity(bundle.runs.len());
-    for run in &bundle.runs {
+/// The curves of these runs that are loaded and have points.
+fn curves(runs: &[&RunSummary], metric: &str, x: XAxis, state: &mut State, made: &mut Made) -> Vec<Seeded> {
+    let mut found = Vec::with_capacity(runs.len());
+    for run in runs {
         let Some(x) = curve_x(run, x) else { continue };
         match state.series.curve(&run.id, metric, x) {
             None => made.loading += 1,
@@ -147,7 +149,12 @@ fn difference(own: &[Seeded], partners: &[Seeded], view: &View) -> Difference {
             Some(minus(&curve.series, &mean.x, &means))
         }
     };
-    let mut differences: Vec<Series> = own.iter().filter_map(less).filter(|series| !series.is_empty()).collect();
+    // As far as all of them reach: of fewer runs it would be another difference.
+    let ends = own.iter().chain(partners).filter_map(|curve| curve.series.x().last().copied());
+    let end = ends.fold(f64::INFINITY, f64::min);
+    let reached = |series: Series| -> Series { series.points().filter(|&(x, _)| x <= end).collect() };
+    let mut differences: Vec<Series> =
+        own.iter().filter_map(less).map(reached).filter(|series| !series.is_empty()).collect();
     let n = differences.len();
     match differences.pop() {
         Some(series) if n == 1 => Difference { series, edges: None, n, alignment: None },
@@ -180,10 +187,14 @@ fn minus(own: &Series, x: &[f64], y: &[f64]) -> Series {
 mod tests {
     use headroom_engine::{
         objective::Objective,
-        store::{SeriesData, series_names},
+        store::{RunState, SeriesData, series_names},
     };
 
-    use super::super::lines::{bundles, tests};
+    use super::super::{
+        courses::Courses,
+        lines::{bundles, tests},
+        rows::{Measure, rows},
+    };
     use super::*;
     use crate::compare::names_apart;
 
@@ -199,25 +210,75 @@ mod tests {
             state.runs[run].metrics.extend(metrics);
         }
         let configs = tests::configs(&mut state);
-        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &configs);
+        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &configs, None);
         assert!(!learns_something_else(&alone[0], &alone[1], METRIC));
         assert!(learns_something_else(&alone[0], &alone[3], METRIC), "their losses are of different things");
         assert!(!learns_something_else(&alone[0], &alone[3], series_names::TRAIN_TOKENS_PER_SEC), "a rate is a rate");
     }
 
-    #[test]
-    fn seeds_are_paired_and_the_band_is_over_pairs() {
+    /// Two groups of two seeds: 0 and 1 of "base" against 2 and 3, which become seeds 0 and 1 of "other".
+    fn two_groups() -> State {
         let mut state = tests::state();
-        // Two groups of two seeds: 0 and 1 of "base" against 2 and 3, which become seeds 0 and 1 of "other".
-        for (index, seed, layers) in [(2, 0, 8), (3, 1, 8)] {
-            let id = state.runs[index].id.clone();
-            (state.runs[index].seed, state.runs[index].name) = (seed, "other".to_owned());
-            let record = state.records.get_mut(&id).unwrap();
-            record.config["seed"] = seed.into();
-            record.config["model"]["layers"] = layers.into();
+        for run in state.runs.iter_mut().filter(|run| run.number >= 2) {
+            (run.seed, run.name) = (run.number - 2, "other".to_owned());
+            if let Some(record) = state.records.get_mut(&run.id) {
+                record.config["seed"] = run.seed.into();
+                record.config["model"]["layers"] = 8.into();
+            }
+        }
+        state
+    }
+
+    #[test]
+    fn beside_a_seed_that_is_done_one_that_trains_has_no_part_as_in_the_table() {
+        let mut state = two_groups();
+        for run in &mut state.runs {
+            run.metrics.get_mut(METRIC).unwrap().last = 1.0 + run.number as f64;
+        }
+        state.runs[3].state = RunState::Running;
+        let configs = tests::configs(&mut state);
+        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None);
+        let baseline = state.runs[0].id.clone();
+        let made = DifferenceMaker::default().make(&grouped, METRIC, &View::default(), Some(&baseline), &mut state);
+        let other = &made.unwrap().lines[1];
+        // 4 and 3 less the means 2.5 and 1.5 of both seeds, not less the 2 and 1 of the same one.
+        assert_eq!(other.series.points().collect::<Vec<_>>(), [(50.0, 1.5), (100.0, 1.5)]);
+        assert_eq!(other.name, "other");
+        let last = [Measure::Last(METRIC.to_owned())];
+        let table = rows(&grouped, &last, &[], None, Band::None, Some(&baseline), &Courses::default());
+        assert_eq!(table[1].entries[0].against.unwrap().absolute, 1.5);
+    }
+
+    #[test]
+    fn a_difference_of_groups_ends_where_one_of_their_runs_does() {
+        let mut state = two_groups();
+        for run in [2, 3] {
+            state.runs[run].state = RunState::Running;
+        }
+        for run in [0, 1, 2] {
+            let more = SeriesData {
+                steps: vec![150],
+                values: vec![0.5],
+                wall_ms: vec![1500],
+                tokens: vec![15_000],
+                ..SeriesData::default()
+            };
+            state.series.take(state.runs[run].id.clone(), METRIC.to_owned(), false, more);
         }
         let configs = tests::configs(&mut state);
-        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs);
+        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None);
+        let baseline = state.runs[0].id.clone();
+        let made = DifferenceMaker::default().make(&grouped, METRIC, &View::default(), Some(&baseline), &mut state);
+        let other = &made.unwrap().lines[1];
+        let points: Vec<_> = other.series.points().collect();
+        assert_eq!(points, [(50.0, 2.0), (100.0, 2.0)], "at 150 one pair would be left");
+    }
+
+    #[test]
+    fn seeds_are_paired_and_the_band_is_over_pairs() {
+        let mut state = two_groups();
+        let configs = tests::configs(&mut state);
+        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None);
         let baseline = state.runs[0].id.clone();
         let mut maker = DifferenceMaker::default();
         let view = View::default();
@@ -260,7 +321,7 @@ mod tests {
         let id = state.runs[3].id.clone();
         state.records.get_mut(&id).unwrap().config["seed"] = 0.into();
         let configs = tests::configs(&mut state);
-        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs);
+        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None);
         let baseline = state.runs[0].id.clone();
         let made = DifferenceMaker::default().make(&grouped, METRIC, &View::default(), Some(&baseline), &mut state);
         let other = &made.unwrap().lines[1];
@@ -272,7 +333,7 @@ mod tests {
     fn it_reaches_as_far_as_both_do_and_grows_with_them() {
         let mut state = tests::state();
         let configs = tests::configs(&mut state);
-        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &configs);
+        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &configs, None);
         let baseline = state.runs[0].id.clone();
         let more = |value: f64| SeriesData {
             steps: vec![150],

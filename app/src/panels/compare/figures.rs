@@ -62,11 +62,9 @@ pub(super) fn difference_chart<'a>(
 ) -> Chart<'a> {
     let own = axis_of(metric, view);
     let axis = Axis { label: format!("Δ {}", own.label), ..own };
-    chart("difference", title, metric, lines, view, loading).y_axis(axis).empty_text(if loading {
-        "Loading…"
-    } else {
-        "The baseline has no points here"
-    })
+    let empty = if loading { "Loading…" } else { "The baseline has no points here" };
+    // The interval of two seeds is many times what they differ by.
+    chart("difference", title, metric, lines, view, loading).y_axis(axis).bands_within(2.0).empty_text(empty)
 }
 
 /// The figure of a metric's chart, or of the chart of its difference to the baseline.
@@ -87,7 +85,7 @@ pub(super) fn figure(
     };
     let mut figure = chart.figure(state, shared, metadata);
     if is_difference {
-        figure.notes.push("Each run less the baseline; of the same seed where runs are grouped.".to_owned());
+        figure.notes.push("Each run less the baseline; of the same seed where two seeds or more repeat.".to_owned());
     }
     if let Some(alignment) = made.alignment {
         figure.notes.push(alignment.describe(&view.x.label().to_lowercase()));
@@ -134,8 +132,9 @@ pub fn stored_scatter(records: &[RunRecord], metric: &str, view: &View) -> Resul
     let mut configs = FlatConfigs::default();
     configs.want(&mut state, runs.iter().map(|run| run.id.clone()));
     let view = View { group: view.group.clone().or_else(|| Some("seed".to_owned())), ..view.clone() };
-    let mut bundles = bundles(&runs, &names_apart(&runs), view.group.as_deref(), &configs);
     state.selection.baseline = runs.first().map(|run| run.id.clone());
+    let baseline = state.selection.baseline.as_ref();
+    let mut bundles = bundles(&runs, &names_apart(&runs), view.group.as_deref(), &configs, baseline);
     state.selection.styles.assign(runs.iter().skip(1).map(|run| &run.id));
     style_bundles(&mut bundles, true, &mut state.selection);
     let given = Given { bundles: &bundles, metric, configs: &configs, baseline: None };
@@ -164,7 +163,8 @@ pub fn stored_figures(
     }
     let mut configs = FlatConfigs::default();
     configs.want(&mut state, runs.iter().map(|run| run.id.clone()));
-    let mut bundles = bundles(&runs, &names_apart(&runs), view.group.as_deref(), &configs);
+    let baseline = state.selection.baseline.as_ref();
+    let mut bundles = bundles(&runs, &names_apart(&runs), view.group.as_deref(), &configs, baseline);
     let pinned = usize::from(state.selection.baseline.is_some());
     state.selection.styles.assign(runs.iter().skip(pinned).map(|run| &run.id));
     style_bundles(&mut bundles, view.group.is_some(), &mut state.selection);

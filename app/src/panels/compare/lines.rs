@@ -8,7 +8,7 @@ use std::{
 
 use headroom_engine::{
     config::counted,
-    store::{RunId, RunSummary, series_names},
+    store::{RunId, RunState, RunSummary, series_names},
 };
 use serde_json::Value;
 
@@ -49,12 +49,25 @@ impl Bundle {
         self.ids().any(|own| own == run)
     }
 
-    /// The runs that count where a series is told in one number: those that have it, and of these the ones that ended, if any
-    /// did. A seed that has only begun says nothing beside one that is done.
+    /// The runs that count where a series is told in one number: those that have it, and of these the ones that trained to their
+    /// end, if any did, or else the ones that ended. A seed that has only begun, or was stopped early, says nothing beside
+    /// one that is done.
     pub fn counted(&self, series: &str) -> Vec<&RunSummary> {
         let has: Vec<&RunSummary> = self.runs.iter().filter(|run| run.metrics.contains_key(series)).collect();
-        let ended: Vec<&RunSummary> = has.iter().copied().filter(|run| run.state.is_ended()).collect();
-        if ended.is_empty() { has } else { ended }
+        let those =
+            |counts: fn(RunState) -> bool| has.iter().copied().filter(|run| counts(run.state)).collect::<Vec<_>>();
+        let best = [those(is_finished), those(RunState::is_ended)].into_iter().find(|runs| !runs.is_empty());
+        best.unwrap_or(has)
+    }
+
+    /// Whether some of its runs count for a series and others do not.
+    pub fn counts_in_part(&self, series: &str) -> bool {
+        (1..self.runs.len()).contains(&self.counted(series).len())
+    }
+
+    /// How many of its runs diverged, those that do not count too.
+    pub fn diverged(&self) -> usize {
+        self.runs.iter().filter(|run| run.state == RunState::Diverged).count()
     }
 
     /// What is said of its runs that do not count; empty where all do.
@@ -70,6 +83,10 @@ impl Bundle {
         if !self.idle.is_empty() {
             said.push(format!("{} ended before the first step: not counted.", counted(self.idle.len(), "run")));
         }
+        let short = self.runs.iter().filter(|run| run.state.is_ended() && !is_finished(run.state)).count();
+        if short > 0 && self.runs.iter().any(|run| is_finished(run.state)) {
+            said.push(format!("{} ended before the last step: not counted.", counted(short, "run")));
+        }
         said.join("\n")
     }
 
@@ -79,8 +96,20 @@ impl Bundle {
     }
 }
 
-/// Puts runs into bundles: alone under the name of theirs in `names`, or grouped once all configs are known.
-pub fn bundles(runs: &[RunSummary], names: &[String], group: Option<&str>, configs: &FlatConfigs) -> Vec<Bundle> {
+/// As the table of a race has it: whatever ended in another way did not do all its steps.
+fn is_finished(state: RunState) -> bool {
+    state == RunState::Finished
+}
+
+/// Puts runs into bundles: alone under the name of theirs in `names`, or grouped once all configs are known. What holds the
+/// baseline is called as that is.
+pub fn bundles(
+    runs: &[RunSummary],
+    names: &[String],
+    group: Option<&str>,
+    configs: &FlatConfigs,
+    baseline: Option<&RunId>,
+) -> Vec<Bundle> {
     let known: Option<Vec<&Arc<BTreeMap<String, Value>>>> = runs.iter().map(|run| configs.get(&run.id)).collect();
     let (Some(key), Some(known)) = (group, known) else {
         let alone = runs.iter().zip(names);
@@ -109,13 +138,17 @@ pub fn bundles(runs: &[RunSummary], names: &[String], group: Option<&str>, confi
             let idle = take_idle(&mut runs);
             let repeats = take_repeats(&mut runs);
             let first = runs.first()?;
+            let place_of = |run: &RunId| {
+                group.members.iter().copied().find(|&index| all.get(index).is_some_and(|own| own.id == *run))
+            };
+            let pinned = baseline.and_then(place_of);
             let name = if runs.len() == 1 && (group.label.is_empty() || key == "seed") {
-                // That of the run whose figures are shown.
-                let is_first = |index: &&usize| all.get(**index).is_some_and(|run| run.id == first.id);
-                let own = group.members.iter().find(is_first).and_then(|&index| names.get(index));
+                // That of the run whose figures are shown, unless it repeats what is pinned.
+                let own = pinned.or_else(|| place_of(&first.id)).and_then(|index| names.get(index));
                 own.unwrap_or(&first.name).clone()
             } else if group.label.is_empty() || key == "seed" {
-                commonest_name(&runs, first).to_owned()
+                let pinned = pinned.and_then(|index| all.get(index)).map(|run| run.name.as_str());
+                pinned.unwrap_or_else(|| commonest_name(&runs, first)).to_owned()
             } else {
                 group.label.clone()
             };
@@ -223,10 +256,22 @@ impl Line {
 
     /// The value at `x`: of the last point at or before it, none outside the line.
     pub fn at(&self, x: f64) -> Option<f64> {
+        self.series.y().get(self.index(x)?).copied()
+    }
+
+    /// The edges of the band there, where it has some.
+    pub fn edges_at(&self, x: f64) -> Option<(f64, f64)> {
+        let ((low, high), index) = (self.band.as_ref()?, self.index(x)?);
+        let edges = (*low.y().get(index)?, *high.y().get(index)?);
+        (edges.0.is_finite() && edges.1.is_finite()).then_some(edges)
+    }
+
+    /// The place of the last point at or before `x`.
+    fn index(&self, x: f64) -> Option<usize> {
         let xs = self.series.x();
         let beyond = xs.last().is_none_or(|&last| last < x);
         let index = xs.partition_point(|&own| own <= x).checked_sub(1)?;
-        if beyond { None } else { self.series.y().get(index).copied() }
+        (!beyond).then_some(index)
     }
 }
 
@@ -381,10 +426,7 @@ pub(super) fn coarser(a: Alignment, b: Alignment) -> Alignment {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use headroom_engine::{
-        store::{RunState, SeriesData},
-        worker::Event,
-    };
+    use headroom_engine::{store::SeriesData, worker::Event};
 
     use super::*;
     use crate::{compare::names_apart, examples};
@@ -433,7 +475,7 @@ pub(super) mod tests {
     fn seeds_become_one_line_with_mean_band_and_n() {
         let mut state = state();
         let configs = configs(&mut state);
-        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs);
+        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None);
         let names: Vec<_> = grouped.iter().map(|bundle| (bundle.name.as_str(), bundle.runs.len())).collect();
         assert_eq!(names, [("base", 3), ("other", 1)]);
         let mut maker = LineMaker::default();
@@ -463,7 +505,7 @@ pub(super) mod tests {
         state.runs.push(again.clone());
         let made = |state: &mut State| {
             let configs = configs(state);
-            bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs).swap_remove(0)
+            bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None).swap_remove(0)
         };
         let group = made(&mut state);
         assert_eq!((group.runs.len(), &group.repeats), (3, &vec![again.id.clone()]));
@@ -487,7 +529,7 @@ pub(super) mod tests {
         // As the engine lists them.
         state.runs.sort_by_key(|run| std::cmp::Reverse(run.number));
         let configs = configs(&mut state);
-        let group = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs).swap_remove(0);
+        let group = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None).swap_remove(0);
         assert_eq!((group.name.as_str(), group.number, group.runs.len()), ("base", 0, 1));
         assert_eq!(group.left_out(), "The oldest of 2 runs of this seed, which came to the same losses.");
     }
@@ -496,8 +538,9 @@ pub(super) mod tests {
     fn a_run_that_ended_before_its_first_step_is_none_of_its_group() {
         let mut state = state();
         let configs = configs(&mut state);
-        let group =
-            |state: &State| bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs).swap_remove(0);
+        let group = |state: &State| {
+            bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None).swap_remove(0)
+        };
         assert_eq!((group(&state).idle.len(), group(&state).left_out()), (0, String::new()));
         let cancelled = state.runs[1].id.clone();
         (state.runs[1].state, state.runs[1].steps_done) = (RunState::Cancelled, 0);
@@ -515,10 +558,61 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn where_a_run_of_a_group_finished_those_that_were_cut_short_do_not_count() {
+        let mut state = state();
+        let configs = configs(&mut state);
+        let group = |state: &State| {
+            bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None).swap_remove(0)
+        };
+        let seeds = |group: &Bundle| group.counted(METRIC).iter().map(|run| run.seed).collect::<Vec<_>>();
+        for cut in [RunState::Stopped, RunState::Interrupted, RunState::Diverged, RunState::Failed] {
+            (state.runs[2].state, state.runs[2].steps_done) = (cut, 53);
+            let found = group(&state);
+            assert_eq!((seeds(&found), found.runs.len()), (vec![0, 1], 3), "{cut}: it is drawn all the same");
+            assert_eq!(found.left_out(), "1 run ended before the last step: not counted.");
+            assert_eq!(found.diverged(), usize::from(cut == RunState::Diverged));
+        }
+        for run in &mut state.runs[..2] {
+            run.state = RunState::Stopped;
+        }
+        let found = group(&state);
+        assert_eq!((seeds(&found), found.left_out()), (vec![0, 1, 2], String::new()), "none finished");
+        // One that trains says less than what has ended in whatever way.
+        state.runs[0].state = RunState::Running;
+        assert_eq!(seeds(&group(&state)), [1, 2]);
+    }
+
+    #[test]
+    fn what_holds_the_baseline_is_called_as_that_is() {
+        let mut state = state();
+        state.runs[2].name = "again".to_owned();
+        let pinned = state.runs[2].id.clone();
+        let configs = configs(&mut state);
+        let names = |state: &State, baseline: Option<&RunId>| -> Vec<String> {
+            let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, baseline);
+            grouped.into_iter().map(|bundle| bundle.name).collect()
+        };
+        assert_eq!(names(&state, None), ["base", "other"], "as most of its runs are called");
+        assert_eq!(names(&state, Some(&pinned)), ["again", "other"]);
+        // Of a repeat that is pinned the older run is shown, under the name of the pinned one.
+        let metrics = state.runs[0].metrics.clone();
+        for run in [0, 2] {
+            (state.runs[run].seed, state.runs[run].metrics) = (0, metrics.clone());
+        }
+        state.runs.remove(1);
+        assert_eq!(names(&state, None), ["base", "other"]);
+        assert_eq!(names(&state, Some(&pinned)), ["again", "other"]);
+        // By another key the group is called by its value.
+        let names = names_apart(&state.runs);
+        let by_value = bundles(&state.runs, &names, Some("model.layers"), &configs, Some(&pinned));
+        assert_eq!(by_value[0].name, "layers = 4");
+    }
+
+    #[test]
     fn an_unchanged_group_keeps_its_series_so_that_the_chart_builds_nothing() {
         let mut state = state();
         let configs = configs(&mut state);
-        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("model.layers"), &configs);
+        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("model.layers"), &configs, None);
         let mut maker = LineMaker::default();
         let mut version = |view: &View| {
             maker.begin();
@@ -536,7 +630,7 @@ pub(super) mod tests {
     fn new_points_renew_a_mean_after_a_moment_and_it_says_that_it_is_stale() {
         let mut state = state();
         let configs = configs(&mut state);
-        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs);
+        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None);
         let mut maker = LineMaker::default();
         let mut make = |state: &mut State| maker.make(&grouped, METRIC, &View::default(), state);
         assert!(!make(&mut state).stale);
@@ -560,11 +654,11 @@ pub(super) mod tests {
     #[test]
     fn without_configs_every_run_is_alone_under_a_name_of_its_own() {
         let mut state = state();
-        let alone = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &FlatConfigs::default());
+        let alone = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &FlatConfigs::default(), None);
         let names = |bundles: &[Bundle]| bundles.iter().map(|bundle| bundle.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(&alone), ["base, seed 0", "base, seed 1", "base, seed 2", "other"]);
         state.runs[1].seed = 0;
-        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &FlatConfigs::default());
+        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &FlatConfigs::default(), None);
         assert_eq!(names(&alone), ["base, seed 0", "base, seed 0 (2)", "base, seed 2", "other"]);
     }
 

@@ -25,6 +25,7 @@ use crate::{
     context::{Action, Panel, PanelContext, PanelId},
     export::ParallelFigure,
     panels::runs::FlatConfigs,
+    state,
     widgets::{ChartLine, ChartState, HeightHandle, LegendEntry, SharedX, legend_ui},
 };
 
@@ -161,13 +162,7 @@ impl Repeats {
 /// A race or sweep that comes on the screen with several seeds is grouped, whatever was chosen for runs of before: one seed against
 /// another says little. `tag` is that whose runs alone are shown, `repeats` whether some config of theirs has several seeds.
 fn group_anew(view: &mut View, tag: Option<&str>, runs: &[RunSummary], repeats: bool) {
-    // One of them that is hidden and shown again is no other race.
-    if view.grouped_tag.as_ref().is_some_and(|own| !runs.iter().any(|run| run.tags.contains(own))) {
-        view.grouped_tag = None;
-    }
-    if tag.is_some() && repeats && view.grouped_tag.as_deref() != tag {
-        (view.group_repeats, view.grouped_tag) = (true, tag.map(str::to_owned));
-    }
+    state::group_anew((&mut view.group_repeats, &mut view.grouped_tag), tag, runs, repeats);
 }
 
 impl ComparePanel {
@@ -223,7 +218,7 @@ impl ComparePanel {
             perform(RunOperation::Race, &run.id.clone(), cx);
         }
         let names: Vec<String> = runs.iter().map(|run| cx.state.run_name(&run.id)).collect();
-        let mut bundles = bundles(runs, &names, view.group.as_deref(), &self.configs);
+        let mut bundles = bundles(runs, &names, view.group.as_deref(), &self.configs, baseline.as_ref());
         style_bundles(&mut bundles, view.group.is_some(), &mut cx.state.selection);
         // What the others are held against stands first.
         bundles.sort_by_key(|bundle| !baseline.as_ref().is_some_and(|run| bundle.has(run)));
@@ -365,6 +360,7 @@ impl ComparePanel {
         let all = made.iter().flat_map(|made| &made.lines).filter_map(Line::span);
         let spans = all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         for (index, ((metric, made), state)) in metrics.iter().zip(made).zip(&mut self.charts).enumerate() {
+            state.turn_to(metric);
             let above: Vec<ChartLine<'_>> = made.lines.iter().map(Line::chart_line).collect();
             let title = series_title(metric);
             let salt = if index == 0 { "first" } else { "second" };
@@ -378,6 +374,7 @@ impl ComparePanel {
                 let title = difference_title(metric);
                 let chart = difference_chart(&title, metric, &lines, view, difference.loading > 0).spanning(spans);
                 let is_whole = difference.lines.len() == made.lines.len();
+                self.difference_chart.turn_to(metric);
                 let shown = chart.height(DIFFERENCE * height).legend(is_whole).highlight(highlight).show(
                     ui,
                     &mut self.difference_chart,

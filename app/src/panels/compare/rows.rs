@@ -1,6 +1,6 @@
 //! The table below the chart: the same runs and groups, in numbers, against the baseline.
 
-use headroom_engine::store::{Direction, RunId, RunSummary};
+use headroom_engine::store::{Direction, RunId, RunState, RunSummary};
 
 use super::{
     courses::Courses,
@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     compare::{
-        Band, Cell, Delta, NotJudged, Reading, Summary, TextTable, Verdict, common_step, direction_between,
-        metric_spread, metric_value, series_title, short_title, why_not_judged,
+        Band, Cell, Delta, NotJudged, RATE, Reading, Summary, TextTable, Verdict, common_step, direction_between,
+        is_rate, metric_spread, metric_value, series_title, short_title, why_not_judged,
     },
     format,
 };
@@ -185,6 +185,7 @@ impl Measure {
             let delta = Delta::exact(value, base, direction)?;
             return Some((delta.or_same(value, base, |value| self.value(value)), None));
         };
+        let direction = if is_rate(series) { Direction::None } else { direction };
         let until = match self {
             Self::At(..) => None,
             _ => common_step(own.0.counted(series).into_iter().chain(base.0.counted(series)), series),
@@ -233,6 +234,9 @@ impl Entry {
         if let Some(why) = not_judged {
             words = [&words, "\n", why.reason()].concat();
         }
+        if measure.series().is_some_and(is_rate) {
+            words = [&words, "\n", RATE].concat();
+        }
         Some(words)
     }
 }
@@ -242,8 +246,10 @@ impl Entry {
 pub struct Row {
     /// As [`Bundle::number`].
     pub number: u64,
-    /// The name.
+    /// The name; it says so where runs diverged.
     pub name: String,
+    /// Whether a run diverged that its values are of.
+    pub is_diverged: bool,
     /// How many runs.
     pub n: usize,
     /// What is said of runs that do not count; empty where all do.
@@ -257,7 +263,7 @@ pub struct Row {
 }
 
 /// Makes the rows. `charts` are what the chart of each series shows, `at` the x to compare at, `courses` the curves by which
-/// differences are judged.
+/// differences are judged, and those of groups of which not all runs count.
 pub fn rows(
     bundles: &[Bundle],
     measures: &[Measure],
@@ -269,14 +275,19 @@ pub fn rows(
 ) -> Vec<Row> {
     let mut rows: Vec<Row> = bundles
         .iter()
-        .map(|bundle| Row {
+        .map(|bundle| (bundle, told(bundle, measures)))
+        .map(|(bundle, told)| Row {
             number: bundle.number,
-            name: bundle.name.clone(),
-            n: told(bundle, measures).len(),
+            name: name_of(bundle),
+            is_diverged: told.iter().any(|run| run.state == RunState::Diverged),
+            n: told.len(),
             left_out: bundle.left_out(),
             is_baseline: baseline.is_some_and(|run| bundle.has(run)),
             not_judged: None,
-            entries: measures.iter().map(|measure| entry(bundle, measure, measures, charts, at, band)).collect(),
+            entries: measures
+                .iter()
+                .map(|measure| entry(bundle, measure, measures, charts, at, band, courses))
+                .collect(),
         })
         .collect();
     let base: Option<Vec<Option<f64>>> =
@@ -307,6 +318,15 @@ pub fn rows(
     rows
 }
 
+/// The name of a bundle, with what is worse of it than any number tells.
+fn name_of(bundle: &Bundle) -> String {
+    match bundle.diverged() {
+        0 => bundle.name.clone(),
+        all if all == bundle.runs.len() => format!("{} (diverged)", bundle.name),
+        some => format!("{} ({some} diverged)", bundle.name),
+    }
+}
+
 /// The mean of a metric's newest values up to a step, as people read it; none where its curves are not loaded.
 fn value_until(bundle: &Bundle, measure: &Measure, step: u64, courses: &Courses, band: Band) -> Option<(f64, String)> {
     let Measure::Last(series) = measure else { return None };
@@ -321,16 +341,20 @@ fn value_until(bundle: &Bundle, measure: &Measure, step: u64, courses: &Courses,
 }
 
 fn shown_of(summary: &Summary, measure: &Measure, band: Band) -> String {
-    let mean = measure.value(summary.mean);
-    match (band, summary.half_width(band), summary.edges(band)) {
+    with_spread(summary.mean, (summary.half_width(band), summary.edges(band)), measure, band)
+}
+
+/// A mean with half the width and the edges of its band.
+fn with_spread(mean: f64, (half, edges): (Option<f64>, Option<(f64, f64)>), measure: &Measure, band: Band) -> String {
+    match (band, half, edges) {
         (Band::MinMax, _, Some((low, high))) if low < high => {
-            format!("{mean} ({} to {})", measure.value(low), measure.value(high))
+            format!("{} ({} to {})", measure.value(mean), measure.value(low), measure.value(high))
         }
         (_, Some(half), _) if half > 0.0 => match measure.series() {
-            Some(series) => metric_spread(series, summary.mean, half),
-            None => format!("{mean} ± {}", measure.value(half)),
+            Some(series) => metric_spread(series, mean, half),
+            None => format!("{} ± {}", measure.value(mean), measure.value(half)),
         },
-        _ => mean,
+        _ => measure.value(mean),
     }
 }
 
@@ -348,11 +372,22 @@ fn entry(
     charts: &[Made],
     at: Option<f64>,
     band: Band,
+    courses: &Courses,
 ) -> Entry {
-    if let Measure::At(_, chart) = measure {
+    if let Measure::At(series, chart) = measure {
+        if bundle.counts_in_part(series) {
+            // The line of the chart has the others in it, too.
+            let counted = bundle.counted(series).into_iter();
+            let readings = counted.filter_map(|run| courses.over_x(run, series).at(at?));
+            let values: Vec<f64> = readings.map(|reading| reading.value).collect();
+            let Some(summary) = Summary::of(&values) else { return Entry::default() };
+            return Entry { value: Some(summary.mean), shown: shown_of(&summary, measure, band), ..Entry::default() };
+        }
         let line = charts.get(*chart).and_then(|made| made.lines.iter().find(|line| line.number == bundle.number));
-        let value = line.zip(at).and_then(|(line, x)| line.at(x));
-        return Entry { value, shown: value.map(|value| measure.value(value)).unwrap_or_default(), ..Entry::default() };
+        let found = line.zip(at).and_then(|(line, x)| Some((line.at(x)?, line.edges_at(x))));
+        let Some((mean, edges)) = found else { return Entry::default() };
+        let half = edges.map(|(low, high)| (high - low) / 2.0);
+        return Entry { value: Some(mean), shown: with_spread(mean, (half, edges), measure, band), ..Entry::default() };
     }
     // Times and steps are of the runs that the metrics are of.
     let runs = measure.series().map_or_else(|| told(bundle, measures), |series| bundle.counted(series));
@@ -423,7 +458,7 @@ mod tests {
         let baseline = state.runs[0].id.clone();
         state.selection.baseline = Some(baseline.clone());
         let made_of = |group: Option<&str>, state: &mut crate::state::State| {
-            let bundles = bundles(&state.runs, &names_apart(&state.runs), group, &configs);
+            let bundles = bundles(&state.runs, &names_apart(&state.runs), group, &configs, None);
             let made = LineMaker::default().make(&bundles, series_names::VALIDATION_LOSS, &View::default(), state);
             let metrics = [series_names::VALIDATION_LOSS.to_owned()];
             let courses = Courses::of(&bundles, &metrics, crate::plot::XAxis::Step, state);
@@ -446,6 +481,8 @@ mod tests {
         let table = rows(&grouped, &measures, &[made], Some(100.0), Band::StandardDeviation, Some(&baseline), &courses);
         assert_eq!(table.len(), 2);
         assert_eq!((table[0].n, table[0].entries[1].shown.as_str()), (3, "2.0 ± 1.0"));
+        assert_eq!(table[0].entries[2].shown, "2.0 ± 1.0", "at step 100, where the seeds stand at 1, 2 and 3");
+        assert_eq!(table[1].entries[2].shown, "4.000", "one run has no spread");
         let best = table[1].entries[1].against.unwrap();
         assert_eq!((best.basis, best.verdict), (Basis::OneOf(3), Verdict::Unclear), "1.5 against 1, 2 and 3");
         let about = table[1].entries[1].about(&measures[1], None).unwrap();
@@ -460,12 +497,12 @@ mod tests {
         let mut state = tests::state();
         let configs = tests::configs(&mut state);
         let grouped =
-            |state: &crate::state::State| bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs);
+            |state: &crate::state::State| bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None);
         let names = |bundle: &Bundle| {
             bundle.counted(series_names::VALIDATION_LOSS).iter().map(|run| run.seed).collect::<Vec<_>>()
         };
         assert_eq!(names(&grouped(&state)[0]), [0, 1, 2]);
-        state.runs[2].state = headroom_engine::store::RunState::Running;
+        state.runs[2].state = RunState::Running;
         assert_eq!(names(&grouped(&state)[0]), [0, 1], "the third still trains");
         let measures = Measure::all(&[series_names::VALIDATION_LOSS]);
         let row = |state: &crate::state::State| {
@@ -483,24 +520,63 @@ mod tests {
     }
 
     #[test]
+    fn a_group_is_told_by_the_seeds_that_trained_to_their_end() {
+        let mut state = tests::state();
+        let configs = tests::configs(&mut state);
+        for (run, last) in state.runs.iter_mut().zip([4.7, 4.9, 6.3, 4.0]) {
+            let loss = run.metrics.get_mut(series_names::VALIDATION_LOSS).unwrap();
+            (loss.last, loss.best) = (last, Some(last));
+        }
+        (state.runs[2].state, state.runs[2].steps_done) = (RunState::Stopped, 53);
+        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None);
+        let measures = Measure::all(&[series_names::VALIDATION_LOSS]);
+        let metrics = [series_names::VALIDATION_LOSS.to_owned()];
+        let courses = Courses::of(&grouped, &metrics, crate::plot::XAxis::Step, &mut state);
+        let made = LineMaker::default().make(&grouped, &metrics[0], &View::default(), &mut state);
+        let table = rows(&grouped, &measures, &[made], Some(50.0), Band::StandardDeviation, None, &courses);
+        assert_eq!((table[0].n, table[0].left_out.as_str()), (2, "1 run ended before the last step: not counted."));
+        let value = |place: usize| table[0].entries[place].value.unwrap();
+        assert!((value(0) - 4.8).abs() < 1e-9 && (value(1) - 4.8).abs() < 1e-9, "{} {}", value(0), value(1));
+        assert_eq!(value(2), 2.5, "at step 50, where the seeds stand at 2, 3 and 4");
+        assert_eq!(table[0].entries[5].shown, "100", "steps");
+    }
+
+    #[test]
+    fn runs_that_diverged_are_named_as_such() {
+        let mut state = tests::state();
+        let configs = tests::configs(&mut state);
+        let measures = Measure::all(&[series_names::VALIDATION_LOSS]);
+        let named = |state: &crate::state::State| -> Vec<(String, bool)> {
+            let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None);
+            let table = rows(&grouped, &measures, &[], None, Band::None, None, &Courses::default());
+            table.into_iter().map(|row| (row.name, row.is_diverged)).collect()
+        };
+        let row = |name: &str, is_diverged: bool| (name.to_owned(), is_diverged);
+        let diverged = RunState::Diverged;
+        (state.runs[1].state, state.runs[3].state) = (diverged, diverged);
+        assert_eq!(named(&state), [row("base (1 diverged)", false), row("other (diverged)", true)]);
+        (state.runs[0].state, state.runs[2].state) = (diverged, RunState::Stopped);
+        assert_eq!(named(&state)[0], row("base (2 diverged)", true), "none finished");
+    }
+
+    #[test]
     fn times_and_steps_are_of_the_runs_that_are_counted() {
         let mut state = tests::state();
         let configs = tests::configs(&mut state);
         let measures = Measure::all(&[series_names::VALIDATION_LOSS]);
         let row = |state: &crate::state::State| {
-            let bundles = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs);
+            let bundles = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None);
             rows(&bundles, &measures, &[], None, Band::StandardDeviation, None, &Courses::default())[0].clone()
         };
         let shown = |row: &Row| (row.n, row.entries[4].shown.clone(), row.entries[5].shown.clone());
         // A run that was cancelled before its first step has no part in the means.
         let cancelled = &mut state.runs[1];
-        (cancelled.state, cancelled.steps_done, cancelled.train_secs) =
-            (headroom_engine::store::RunState::Cancelled, 0, 0.0);
+        (cancelled.state, cancelled.steps_done, cancelled.train_secs) = (RunState::Cancelled, 0, 0.0);
         cancelled.metrics.clear();
         assert_eq!(shown(&row(&state)), (2, "1:00".to_owned(), "100".to_owned()));
         // Nor has one that was stopped before its first evaluation.
         let stopped = &mut state.runs[2];
-        (stopped.state, stopped.steps_done, stopped.train_secs) = (headroom_engine::store::RunState::Stopped, 8, 4.0);
+        (stopped.state, stopped.steps_done, stopped.train_secs) = (RunState::Stopped, 8, 4.0);
         stopped.metrics.clear();
         assert_eq!(shown(&row(&state)), (1, "1:00".to_owned(), "100".to_owned()));
     }
@@ -509,7 +585,7 @@ mod tests {
     fn a_group_on_its_way_has_its_mean_at_the_step_that_all_reached() {
         let mut state = tests::state();
         let configs = tests::configs(&mut state);
-        let bundles = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs);
+        let bundles = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None);
         let metrics = [series_names::VALIDATION_LOSS.to_owned()];
         let courses = Courses::of(&bundles, &metrics, crate::plot::XAxis::Step, &mut state);
         let last = Measure::Last(metrics[0].clone());
@@ -528,7 +604,7 @@ mod tests {
         state.runs[1].held_out_hash = Some("other text".to_owned());
         state.runs[1].metrics.get_mut(series_names::VALIDATION_LOSS).unwrap().last = 0.5;
         let bundle =
-            bundles(&state.runs, &names_apart(&state.runs), None, &crate::panels::runs::FlatConfigs::default());
+            bundles(&state.runs, &names_apart(&state.runs), None, &crate::panels::runs::FlatConfigs::default(), None);
         let measures = [Measure::Last(series_names::VALIDATION_LOSS.to_owned())];
         let table = rows(&bundle, &measures, &[], None, Band::None, Some(&state.runs[0].id), &Courses::default());
         assert_eq!((table[1].not_judged, table[2].not_judged), (Some(NotJudged::Text), None));
@@ -542,7 +618,7 @@ mod tests {
         let mut state = tests::state();
         state.runs[1].metrics.clear();
         let bundle =
-            bundles(&state.runs, &names_apart(&state.runs), None, &crate::panels::runs::FlatConfigs::default());
+            bundles(&state.runs, &names_apart(&state.runs), None, &crate::panels::runs::FlatConfigs::default(), None);
         let measures = [Measure::Last(series_names::VALIDATION_LOSS.to_owned())];
         let table = rows(&bundle, &measures, &[], None, Band::None, Some(&state.runs[0].id), &Courses::default());
         assert_eq!(table[1].entries[0], Entry::default());
@@ -553,10 +629,10 @@ mod tests {
         let mut state = tests::state();
         let configs = tests::configs(&mut state);
         let run = &mut state.runs[3];
-        run.state = headroom_engine::store::RunState::Running;
+        run.state = RunState::Running;
         let metric = run.metrics.get_mut(series_names::VALIDATION_LOSS).unwrap();
         (metric.last_step, metric.last, metric.best, metric.best_step) = (50, 5.0, Some(5.0), Some(50));
-        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &configs);
+        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &configs, None);
         let metrics = [series_names::VALIDATION_LOSS.to_owned()];
         let courses = Courses::of(&alone, &metrics, crate::plot::XAxis::Step, &mut state);
         let baseline = state.runs[0].id.clone();
@@ -576,7 +652,7 @@ mod tests {
         state.runs[0].metrics.get_mut(series_names::VALIDATION_LOSS).unwrap().last = 2.000_001;
         state.runs[1].metrics.get_mut(series_names::VALIDATION_LOSS).unwrap().last = 2.000_002;
         let bundle =
-            bundles(&state.runs, &names_apart(&state.runs), None, &crate::panels::runs::FlatConfigs::default());
+            bundles(&state.runs, &names_apart(&state.runs), None, &crate::panels::runs::FlatConfigs::default(), None);
         let measures = [Measure::Last(series_names::VALIDATION_LOSS.to_owned()), Measure::Parameters];
         let table = rows(&bundle, &measures, &[], None, Band::None, Some(&state.runs[0].id), &Courses::default());
         let shown: Vec<_> = table[1].entries.iter().map(|entry| (entry.delta.as_str(), entry.verdict())).collect();

@@ -30,6 +30,11 @@ const DOT: f32 = 3.6;
 /// Width of the front where it is a single point: its dot is larger than that of any run, and stands around it as a ring.
 const RING: f32 = 6.6;
 
+/// What the intervals of points are.
+const WHISKERS: &str = "Whiskers: 95 % interval of the mean over seeds.";
+/// Names so many of those that have no point; of the others only how many.
+const NAMED: usize = 3;
+
 /// The point of a bundle.
 #[derive(Clone, Debug, PartialEq)]
 struct Point {
@@ -98,6 +103,7 @@ impl ScatterView {
             );
             return ScatterResponse::default();
         };
+        self.update(given, chosen);
         ui.horizontal_wrapped(|ui| {
             together_ui(ui, "cost", |ui| {
                 ui.label("Against");
@@ -109,13 +115,10 @@ impl ScatterView {
                 });
                 combo.response.accessible_name("Against").on_hover_text(about_costs(words));
             });
-            let words =
-                "Whiskers: 95 % interval of the mean over seeds. Line: the front of the means, whose runs nobody beats in both; \
-                 where whiskers overlap another seed may change it.";
-            ui.label(RichText::new(words).color(palette.weak));
+            ui.label(RichText::new(self.about()).color(palette.weak));
         });
-        self.update(given, chosen);
         let (x, y) = axes(chosen, given.metric, view);
+        self.state.turn_to(&format!("{} {}", chosen.key, given.metric));
         let lines = lines(&self.points, &self.drawn, &self.front);
         let shown = chart(&lines, x, y, view).height(height).highlight(highlight).show(
             ui,
@@ -125,10 +128,7 @@ impl ScatterView {
         if let Some(words) = self.best_in_both() {
             ui.label(RichText::new(words).color(palette.strong));
         }
-        let left_out = given.bundles.len() - self.points.len();
-        if left_out > 0 {
-            let are = if left_out == 1 { "is" } else { "are" };
-            let words = format!("{left_out} without a value or a cost {are} left out.");
+        if let Some(words) = self.left_out(given.bundles) {
             ui.label(RichText::new(words).color(palette.weak));
         }
         let of_run = |id: Option<u64>| id.filter(|id| *id != FRONT);
@@ -143,9 +143,39 @@ impl ScatterView {
         let (x, y) = axes(chosen, given.metric, view);
         let lines = lines(&self.points, &self.drawn, &self.front);
         let mut figure = chart(&lines, x, y, view).figure(&mut self.state, &SharedX::default(), metadata);
-        figure.notes.push("Whiskers: 95 % interval of the mean over seeds.".to_owned());
+        if self.has_intervals() {
+            figure.notes.push(WHISKERS.to_owned());
+        }
         figure.notes.extend(self.best_in_both());
         Some(figure)
+    }
+
+    fn has_intervals(&self) -> bool {
+        self.points.iter().any(|point| point.interval.is_some())
+    }
+
+    /// What is drawn: nothing is said of whiskers or of a front that are not there.
+    fn about(&self) -> String {
+        let of_means = "Line: the front of the means, whose runs nobody beats in both; where whiskers overlap another \
+                        seed may change it.";
+        let front = match (self.front.is_empty(), self.has_intervals()) {
+            (true, _) => "No front: of these values none is better than another.",
+            (false, true) => of_means,
+            (false, false) => "Line: the front, whose runs nobody beats in both; another seed may change it.",
+        };
+        if self.has_intervals() { format!("{WHISKERS} {front}") } else { front.to_owned() }
+    }
+
+    /// Names those that have no point.
+    fn left_out(&self, bundles: &[Bundle]) -> Option<String> {
+        let has_point = |bundle: &Bundle| self.points.iter().any(|point| point.number == bundle.number);
+        let names: Vec<&str> =
+            bundles.iter().filter(|bundle| !has_point(bundle)).map(|bundle| bundle.name.as_str()).collect();
+        let mut words = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        if names.len() > NAMED {
+            words += &[" and ", &(names.len() - NAMED).to_string(), " more"].concat();
+        }
+        (!names.is_empty()).then(|| format!("Left out, without a value or a cost: {words}."))
     }
 
     /// What is to be said where the front is a single point, through which no line goes.
@@ -297,9 +327,14 @@ fn lines<'a>(points: &'a [Point], drawn: &'a [Drawn], front: &'a Series) -> Vec<
     };
     let (dash, width) = if is_single(points, front) { (Dash::Solid, RING) } else { (Dash::Dashed, 1.2) };
     // The corners of its steps are no points.
-    let front =
-        ChartLine { colour: theme::BACKDROP, dash, width, dots: false, ..ChartLine::new(FRONT, "Front", front) };
-    std::iter::once(front).chain(points.iter().zip(drawn).map(line)).collect()
+    let front = (!front.is_empty()).then(|| ChartLine {
+        colour: theme::BACKDROP,
+        dash,
+        width,
+        dots: false,
+        ..ChartLine::new(FRONT, "Front", front)
+    });
+    front.into_iter().chain(points.iter().zip(drawn).map(line)).collect()
 }
 
 fn chart<'a>(lines: &'a [ChartLine<'a>], x: Axis, y: Axis, view: &View) -> Chart<'a> {
@@ -332,13 +367,14 @@ mod tests {
             run.metrics.get_mut(series_names::VALIDATION_LOSS).unwrap().best = Some(best);
         }
         state.runs[3].parameters = Some(2_480_000);
-        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs);
+        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None);
         let view = View { group: Some("seed".to_owned()), ..View::default() };
         let given =
             Given { bundles: &grouped, metric: series_names::VALIDATION_LOSS, configs: &configs, baseline: Some(0) };
         let mut scatter = ScatterView::default();
         let figure = scatter.figure(&given, &view, BTreeMap::new()).unwrap();
         assert_eq!(scatter.on_front(), [0, 3], "the dearer one is better");
+        assert!(scatter.about().starts_with(WHISKERS) && figure.notes.iter().any(|note| note == WHISKERS));
         let names: Vec<&str> = figure.series.iter().map(|series| series.name.as_str()).collect();
         assert_eq!(names, ["Front", "base (n = 3)", "other"]);
         assert_eq!(figure.series[0].points, [(1_240_000.0, 2.0), (2_480_000.0, 2.0), (2_480_000.0, 1.5)]);
@@ -363,7 +399,7 @@ mod tests {
             run.parameters = Some(1_000_000 * (place as u64 + 1));
         }
         let shown = |runs: &[RunSummary], baseline: Option<u64>| {
-            let alone = bundles(runs, &names_apart(runs), None, &configs);
+            let alone = bundles(runs, &names_apart(runs), None, &configs, None);
             let given = Given { bundles: &alone, metric, configs: &configs, baseline };
             ScatterView::default().figure(&given, &View::default(), BTreeMap::new()).unwrap()
         };
@@ -396,7 +432,7 @@ mod tests {
             record.config["attention"]["reuse"] = serde_json::json!({ "kind": "full", "layers": place });
         }
         let configs = tests::configs(&mut state);
-        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &configs);
+        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &configs, None);
         let given = Given { bundles: &alone, metric: series_names::VALIDATION_LOSS, configs: &configs, baseline: None };
         let (costs, words) = costs(&given, &View::default(), &mut ConfigAxes::default());
         assert_eq!(words, 12);
@@ -414,11 +450,37 @@ mod tests {
         let mut state = tests::state();
         state.runs[3].held_out_hash = Some("other".to_owned());
         let configs = tests::configs(&mut state);
-        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &configs);
+        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &configs, None);
         let given = Given { bundles: &alone, metric: series_names::VALIDATION_LOSS, configs: &configs, baseline: None };
         let mut scatter = ScatterView::default();
-        scatter.figure(&given, &View::default(), BTreeMap::new()).unwrap();
+        let figure = scatter.figure(&given, &View::default(), BTreeMap::new()).unwrap();
         assert!(scatter.on_front().is_empty());
+        // Nothing is said of what is not drawn.
+        assert!(figure.series.iter().all(|series| series.name != "Front"));
+        assert_eq!(scatter.about(), "No front: of these values none is better than another.");
+        assert!(!figure.notes.iter().any(|note| note == WHISKERS), "one run each: {:?}", figure.notes);
+    }
+
+    #[test]
+    fn runs_without_a_point_are_named() {
+        let mut state = tests::state();
+        let configs = tests::configs(&mut state);
+        let missing = |state: &crate::state::State| {
+            let alone = bundles(&state.runs, &names_apart(&state.runs), None, &configs, None);
+            let metric = series_names::VALIDATION_LOSS;
+            let given = Given { bundles: &alone, metric, configs: &configs, baseline: None };
+            let mut scatter = ScatterView::default();
+            scatter.figure(&given, &View::default(), BTreeMap::new()).unwrap();
+            scatter.left_out(&alone)
+        };
+        assert_eq!(missing(&state), None);
+        state.runs[3].metrics.clear();
+        assert_eq!(missing(&state).unwrap(), "Left out, without a value or a cost: other.");
+        for run in &mut state.runs {
+            run.metrics.clear();
+        }
+        let told = missing(&state).unwrap();
+        assert!(told.ends_with("base, seed 0, base, seed 1, base, seed 2 and 1 more."), "{told}");
     }
 
     #[test]

@@ -16,13 +16,14 @@ use super::{
 };
 use crate::{
     common::paint_pin,
-    compare::Verdict,
+    compare::{Band, Verdict},
     context::{Action, PanelContext},
     format::Names,
     keys,
+    panels::runs::row_swatch_ui,
     plot::XAxis,
     theme::{self, LineStyle},
-    widgets::{Column, SortKey, Table, TableState, name_ui, sideways_ui, sort_rows, swatch_ui, without_room},
+    widgets::{Column, SortKey, Table, TableState, name_ui, sideways_ui, sort_rows, without_room},
 };
 
 /// Room for the panel's scroll bar beside the table, in points.
@@ -49,9 +50,14 @@ pub(super) struct ComparedTable {
 }
 
 /// What is to be said of all differences to the baseline: that none is more than its noise, or that nothing is known of that.
+/// What diverged differs whatever its noise is, and is named in its row.
 fn all_in_all(rows: &[Row], measures: &[Measure]) -> &'static str {
+    if rows.iter().any(|row| row.is_baseline && row.is_diverged) {
+        return "";
+    }
     let is_metric = |measure: &Measure| matches!(measure, Measure::Last(_) | Measure::Best(_) | Measure::At(..));
-    let entries = rows.iter().filter(|row| !row.is_baseline).flat_map(|row| row.entries.iter().zip(measures));
+    let others = rows.iter().filter(|row| !row.is_baseline && !row.is_diverged);
+    let entries = others.flat_map(|row| row.entries.iter().zip(measures));
     let judged: Vec<&Entry> = entries.filter(|(_, measure)| is_metric(measure)).map(|(entry, _)| entry).collect();
     let is_clear = |entry: &&Entry| matches!(entry.verdict(), Verdict::Better | Verdict::Worse);
     let unclear = |entry: &&Entry| entry.verdict() == Verdict::Unclear;
@@ -59,10 +65,13 @@ fn all_in_all(rows: &[Row], measures: &[Measure]) -> &'static str {
     if judged.iter().any(is_clear) || !judged.iter().any(unclear) {
         return "";
     }
-    if judged.iter().filter(|entry| unclear(entry)).any(|entry| is_known(entry)) {
-        "No difference clears its noise. "
+    if !judged.iter().filter(|entry| unclear(entry)).any(|entry| is_known(entry)) {
+        return "Nothing is known of the noise yet: more evaluations or seeds tell. ";
+    }
+    if rows.iter().any(|row| row.is_diverged) {
+        "Of the runs that did not diverge no difference clears its noise. "
     } else {
-        "Nothing is known of the noise yet: more evaluations or seeds tell. "
+        "No difference clears its noise. "
     }
 }
 
@@ -85,9 +94,12 @@ impl ComparedTable {
         let measures = Measure::all(&series);
         let words = at_words(view.x, at);
         let baseline = cx.state.selection.baseline.clone();
-        let courses = match baseline {
-            Some(_) => Courses::of(bundles, metrics, view.x, cx.state),
-            None => Courses::default(),
+        let courses = if baseline.is_some() {
+            Courses::of(bundles, metrics, view.x, cx.state)
+        } else {
+            let is_partly = |bundle: &&Bundle| metrics.iter().any(|metric| bundle.counts_in_part(metric));
+            let partly: Vec<Bundle> = bundles.iter().filter(is_partly).cloned().collect();
+            Courses::of(&partly, metrics, view.x, cx.state)
         };
         let mut table = rows(bundles, &measures, made, at, view.band, baseline.as_ref(), &courses);
         let weak = theme::palette(ui.visuals()).weak;
@@ -95,14 +107,19 @@ impl ComparedTable {
         let titles: Vec<(String, String)> =
             measures.iter().map(|measure| (measure.title(&words), measure.short(&words))).collect();
         self.keep_widest(ui, &ids, &table);
-        let columns = columns((&measures, &ids, &titles), &table, &self.widest, view.group.is_some());
+        let band = view.group.is_some().then_some(view.band);
+        let columns = columns((&measures, &ids, &titles), &table, &self.widest, band, view.at.is_some());
         if !self.chose_columns {
             let gap = ui.spacing().item_spacing.x;
             let without = without_room(&columns, ui.available_width() - BAR, gap);
             self.table.hidden = without.into_iter().map(str::to_owned).collect();
         }
         ui.horizontal_wrapped(|ui| {
-            self.at_ui(ui, view, common);
+            if self.at_ui(ui, view, common) && view.at.is_some() {
+                // It comes back with the x that is asked for.
+                let asked = measures.iter().zip(&ids).filter(|(measure, _)| matches!(measure, Measure::At(..)));
+                self.table.hidden.retain(|hidden| asked.clone().all(|(_, id)| id != hidden));
+            }
             let hidden = self.table.hidden.clone();
             self.table.columns_menu_ui(ui, &columns);
             self.chose_columns |= hidden != self.table.hidden;
@@ -177,8 +194,8 @@ impl ComparedTable {
         response.hovered
     }
 
-    /// The x at which the table compares; an empty field means the furthest that all reach.
-    fn at_ui(&mut self, ui: &mut Ui, view: &mut View, common: Option<f64>) {
+    /// The x at which the table compares; an empty field means the furthest that all reach. Whether another one was typed.
+    fn at_ui(&mut self, ui: &mut Ui, view: &mut View, common: Option<f64>) -> bool {
         let quantity = view.x.quantity();
         ui.label(format!("Column at {}", view.x.label().to_lowercase()));
         let mut text = self.at.clone().unwrap_or_else(|| view.at.map(|at| at.to_string()).unwrap_or_default());
@@ -194,6 +211,7 @@ impl ComparedTable {
         } else if !typed.has_focus() {
             self.at = None;
         }
+        typed.changed()
     }
 
     /// Columns grow with what they hold and do not shrink: one that came and went with its digits would take others with it.
@@ -236,13 +254,16 @@ impl ComparedTable {
     }
 }
 
-/// The columns of the table, each with its id, its title and its header, and how wide what they hold is.
+/// The columns of the table, each with its id, its title and its header, and how wide what they hold is. `band`: what stands
+/// behind the means of groups; `is_asked`: an x was typed, whose column stays whatever there is room for.
 fn columns<'a>(
     (measures, ids, titles): (&[Measure], &'a [String], &'a [(String, String)]),
     table: &[Row],
     widest: &BTreeMap<String, f32>,
-    is_grouped: bool,
+    band: Option<Band>,
+    is_asked: bool,
 ) -> Vec<Column<'a>> {
+    let is_grouped = band.is_some();
     let is_compared = table.iter().any(|row| row.is_baseline);
     let mut columns = vec![
         Column::text("pin", "", 36.0).help("Pins the baseline (p)").always().unsorted(),
@@ -256,8 +277,15 @@ fn columns<'a>(
     }
     for ((measure, id), (title, short)) in measures.iter().zip(ids).zip(titles) {
         let (width, rank) = measure.room(is_grouped, is_compared);
+        let rank = match measure {
+            _ if !is_asked => rank,
+            Measure::At(_, 0) => 0,
+            Measure::At(..) => 1,
+            _ => rank + 1,
+        };
         let widest = widest.get(id).copied().unwrap_or_default();
-        columns.push(Column::number(id, title, width.max(widest)).short(short).rank(rank).keeps());
+        let help = band.map_or("", Band::formula);
+        columns.push(Column::number(id, title, width.max(widest)).help(help).short(short).rank(rank).keeps());
     }
     columns
 }
@@ -310,7 +338,7 @@ fn cell_ui(
     let palette = theme::palette(ui.visuals());
     match column {
         "run" => {
-            swatch_ui(ui, style);
+            row_swatch_ui(ui, style);
             let name = name_ui(ui, &row.name, names, |name| if row.is_baseline { name.strong() } else { name });
             if !row.left_out.is_empty() {
                 name.on_hover_text(&row.left_out);
@@ -365,6 +393,7 @@ mod tests {
         let row = |number: u64, shown: &str| Row {
             number,
             name: number.to_string(),
+            is_diverged: false,
             n: 1,
             left_out: String::new(),
             is_baseline: false,
@@ -383,6 +412,24 @@ mod tests {
     }
 
     #[test]
+    fn the_column_at_an_x_that_was_typed_stays_where_there_is_room_for_few() {
+        let measures = Measure::all(&["validation/loss", "train/loss"]);
+        let ids: Vec<String> = measures.iter().map(Measure::id).collect();
+        let titles: Vec<(String, String)> =
+            measures.iter().map(|measure| (measure.title("at step 50"), measure.short("at step 50"))).collect();
+        let without = |is_asked: bool, width: f32| -> Vec<usize> {
+            let columns = columns((&measures, &ids, &titles), &[], &BTreeMap::new(), None, is_asked);
+            let without = without_room(&columns, width, 0.0);
+            (0..6).filter(|&place| without.contains(ids[place].as_str())).collect()
+        };
+        // Of each loss the last, the best and that at the x; 186 points are those of the name and the pin.
+        assert_eq!(without(false, 186.0 + 220.0), [0, 2, 3, 5]);
+        assert_eq!(without(true, 186.0 + 220.0), [0, 1, 3, 4]);
+        assert_eq!(without(true, 186.0 + 110.0), [0, 1, 3, 4, 5]);
+        assert_eq!(without(true, 50.0), [0, 1, 3, 4, 5], "it is to be scrolled to");
+    }
+
+    #[test]
     fn what_is_said_of_all_differences_knows_whether_their_noise_is_known() {
         let measures = [Measure::Last("validation/loss".to_owned()), Measure::Parameters];
         let row = |is_baseline: bool, verdict: Verdict, half_width: Option<f64>| {
@@ -392,7 +439,7 @@ mod tests {
             let clear = Delta { verdict: Verdict::Better, ..delta };
             let entries = vec![entry, Entry { against: Some(clear), ..Entry::default() }];
             let (name, left_out) = ("a".to_owned(), String::new());
-            Row { number: 1, name, n: 1, left_out, is_baseline, not_judged: None, entries }
+            Row { number: 1, name, is_diverged: false, n: 1, left_out, is_baseline, not_judged: None, entries }
         };
         let said = |rows: &[Row]| all_in_all(rows, &measures);
         let (noise, unknown) = ("No difference clears its noise. ", "Nothing is known of the noise yet: ");
@@ -402,7 +449,14 @@ mod tests {
         let some = [row(false, Verdict::Unclear, None), row(false, Verdict::Unclear, Some(0.2))];
         assert_eq!(said(&some), noise, "of one it is known");
         assert_eq!(said(&[row(false, Verdict::Unclear, None), row(false, Verdict::Worse, Some(0.01))]), "");
-        assert_eq!(said(&[baseline, row(false, Verdict::Neutral, None)]), "");
+        assert_eq!(said(&[baseline.clone(), row(false, Verdict::Neutral, None)]), "");
+        // A run that diverged differs, whatever its noise is.
+        let diverged = Row { is_diverged: true, ..row(false, Verdict::Unclear, Some(9.0)) };
+        assert_eq!(said(&[baseline.clone(), diverged.clone()]), "");
+        let beside = [baseline, diverged, row(false, Verdict::Unclear, Some(0.2))];
+        assert!(said(&beside).starts_with("Of the runs that did not diverge"), "{}", said(&beside));
+        let from_it = Row { is_diverged: true, ..row(true, Verdict::Neutral, None) };
+        assert_eq!(said(&[from_it, row(false, Verdict::Unclear, Some(0.2))]), "");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The panel in its four states, driven by the names of its controls.
 
-use egui::Key;
+use egui::{Event, Key, Modifiers, MouseWheelSource, MouseWheelUnit, PointerButton, TouchPhase, vec2};
 
-use super::{ComparePanel, View, lines::tests::state};
+use super::{ComparePanel, View, lines::tests::state, view::Shape};
 use crate::{
     common::driver::Driver,
     context::{Action, PanelId},
@@ -167,6 +167,30 @@ fn the_table_compares_at_a_typed_x() {
 }
 
 #[test]
+fn what_is_typed_brings_its_column_where_there_is_no_room_for_all() {
+    let (mut driver, mut panel) = open(state());
+    driver.size = vec2(420.0, 1800.0);
+    driver.settle(&mut panel);
+    assert!(!driver.says("at step 100"), "{:#?}", driver.names());
+    driver.type_into(&mut panel, "Column at", "50");
+    driver.settle(&mut panel);
+    assert!(driver.says("at step 50"), "{:#?}", driver.names());
+}
+
+#[test]
+fn the_group_of_a_pinned_run_is_named_as_that_is() {
+    let mut mixed = state();
+    mixed.runs[2].name = "again".to_owned();
+    mixed.selection.baseline = Some(mixed.runs[2].id.clone());
+    let (mut driver, mut panel) = opened(mixed, &View::default());
+    assert!(driver.says("Δ: against the mean of \"again\""), "{:#?}", driver.names());
+    assert!(driver.has("again (n = 3)"), "{:#?}", driver.names());
+    driver.state.selection.baseline = None;
+    driver.settle(&mut panel);
+    assert!(driver.has("base (n = 3)"), "{:#?}", driver.names());
+}
+
+#[test]
 fn the_chart_is_exported_with_its_alignment() {
     let (mut driver, mut panel) = open(state());
     driver.click(&mut panel, "Export chart…");
@@ -235,6 +259,77 @@ fn a_chart_of_the_workspace_gives_the_table_its_metric_and_leaves_as_a_figure() 
     driver.click(&mut panel, "Chart Validation loss");
     driver.click(&mut panel, "Export…");
     assert!(driver.has("Export the chart \"Validation loss\""), "{:#?}", driver.names());
+}
+
+#[test]
+fn axes_on_which_all_runs_agree_are_left_out_until_they_are_chosen() {
+    let view = View { shape: Shape::Parallel, group_repeats: false, ..View::default() };
+    let (mut driver, mut panel) = opened(state(), &view);
+    let cost = "Brush FLOPs per step";
+    assert!(driver.has("Brush layers") && driver.has("Brush seed"), "{:#?}", driver.names());
+    assert!(driver.has("Brush Validation loss, best"), "what was chosen stays");
+    assert!(!driver.has(cost));
+    driver.click(&mut panel, "Axes");
+    driver.click(&mut panel, "FLOPs per step");
+    driver.click(&mut panel, "seed");
+    assert!(driver.has(cost) && !driver.has("Brush seed"), "{:#?}", driver.names());
+    assert!(driver.says("Without 1 more key that differs."), "{:#?}", driver.names());
+    driver.key(&mut panel, Key::Escape);
+    // Another window finds them as they were left.
+    let mut other = ComparePanel::default();
+    driver.settle(&mut other);
+    assert!(driver.has(cost) && !driver.has("Brush seed"));
+    driver.click(&mut other, "Axes");
+    driver.click(&mut other, "The usual ones");
+    assert!(!driver.has(cost) && driver.has("Brush seed"));
+}
+
+#[test]
+fn many_axes_keep_their_distance_and_are_brushed_where_they_are_scrolled_to() {
+    let mut many = state();
+    for (place, run) in many.runs.iter_mut().enumerate() {
+        let words = (0..12).map(|key| (format!("k{key:02}"), serde_json::Value::from(format!("of run {place}"))));
+        many.records.get_mut(&run.id).unwrap().config["aaa"] = serde_json::Value::Object(words.collect());
+        run.metrics.get_mut("validation/loss").unwrap().best = Some(1.0 + place as f64);
+    }
+    let view = View { shape: Shape::Parallel, group_repeats: false, ..View::default() };
+    let (mut driver, mut panel) = opened(many, &view);
+    driver.size = vec2(900.0, 700.0);
+    driver.settle(&mut panel);
+    let between = driver.place("Brush k01").x - driver.place("Brush k00").x;
+    assert!(between > 80.0, "{between}");
+    let loss = "Brush Validation loss, best";
+    assert!(driver.place(loss).x > 900.0, "it is to be scrolled to");
+    let wheel = Event::MouseWheel {
+        unit: MouseWheelUnit::Point,
+        delta: vec2(-5000.0, 0.0),
+        phase: TouchPhase::Move,
+        source: MouseWheelSource::Unknown,
+        modifiers: Modifiers::NONE,
+    };
+    let over = driver.place("Brush k01");
+    driver.frame(&mut panel, vec![Event::PointerMoved(over), wheel]);
+    for _ in 0..6 {
+        driver.settle(&mut panel);
+    }
+    assert!(driver.place(loss).x < 880.0, "{}", driver.place(loss));
+    // From below the middle to above the upper end: of the losses 1 to 4 those of 3 and 4.
+    let start = driver.place(loss);
+    let end = start - vec2(0.0, 250.0);
+    let press = |pos, pressed| Event::PointerButton {
+        pos,
+        button: PointerButton::Primary,
+        pressed,
+        modifiers: Modifiers::NONE,
+    };
+    driver.frame(&mut panel, vec![Event::PointerMoved(start)]);
+    driver.frame(&mut panel, vec![press(start, true)]);
+    for share in [0.3, 0.7, 1.0] {
+        driver.frame(&mut panel, vec![Event::PointerMoved(start + (end - start) * share)]);
+    }
+    driver.frame(&mut panel, vec![press(end, false)]);
+    driver.settle(&mut panel);
+    assert!(driver.says("2 of 4 pass; the table shows these."), "{:#?}", driver.names());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What the user chose to compare and how.
 
+use std::collections::BTreeMap;
+
 use headroom_engine::store::series_names;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +52,9 @@ pub struct View {
     pub cost: String,
     /// Whether parallel coordinates have the colours that runs have on charts, in place of those of a result.
     pub colours_of_runs: bool,
+    /// Axes of parallel coordinates that the user chose to see or to leave out, by their keys; of the others those are shown on
+    /// which the runs differ.
+    pub axes: BTreeMap<String, bool>,
     /// Height of the charts in points; none: a share of the panel.
     pub height: Option<f32>,
     /// Whether the difference to the baseline has a chart of its own.
@@ -102,6 +107,7 @@ impl Default for View {
             charts: Charts::default(),
             cost: USUAL_COST.to_owned(),
             colours_of_runs: false,
+            axes: BTreeMap::new(),
             height: None,
             difference: true,
             x: XAxis::Step,

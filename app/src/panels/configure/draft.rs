@@ -34,7 +34,11 @@ pub struct Draft {
     before_edit: Option<Estimate>,
     /// Its heads, also while it is not.
     pub heads: Heads,
-    history: History,
+    /// Which of the configs that were put here as a whole it goes back to: Undo leads to that of before.
+    pub origin: u64,
+    /// How many were.
+    loads: u64,
+    history: History<(RunConfig, u64)>,
     judged: Vec<Problem>,
     /// Counts changes; the question to the engine about the newest one bears this number.
     revision: u64,
@@ -65,6 +69,8 @@ impl Default for Draft {
             is_estimate_old: false,
             before_edit: None,
             heads: Heads::default(),
+            origin: 0,
+            loads: 0,
             history: History::default(),
             judged: Vec::new(),
             revision: 0,
@@ -102,15 +108,17 @@ impl Draft {
         self.unreadable.forget("");
         self.edition += 1;
         if before != self.config {
-            self.history.replace(before, Instant::now());
+            self.history.replace((before, self.origin), Instant::now());
         }
+        self.loads += 1;
+        self.origin = self.loads;
         self.before_edit = None;
         self.judge();
     }
 
     /// After an edit: remembers the config of before, judges the new one.
     pub fn edited(&mut self, before: RunConfig, field: &'static str) {
-        if before != self.config && self.history.record(before, field, Instant::now()) {
+        if before != self.config && self.history.record((before, self.origin), field, Instant::now()) {
             self.before_edit.clone_from(&self.estimate);
         }
         self.judge();
@@ -119,7 +127,7 @@ impl Draft {
     /// After an edit that is a step of its own, however soon another follows.
     pub fn stepped(&mut self, before: RunConfig) {
         if before != self.config {
-            self.history.replace(before, Instant::now());
+            self.history.replace((before, self.origin), Instant::now());
         }
         self.before_edit = None;
         self.judge();
@@ -127,22 +135,22 @@ impl Draft {
 
     /// A step back; false if there is none.
     pub fn undo(&mut self) -> bool {
-        match self.history.undo(&self.config) {
-            Some(config) => self.step_to(config),
+        match self.history.undo(&(self.config.clone(), self.origin)) {
+            Some(step) => self.step_to(step),
             None => false,
         }
     }
 
     /// A step forth; false if there is none.
     pub fn redo(&mut self) -> bool {
-        match self.history.redo(&self.config) {
-            Some(config) => self.step_to(config),
+        match self.history.redo(&(self.config.clone(), self.origin)) {
+            Some(step) => self.step_to(step),
             None => false,
         }
     }
 
-    fn step_to(&mut self, config: RunConfig) -> bool {
-        self.config = config;
+    fn step_to(&mut self, (config, origin): (RunConfig, u64)) -> bool {
+        (self.config, self.origin) = (config, origin);
         self.before_edit = None;
         self.unreadable.forget("");
         self.edition += 1;
@@ -325,11 +333,13 @@ mod tests {
         let before = draft.config.clone();
         draft.load(RunConfig { name: "other".to_owned(), ..RunConfig::default() }, PathBuf::new());
         assert_ne!(draft.config, before);
+        let loaded = draft.origin;
         assert!(draft.undo());
         assert_eq!(draft.config, before);
+        assert_ne!(draft.origin, loaded, "it does not go back to what was loaded");
         assert!(!draft.undo());
         assert!(draft.redo());
-        assert_eq!(draft.config.name, "other");
+        assert_eq!((draft.config.name.as_str(), draft.origin), ("other", loaded));
     }
 
     #[test]

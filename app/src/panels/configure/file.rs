@@ -21,64 +21,110 @@ const SAVE: &str = "configure.save";
 const READ: &str = "configure.read";
 const WRITE: &str = "configure.write";
 
+/// From this width on all of it stands in one row.
+const ROW: f32 = 480.0;
+/// Room for the buttons in that row.
+const BUTTONS: f32 = 290.0;
+
 /// The part of the summary that is about the config file.
 #[derive(Default)]
 pub struct ConfigFile {
     path: String,
+    /// The file that the config of this origin was opened from or saved to last: that one is written over without a question.
+    own: Option<(PathBuf, u64)>,
+    /// Another one that is there already, where the config was to be saved.
+    in_the_way: Option<PathBuf>,
     trouble: Option<String>,
 }
 
 impl ConfigFile {
+    /// The config is no longer that of the file.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
     /// Path, open, save, copy.
-    pub fn ui(&mut self, ui: &mut Ui, draft: &mut Draft, cx: &mut PanelContext<'_>) {
+    pub fn ui(&mut self, ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
         let palette = theme::palette(ui.visuals());
-        ui.label(RichText::new("Config file").strong());
-        let field = TextEdit::singleline(&mut self.path).hint_text("Path of a .toml file").desired_width(f32::INFINITY);
-        let field = ui.add(field).accessible_name("Config file path");
-        let entered = field.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
-        let typed = !self.path.trim().is_empty();
-        let busy = [OPEN, SAVE, READ, WRITE].iter().any(|key| cx.dialogs.is_busy(key));
-        ui.horizontal(|ui| {
-            let open = ui
-                .add_enabled(!busy, Button::new("Open"))
-                .on_hover_text("Opens the file named above, or asks for one")
-                .accessible_name("Open TOML");
-            if open.clicked() || (entered && typed) {
-                self.trouble = None;
-                if typed {
-                    cx.dialogs.read(READ, typed_path(&self.path, &draft.base_dir));
-                } else {
-                    cx.dialogs.pick(OPEN, ask(Pick::File, "Open a run config").folder(Some(draft.base_dir.clone())));
-                }
-            }
-            let save = ui
-                .add_enabled(!busy, Button::new("Save"))
-                .on_hover_text("Saves under the name above, or asks for one")
-                .accessible_name("Save TOML");
-            if save.clicked() {
-                self.trouble = None;
-                if typed {
-                    write(draft, cx.dialogs, typed_path(&self.path, &draft.base_dir));
-                } else {
-                    let name = format!("{}.toml", file_name(&draft.config.name));
-                    let ask = ask(Pick::Save, "Save the run config").file_name(name);
-                    cx.dialogs.pick(SAVE, ask.folder(Some(draft.base_dir.clone())));
-                }
-            }
-            let browse = ui
-                .add_enabled(!busy, Button::new("Browse…"))
-                .on_hover_text("Finds a file to open")
-                .accessible_name("Browse for a TOML file");
-            if browse.clicked() {
-                cx.dialogs.pick(OPEN, ask(Pick::File, "Open a run config").folder(Some(draft.base_dir.clone())));
-            }
-            let copy = ui.button("Copy").on_hover_text("Puts the whole config on the clipboard as TOML");
-            if copy.accessible_name("Copy TOML").clicked() {
-                cx.act(Action::Copy("The config".to_owned(), to_toml(&draft.config)));
-            }
-        });
+        let title = RichText::new("Config file").strong();
+        if ui.available_width() >= ROW {
+            ui.horizontal(|ui| {
+                ui.label(title);
+                let width = ui.available_width() - BUTTONS;
+                let is_entered = self.path_ui(ui, width);
+                self.buttons_ui(ui, is_entered, draft, cx);
+            });
+        } else {
+            ui.label(title);
+            let is_entered = self.path_ui(ui, f32::INFINITY);
+            ui.horizontal(|ui| self.buttons_ui(ui, is_entered, draft, cx));
+        }
         if let Some(trouble) = &self.trouble {
             ui.add(Label::new(RichText::new(trouble).small().color(palette.error)).wrap());
+        }
+        if let Some(path) = &self.in_the_way {
+            let replace = ui.button("Replace the file").on_hover_text("Writes this config over what the file holds");
+            if replace.clicked() {
+                write(draft, cx.dialogs, path.clone(), true);
+                self.in_the_way = None;
+                self.trouble = None;
+            }
+        }
+    }
+
+    /// The field for the path; true when Enter was pressed in it.
+    fn path_ui(&mut self, ui: &mut Ui, width: f32) -> bool {
+        let field = TextEdit::singleline(&mut self.path).hint_text("Path of a .toml file").desired_width(width);
+        let field = ui.add(field).accessible_name("Config file path");
+        if field.changed() && self.in_the_way.take().is_some() {
+            self.trouble = None;
+        }
+        field.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter))
+    }
+
+    fn buttons_ui(&mut self, ui: &mut Ui, is_entered: bool, draft: &Draft, cx: &mut PanelContext<'_>) {
+        let typed = !self.path.trim().is_empty();
+        let busy = [OPEN, SAVE, READ, WRITE].iter().any(|key| cx.dialogs.is_busy(key));
+        let open = ui
+            .add_enabled(!busy, Button::new("Open"))
+            .on_hover_text("Opens the file of this path, or asks for one")
+            .accessible_name("Open TOML");
+        if open.clicked() || (is_entered && typed) {
+            self.trouble = None;
+            self.in_the_way = None;
+            if typed {
+                cx.dialogs.read(READ, typed_path(&self.path, &draft.base_dir));
+            } else {
+                cx.dialogs.pick(OPEN, ask(Pick::File, "Open a run config").folder(Some(draft.base_dir.clone())));
+            }
+        }
+        let save = ui
+            .add_enabled(!busy, Button::new("Save"))
+            .on_hover_text("Saves under this path, or asks for one")
+            .accessible_name("Save TOML");
+        if save.clicked() {
+            self.trouble = None;
+            self.in_the_way = None;
+            if typed {
+                let path = typed_path(&self.path, &draft.base_dir);
+                let is_own = self.own.as_ref().is_some_and(|own| (&own.0, own.1) == (&path, draft.origin));
+                write(draft, cx.dialogs, path, is_own);
+            } else {
+                let name = format!("{}.toml", file_name(&draft.config.name));
+                let ask = ask(Pick::Save, "Save the run config").file_name(name);
+                cx.dialogs.pick(SAVE, ask.folder(Some(draft.base_dir.clone())));
+            }
+        }
+        let browse = ui
+            .add_enabled(!busy, Button::new("Browse…"))
+            .on_hover_text("Finds a file to open")
+            .accessible_name("Browse for a TOML file");
+        if browse.clicked() {
+            cx.dialogs.pick(OPEN, ask(Pick::File, "Open a run config").folder(Some(draft.base_dir.clone())));
+        }
+        let copy = ui.button("Copy").on_hover_text("Puts the whole config on the clipboard as TOML");
+        if copy.accessible_name("Copy TOML").clicked() {
+            cx.act(Action::Copy("The config".to_owned(), to_toml(&draft.config)));
         }
     }
 
@@ -90,13 +136,17 @@ impl ConfigFile {
         }
         if let Some(Answer::Picked(path)) = cx.dialogs.take(SAVE) {
             self.path = path.display().to_string();
-            write(draft, cx.dialogs, path);
+            // The dialog has asked already whether to replace a file.
+            write(draft, cx.dialogs, path, true);
         }
         match cx.dialogs.take(READ) {
             Some(Answer::Read { path, text }) => match from_toml(&text) {
                 Ok(config) => {
                     self.trouble = None;
+                    // In full: what is relative starts at the file's own folder from here on.
+                    self.path = path.display().to_string();
                     draft.load(config, path.parent().map(Path::to_owned).unwrap_or_default());
+                    self.own = Some((path.clone(), draft.origin));
                     cx.act(Action::Say(Level::Info, format!("Opened {}", path.display()), String::new()));
                 }
                 Err(error) => self.fail(cx, format!("Cannot use {}: {error}", path.display())),
@@ -107,8 +157,20 @@ impl ConfigFile {
         match cx.dialogs.take(WRITE) {
             Some(Answer::Written { path, .. }) => {
                 cx.act(Action::Say(Level::Info, format!("Saved the config to {}", path.display()), String::new()));
+                // Meanwhile another config may have been chosen, or another path typed.
+                if typed_path(&self.path, &draft.base_dir) == path {
+                    self.own = Some((path, draft.origin));
+                }
             }
-            Some(Answer::Failed(why)) => self.fail(cx, why),
+            Some(Answer::Failed(why)) => {
+                let path = typed_path(&self.path, &draft.base_dir);
+                if why == exists_message(&path) {
+                    self.trouble = Some(why);
+                    self.in_the_way = Some(path);
+                } else {
+                    self.fail(cx, why);
+                }
+            }
             _ => {}
         }
     }
@@ -119,11 +181,22 @@ impl ConfigFile {
     }
 }
 
-fn write(draft: &Draft, dialogs: &mut FileDialogs, path: PathBuf) {
+/// Writes the config; over a file that is there already only if it `may_replace` it.
+fn write(draft: &Draft, dialogs: &mut FileDialogs, path: PathBuf, may_replace: bool) {
+    let target = path.clone();
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     let (config, base_dir) = (draft.config.clone(), draft.base_dir.clone());
-    // Whether a model to begin with is a folder only the disk knows.
-    dialogs.write(WRITE, path, move || Ok(to_toml(&rebased(&config, &base_dir, &folder, is_fetched)).into_bytes()));
+    // What is there, and whether a model to begin with is a folder, only the disk knows.
+    dialogs.write(WRITE, path, move || {
+        if !may_replace && target.exists() {
+            return Err(exists_message(&target));
+        }
+        Ok(to_toml(&rebased(&config, &base_dir, &folder, is_fetched)).into_bytes())
+    });
+}
+
+fn exists_message(path: &Path) -> String {
+    format!("{} is there already. Replace it, or type another path.", path.display())
 }
 
 fn ask(pick: Pick, title: &str) -> Ask {

@@ -1,7 +1,5 @@
 use std::time::{Duration, Instant};
 
-use headroom_engine::config::RunConfig;
-
 /// Changes of the same field within this time are one step.
 const SAME_EDIT: Duration = Duration::from_millis(1200);
 /// Steps that are kept.
@@ -9,16 +7,16 @@ const KEPT: usize = 200;
 
 /// What the draft was before each change.
 #[derive(Default)]
-pub struct History {
-    past: Vec<RunConfig>,
-    future: Vec<RunConfig>,
+pub struct History<T> {
+    past: Vec<T>,
+    future: Vec<T>,
     last: Option<(&'static str, Instant)>,
 }
 
-impl History {
+impl<T: Clone> History<T> {
     /// Remembers what the draft was before a change. Changes of one field in quick succession (typing) are one step. Whether this
     /// change begins one.
-    pub fn record(&mut self, before: RunConfig, field: &'static str, now: Instant) -> bool {
+    pub fn record(&mut self, before: T, field: &'static str, now: Instant) -> bool {
         let goes_on = self.last.is_some_and(|(last, at)| last == field && now.duration_since(at) < SAME_EDIT);
         self.last = Some((field, now));
         self.future.clear();
@@ -33,14 +31,14 @@ impl History {
     }
 
     /// Remembers what the draft was before it was replaced as a whole: a step of its own.
-    pub fn replace(&mut self, before: RunConfig, now: Instant) {
+    pub fn replace(&mut self, before: T, now: Instant) {
         self.last = None;
         self.record(before, "", now);
         self.last = None;
     }
 
     /// Goes a step back: gives the draft of then for the one of now.
-    pub fn undo(&mut self, now: &RunConfig) -> Option<RunConfig> {
+    pub fn undo(&mut self, now: &T) -> Option<T> {
         let then = self.past.pop()?;
         self.future.push(now.clone());
         self.last = None;
@@ -48,7 +46,7 @@ impl History {
     }
 
     /// Goes a step forth again.
-    pub fn redo(&mut self, now: &RunConfig) -> Option<RunConfig> {
+    pub fn redo(&mut self, now: &T) -> Option<T> {
         let then = self.future.pop()?;
         self.past.push(now.clone());
         self.last = None;
@@ -68,6 +66,8 @@ impl History {
 
 #[cfg(test)]
 mod tests {
+    use headroom_engine::config::RunConfig;
+
     use super::*;
 
     fn layers(layers: usize) -> RunConfig {

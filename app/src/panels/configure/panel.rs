@@ -29,9 +29,7 @@ use crate::{
 
 /// Width of the column at the right.
 const SUMMARY: f32 = 300.0;
-/// Height of what stands above the form in a narrow window: the button and three rows of numbers.
-const LOW_SUMMARY: f32 = 176.0;
-/// Below this width the column at the right stands above the form.
+/// Below this width what it takes is scrolled with the form, above it.
 const NARROW: f32 = SUMMARY + 440.0;
 /// From this width on the sections stand in two columns.
 const TWO_COLUMNS: f32 = 800.0;
@@ -63,6 +61,7 @@ impl ConfigurePanel {
     /// Puts a config into the draft; Undo brings the one before back.
     pub fn load(&mut self, config: RunConfig, base_dir: PathBuf) {
         self.draft.load(config, base_dir);
+        self.file.forget();
         self.choosing = Some(false);
         self.to_top = true;
     }
@@ -215,33 +214,26 @@ impl ConfigurePanel {
                 probe_ui(ui, form, &mut config.probe, of_texts);
             });
         };
-        let mut area = ScrollArea::vertical().auto_shrink(false);
-        if std::mem::take(&mut self.to_top) {
-            // What was chosen just now is seen from its name on.
-            area = area.vertical_scroll_offset(0.0);
-        }
-        area.show(ui, |ui| {
-            // New ids when the whole draft was replaced: text that was being typed into fields goes.
-            ui.push_id(("form", *edition), |ui| {
-                let width = ui.available_width();
-                if width >= THREE_COLUMNS {
-                    ui.columns_const(|[first, second, third]| {
-                        left(first, &mut form, config);
-                        attention(second, &mut form, config);
-                        training(third, &mut form, config);
-                    });
-                } else if width >= TWO_COLUMNS {
-                    ui.columns_const(|[first, second]| {
-                        left(first, &mut form, config);
-                        attention(second, &mut form, config);
-                        training(second, &mut form, config);
-                    });
-                } else {
-                    left(ui, &mut form, config);
-                    attention(ui, &mut form, config);
-                    training(ui, &mut form, config);
-                }
-            });
+        // New ids when the whole draft was replaced: text that was being typed into fields goes.
+        ui.push_id(("form", *edition), |ui| {
+            let width = ui.available_width();
+            if width >= THREE_COLUMNS {
+                ui.columns_const(|[first, second, third]| {
+                    left(first, &mut form, config);
+                    attention(second, &mut form, config);
+                    training(third, &mut form, config);
+                });
+            } else if width >= TWO_COLUMNS {
+                ui.columns_const(|[first, second]| {
+                    left(first, &mut form, config);
+                    attention(second, &mut form, config);
+                    training(second, &mut form, config);
+                });
+            } else {
+                left(ui, &mut form, config);
+                attention(ui, &mut form, config);
+                training(ui, &mut form, config);
+            }
         });
         let touched = (form.touched, form.is_step);
         match self.editor.take_marks_wish() {
@@ -261,16 +253,19 @@ impl ConfigurePanel {
         }
     }
 
-    fn side_ui(&mut self, ui: &mut Ui, problems: &[Problem], cx: &mut PanelContext<'_>) {
+    fn start_ui(&mut self, ui: &mut Ui, problems: &[Problem], cx: &mut PanelContext<'_>) {
         if let Some(field) = self.start.ui(ui, problems, &self.labels, cx) {
             self.focus = Some(field);
         }
         ui.add_space(8.0);
         ui.separator();
+    }
+
+    fn side_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         summary_ui(ui, &self.draft, cx);
         ui.add_space(8.0);
         ui.separator();
-        self.file.ui(ui, &mut self.draft, cx);
+        self.file.ui(ui, &self.draft, cx);
     }
 }
 
@@ -319,24 +314,35 @@ impl Panel for ConfigurePanel {
         let problems = self.draft.problems(cx.state);
         let tab = keys::take_tab(ui.ctx());
         self.head_ui(ui, cx);
-        let side = if ui.available_width() < NARROW {
-            // Beside each other they would overlap: what it takes stands above the form.
-            egui::Panel::top("configure summary above")
-                .exact_size((ui.available_height() * 0.4).min(LOW_SUMMARY))
-                .frame(Frame::new().inner_margin(Margin { bottom: 6, ..Margin::ZERO }))
+        let is_narrow = ui.available_width() < NARROW;
+        if is_narrow {
+            // Beside each other they would overlap. One area scrolls all but Start: two above each other would compete for the wheel.
+            self.start_ui(ui, &problems, cx);
         } else {
-            egui::Panel::right("configure summary")
-                .exact_size(SUMMARY)
-                .show_separator_line(false)
-                .frame(Frame::new().inner_margin(Margin { left: 12, ..Margin::ZERO }))
-        };
-        side.resizable(false).show(ui, |ui| {
-            ScrollArea::vertical().auto_shrink(false).show(ui, |ui| self.side_ui(ui, &problems, cx));
-        });
-        if tab {
-            keys::give_tab(ui.ctx());
+            let frame = Frame::new().inner_margin(Margin { left: 12, ..Margin::ZERO });
+            let side = egui::Panel::right("configure summary").exact_size(SUMMARY).resizable(false);
+            side.show_separator_line(false).frame(frame).show(ui, |ui| {
+                ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+                    self.start_ui(ui, &problems, cx);
+                    self.side_ui(ui, cx);
+                });
+            });
         }
-        self.form_ui(ui, &problems, cx);
+        let mut area = ScrollArea::vertical().id_salt("form").auto_shrink(false);
+        if std::mem::take(&mut self.to_top) {
+            // What was chosen just now is seen from its name on.
+            area = area.vertical_scroll_offset(0.0);
+        }
+        area.show(ui, |ui| {
+            if is_narrow {
+                self.side_ui(ui, cx);
+                ui.add_space(8.0);
+            }
+            if tab {
+                keys::give_tab(ui.ctx());
+            }
+            self.form_ui(ui, &problems, cx);
+        });
     }
 
     fn undo(&mut self, _: &mut PanelContext<'_>) -> bool {

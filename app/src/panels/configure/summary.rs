@@ -124,7 +124,8 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
             line_beside(ui, "Memory to train", show(|e| format::bytes(e.cost.memory_bytes)), memory, &|ui| {
                 memory_ui(ui, estimate);
             });
-            line(ui, "  free", free.map_or_else(|| UNKNOWN.to_owned(), format::bytes), &|ui| {
+            let name = if across > 1 { "Free memory" } else { "  free" };
+            line(ui, name, free.map_or_else(|| UNKNOWN.to_owned(), format::bytes), &|ui| {
                 ui.label("Free memory on the chosen device now.");
             });
             let source = &draft.config.data.source;

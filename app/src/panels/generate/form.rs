@@ -18,6 +18,8 @@ use crate::{
 
 /// Examples that can be chosen.
 const EXAMPLES: usize = 16;
+/// From this width on, in points, two fields of a setting stand in one row.
+const PAIRS: f32 = 500.0;
 
 /// What a model reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -146,7 +148,14 @@ impl Setting {
         // Of the model of the first setting; a second one may be another.
         let positions = known.positions.filter(|_| !second || self.model.is_of_run());
         let suffix = if second { ", second setting" } else { "" };
-        Grid::new(("setting", second)).num_columns(4).spacing([12.0, 4.0]).show(ui, |ui| {
+        let has_pairs = ui.available_width() >= PAIRS;
+        let next = |ui: &mut Ui| {
+            if !has_pairs {
+                ui.end_row();
+            }
+        };
+        let grid = Grid::new(("setting", second, has_pairs)).num_columns(if has_pairs { 4 } else { 2 });
+        grid.spacing([12.0, 4.0]).show(ui, |ui| {
             ui.label("Keep between tokens").on_hover_text("It changes time and memory, and no token");
             let chosen = self.search.cache.label();
             let combo =
@@ -157,6 +166,7 @@ impl Setting {
                     }
                 });
             combo.response.accessible_name(format!("Keep between tokens{suffix}"));
+            next(ui);
             ui.label("Number format");
             let chosen = self.precision.name();
             let combo = ComboBox::from_id_salt(("precision", second)).width(70.0).selected_text(chosen);
@@ -170,21 +180,25 @@ impl Setting {
             let search = &mut self.search;
             let most = (1..=100_000, "New tokens at most, the end token included");
             whole_ui(ui, "Most tokens", suffix, &mut search.max_new_tokens, most);
+            next(ui);
             let least = (0..=100_000, "The end token may come after that many");
             whole_ui(ui, "Least tokens", suffix, &mut search.min_new_tokens, least);
             ui.end_row();
             let beams = (1..=1024, "Texts that are followed at the same time; the best one is the result");
             whole_ui(ui, "Beams", suffix, &mut search.beams, beams);
+            next(ui);
             let penalty = (-10.0..=10.0, "Beams are compared by log-probability / length^this");
             decimal_ui(ui, "Length penalty", suffix, &mut search.length_penalty, penalty);
             ui.end_row();
             let groups = (1..=1024, "Groups of beams that avoid each other's tokens; they must divide the beams");
             whole_ui(ui, "Groups", suffix, &mut search.groups, groups);
+            next(ui);
             let help = "What a token loses in log-probability for every beam of an earlier group that chose it";
             decimal_ui(ui, "Diversity", suffix, &mut search.diversity, (0.0..=100.0, help));
             ui.end_row();
             let repeat = (0..=1000, "No sequence of so many tokens comes twice; 0: any may");
             whole_ui(ui, "No repeat", suffix, &mut search.no_repeat, repeat);
+            next(ui);
             let help = "Logits are divided by it before a token is drawn; 0: the most probable token is taken";
             decimal_ui(ui, "Temperature", suffix, &mut search.temperature, (0.0..=100.0, help));
             ui.end_row();
@@ -197,6 +211,7 @@ impl Setting {
                 (0..=1_000_000, "Drawn from that many most probable tokens; 0: from all"),
             );
             search.top_k = (top_k > 0).then_some(top_k);
+            next(ui);
             let mut top_p = search.top_p.unwrap_or(1.0);
             let help =
                 "Drawn from the most probable tokens that have this share of the probability together; 1: from all";
@@ -208,6 +223,7 @@ impl Setting {
             seed.labelled_by(label.id)
                 .on_hover_text("The same seed draws the same tokens")
                 .accessible_name(format!("Seed{suffix}"));
+            next(ui);
             let early = ui.checkbox(&mut search.early_stopping, "Stop early");
             early
                 .on_hover_text(

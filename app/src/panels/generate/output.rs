@@ -34,7 +34,7 @@ pub fn words(side: &Generation) -> String {
     if let (GenerationPhase::Done { .. }, true) = (&side.phase, tokens > 1) {
         let writing = side.seconds - side.reading_seconds;
         if writing > 0.0 {
-            words.push(format::rate((tokens - 1) as f64 / writing, "tokens"));
+            words.push(format!("{} after the first", format::rate((tokens - 1) as f64 / writing, "tokens")));
         }
         words.push(format!("{} of it for reading", format::duration(side.reading_seconds)));
     }

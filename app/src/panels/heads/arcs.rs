@@ -46,6 +46,8 @@ pub struct ArcsView {
     hidden: BTreeSet<usize>,
     layer: usize,
     kept: Vec<Kept>,
+    /// Which maps they are of, and whether special tokens are left out.
+    of: (Vec<Option<u64>>, bool),
     /// The least attention of an arc while no token is told of.
     least: f32,
 }
@@ -73,9 +75,14 @@ impl ArcsView {
         (hides_special, least): (bool, f32),
     ) {
         self.least = least;
-        if self.layer != layer {
+        let of = (maps.iter().map(|map| map.as_ref().map(HeatData::version)).collect::<Vec<_>>(), hides_special);
+        // Of another run, text or checkpoint the clicked place means nothing. A map that was still to come changes nothing.
+        let mut pairs = self.of.0.iter().zip(&of.0);
+        let is_other = self.of.1 != of.1 || pairs.any(|(before, now)| before.is_some() && before != now);
+        if self.layer != layer || is_other {
             (self.layer, self.chosen) = (layer, None);
         }
+        self.of = of;
         self.kept.resize_with(maps.len(), Kept::default);
         for (kept, map) in self.kept.iter_mut().zip(maps) {
             match map {
@@ -423,5 +430,21 @@ mod tests {
         assert_eq!((figure.arcs.len(), figure.heads[0].0.as_str(), figure.words.len()), (2, "L1H0", 3));
         view.update(0, &[Some(map())], &tokens, (false, 0.2));
         assert_eq!(view.chosen, None, "another layer, another question");
+    }
+
+    #[test]
+    fn a_token_is_let_go_where_other_maps_are_shown_and_kept_while_more_of_the_same_come() {
+        let tokens = ["a", "b", "c"].map(str::to_owned);
+        let mut view = ArcsView::default();
+        let first = map();
+        view.update(0, &[Some(first.clone()), None], &tokens, (false, 0.2));
+        view.chosen = Some(Side::Query(2));
+        view.update(0, &[Some(first.clone()), Some(map())], &tokens, (false, 0.2));
+        assert_eq!(view.chosen, Some(Side::Query(2)));
+        view.update(0, &[Some(map()), None], &tokens, (false, 0.2));
+        assert_eq!(view.chosen, None, "of another run");
+        view.chosen = Some(Side::Key(1));
+        view.update(0, &[None, None], &tokens, (false, 0.2));
+        assert_eq!(view.chosen, None, "those of another run are still to come");
     }
 }

@@ -14,8 +14,8 @@ use crate::{
     widgets::{HeatMap, HeatState},
 };
 
-/// The sides that a thumbnail may have.
-const LEAST: f32 = 28.0;
+/// The sides that a thumbnail may have: in the least one a diagonal and a column are still told apart.
+const LEAST: f32 = 16.0;
 const MOST: f32 = 240.0;
 /// So large a thumbnail is made smaller until all layers are in sight.
 const FITTED: f32 = 40.0;
@@ -23,6 +23,8 @@ const GAP: f32 = 4.0;
 /// Room for the numbers of layers and heads.
 const NUMBERS: f32 = 26.0;
 const HEADINGS: f32 = 16.0;
+/// Room of the number of a head, beyond the first ten.
+const NUMBER: f32 = 22.0;
 /// Between the numbers and the thumbnails: the mark around one has room there.
 const EDGE: f32 = 4.0;
 /// Room for scroll bars.
@@ -130,7 +132,8 @@ fn numbers_ui(ui: &Ui, whole: Rect, (layers, heads): (usize, usize), side: f32) 
     let place = |at: usize| (side + GAP) * at as f32 + side / 2.0;
     let strips = [vec2(whole.right() - corner.x, HEADINGS), vec2(NUMBERS, whole.bottom() - corner.y)];
     painter.rect_filled(Rect::from_min_size(corner, strips[0]), 0.0, ground);
-    for head in 0..heads {
+    let every = if heads > 10 && side + GAP < NUMBER { 2 } else { 1 };
+    for head in (0..heads).step_by(every) {
         let at = pos2(whole.left() + NUMBERS + EDGE + place(head), corner.y + 7.0);
         painter.text(at, Align2::CENTER_CENTER, format!("H{head}"), font.clone(), palette.weak);
     }
@@ -158,6 +161,11 @@ mod tests {
         assert!(many >= FITTED && fits(many, 12, wide), "{many}");
         // Twenty-four layers would be specks in so little room: they scroll.
         assert_eq!((side(low, 24, 8), fits(side(low, 24, 8), 24, low)), (FITTED, false));
+        // Twelve heads beside a large map have their width, without scrolling sideways.
+        for across in [300.0, 310.0, 420.0] {
+            let fitted = side(vec2(across, 700.0), 6, 12);
+            assert!(fitted >= LEAST && NUMBERS + EDGE + (fitted + GAP) * 12.0 <= across, "{across}: {fitted}");
+        }
         assert_eq!(side(vec2(200.0, 500.0), 6, 32), LEAST, "and many heads scroll sideways");
     }
 

@@ -322,7 +322,10 @@ impl HeadsPanel {
                 Some(Exportable::Map(Box::new(of_text(grid_figure(maps, memory.look), &maps.target, &maps.tokens))));
         }
         let step = maps.step.map_or_else(String::new, |step| format!("step {}, ", format::count(step)));
-        let line = format!("{step}{}; rows are queries, columns are keys", counted(maps.tokens.len(), "token"));
+        let is_image = maps.picture.is_some();
+        let squares = if is_image { "; squares of the image are named by row and column, from 0" } else { "" };
+        let tokens = counted(maps.tokens.len(), "token");
+        let line = format!("{step}{tokens}; rows are queries, columns are keys{squares}");
         ui.label(RichText::new(with_capital(&line)).small().color(palette.weak));
         let chosen = [Some(self.head), if let Beside::Head(at) = self.beside { Some(at) } else { None }];
         let is_alone = self.beside == Beside::Nothing;

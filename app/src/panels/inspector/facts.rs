@@ -8,7 +8,7 @@ use headroom_engine::{
     store::{RunRecord, RunSummary},
 };
 
-use crate::format;
+use crate::{format, panels::live::mean_speed};
 
 /// One fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +58,11 @@ pub fn facts(record: &RunRecord, run: &RunSummary) -> Vec<Fact> {
         format::duration(run.train_secs),
         "Time in training steps, without evaluations, analyses, checkpoints and pauses",
     ));
+    if let Some(speed) = mean_speed(run) {
+        let exact = format!("{speed:.1} tokens/s");
+        let about = "Tokens trained on, divided by the duration: of the whole run";
+        facts.push(Fact { exact, ..Fact::new("Mean speed", format::rate(speed, "tokens"), about) });
+    }
     facts.push(Fact::new("Queued", format!("{} UTC", time(run.created_ms)), ""));
     facts.extend(run.started_ms.map(|ms| Fact::new("Started", format!("{} UTC", time(ms)), "")));
     facts.extend(run.ended_ms.map(|ms| Fact::new("Ended", format!("{} UTC", time(ms)), "")));
@@ -108,6 +113,7 @@ mod tests {
             "Seed: 1",
             "Parameters: 1240000",
             "Steps: 100 of 100",
+            "Mean speed: 1706.7 tokens/s",
             "Headroom's commit: 0123456789abcdef, with changes",
             "Data hash: feedbeef",
             "Processor: a processor, 2 cores",

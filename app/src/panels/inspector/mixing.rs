@@ -65,7 +65,11 @@ impl MixingView {
         };
         self.update(&record.summary.id, snapshots);
         let Some((_, step)) = self.shown.clone().filter(|_| !self.maps.is_empty()) else {
-            ui.label("None yet: they are kept with the first live analysis.");
+            ui.label(if record.summary.state.is_ended() {
+                "None: it ended before its first live analysis (\"Analyse every\" in Configure)."
+            } else {
+                "None yet: they are kept with the first live analysis."
+            });
             return None;
         };
         let tone = self.tone();

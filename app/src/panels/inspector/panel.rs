@@ -22,6 +22,7 @@ use crate::{
         configure::head_grid,
         live::{live_run, shown_run},
     },
+    state::CurrentRun,
     theme,
     widgets::{HeadGrid, HeadMap, swatch_ui},
 };
@@ -35,8 +36,6 @@ const NUMBER: f32 = 62.0;
 /// The inspector at the right of the window.
 #[derive(Default)]
 pub struct Inspector {
-    /// The run of the panel beside it, which it shows where none is focused.
-    beside: Option<RunId>,
     /// Whether that panel shows a model that is no run's: then it shows nothing.
     beside_directory: bool,
     /// Whether that panel is the table of runs.
@@ -49,7 +48,12 @@ pub struct Inspector {
     /// What follows from the config of the run.
     config: Option<FromConfig>,
     mixing: MixingView,
+    /// When training was resumed by a click here, in seconds of the window's time.
+    resumed: Option<f64>,
 }
+
+/// For so many seconds after a click on Resume nothing is done by another one: other buttons stand there then.
+const AFTER_RESUME: f64 = 1.0;
 
 /// Texts of one run that the user edits.
 struct Draft {
@@ -104,14 +108,14 @@ impl Panel for Inspector {
 
 impl Inspector {
     /// Stands beside this panel from now on: where that shows one run, and none is focused, it is about that.
-    pub fn stand_beside(&mut self, panel: PanelId, shows_directory: bool, cx: &PanelContext<'_>) {
+    pub fn stand_beside(&mut self, panel: PanelId, shows_directory: bool, cx: &mut PanelContext<'_>) {
         let analyses = [PanelId::REDUNDANCY, PanelId::SPECTRA, PanelId::HEADS, PanelId::RECONSTRUCT, PanelId::ADVISER];
         let is_analysed = || analyses.contains(&panel) && cx.state.selection.directory().is_some();
         self.beside_directory = shows_directory || is_analysed();
         self.beside_runs = panel == PanelId::RUNS;
         let is_of_many = [PanelId::CONFIGURE, PanelId::COMPARE, PanelId::RUNS, PanelId::SPEED].contains(&panel);
         let shown = if panel == PanelId::LIVE { live_run(cx) } else { shown_run(cx) };
-        self.beside = shown.filter(|_| !is_of_many).map(|run| run.id);
+        cx.state.selection.beside = shown.filter(|_| !is_of_many && !self.beside_directory).map(|run| run.id);
     }
 
     /// Whether there is nothing to show: then it takes no room.
@@ -123,8 +127,9 @@ impl Inspector {
         if self.beside_directory {
             return None;
         }
-        let focused = cx.state.selection.focused.as_ref().and_then(|run| cx.state.run(run));
-        focused.or_else(|| self.beside.as_ref().and_then(|run| cx.state.run(run)))
+        let selection = &cx.state.selection;
+        let focused = selection.focused.as_ref().and_then(|run| cx.state.run(run));
+        focused.or_else(|| selection.beside.as_ref().and_then(|run| cx.state.run(run)))
     }
 
     /// What was typed about another run is written down before this one is shown.
@@ -140,12 +145,17 @@ impl Inspector {
         ui.add_space(4.0);
         let is_baseline = cx.state.selection.baseline.as_ref() == Some(&run.id);
         let has_record = cx.state.records.contains_key(&run.id);
+        let now = ui.input(|input| input.time);
+        let is_late = self.resumed.is_none_or(|at| now - at > AFTER_RESUME);
         ui.horizontal_wrapped(|ui| {
             for operation in offered(run) {
                 let ready = has_record || !operation.needs_record();
                 let button = ui.add_enabled(ready, Button::new(operation.label(run, is_baseline)));
                 let button = button.on_hover_text(operation.about());
-                if button.on_disabled_hover_text("The run's config is being loaded").clicked() {
+                if button.on_disabled_hover_text("The run's config is being loaded").clicked() && is_late {
+                    if operation == RunOperation::Resume {
+                        self.resumed = Some(now);
+                    }
                     perform(operation, &run.id, cx);
                 }
             }
@@ -161,7 +171,8 @@ impl Inspector {
         self.mixing_ui(ui, run, cx);
         let has_energy = run.metrics.contains_key(series_names::PROBE_ENERGY_IN_1_PERCENT);
         let kept = if has_energy { cx.state.analysis.kept_samples(&run.id) } else { None };
-        metrics_ui(ui, run, kept.or(self.config.as_ref().map(|known| known.probe_samples)).unwrap_or(0));
+        let samples = kept.or(self.config.as_ref().map(|known| known.probe_samples)).unwrap_or(0);
+        metrics_ui(ui, run, samples, cx.state.current.as_ref().filter(|current| current.run == run.id));
         self.tags_ui(ui, run, cx);
         self.note_ui(ui, run, cx);
         match cx.state.records.get(&run.id) {
@@ -412,10 +423,17 @@ fn state_ui(ui: &mut Ui, run: &RunSummary) {
     }
 }
 
-fn metrics_ui(ui: &mut Ui, run: &RunSummary, probe_samples: u64) {
+/// The last values of the run that trains here are those that Live and the top bar show.
+fn metrics_ui(ui: &mut Ui, run: &RunSummary, probe_samples: u64, current: Option<&CurrentRun>) {
     section_ui(ui, "Metrics", |ui| {
         if run.metrics.is_empty() {
-            ui.label("None yet: they come with the first step.");
+            ui.label(match (run.state.is_ended(), run.is_worth_resuming()) {
+                (true, true) => "None: it ended before its first step. \"Resume training\" begins with that step.",
+                (true, false) => {
+                    "None: it ended before its first step. \"Repeat this run\" trains it from the beginning."
+                }
+                (false, _) => "None yet: they come with the first step.",
+            });
             return;
         }
         let weak = theme::palette(ui.visuals()).weak;
@@ -435,18 +453,32 @@ fn metrics_ui(ui: &mut Ui, run: &RunSummary, probe_samples: u64) {
         metrics.sort_by_key(|(series, _)| rank(series));
         for (series, summary) in metrics {
             row_ui(ui, |ui| {
-                if let (Some(best), Some(step)) = (summary.best, summary.best_step) {
-                    let best = number_ui(ui, metric_value(series, best));
-                    best.on_hover_text(format!("At step {}", format::count(step)));
+                let now = current.and_then(|current| {
+                    let value = match series.as_str() {
+                        series_names::TRAIN_LOSS => current.loss,
+                        series_names::TRAIN_TOKENS_PER_SEC => current.tokens_per_sec,
+                        _ => None,
+                    };
+                    value.map(|value| (value, current.step))
+                });
+                // The run's line is brought up to date from time to time: what came since may be better than all before.
+                let known = summary.best.zip(summary.best_step);
+                let best = now.filter(|(value, _)| summary.direction.improves(*value, summary.best)).or(known);
+                if let Some((value, step)) = best.filter(|_| known.is_some()) {
+                    number_ui(ui, metric_value(series, value))
+                        .on_hover_text(format!("At step {}", format::count(step)));
                 } else {
                     number_ui(ui, "");
                 }
-                number_ui(ui, metric_value(series, summary.last));
+                number_ui(ui, metric_value(series, now.map_or(summary.last, |(value, _)| value)));
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                     let (mut title, mut hint) = (series_title(series), series_hint(series));
                     if series == series_names::PROBE_ENERGY_IN_1_PERCENT && probe_samples > 0 {
                         title = format!("{title}, of {}", counted(probe_samples, "sample"));
                         hint = format!("{hint}. Fewer samples than dimensions make it larger than many would");
+                    }
+                    if series == series_names::TRAIN_TOKENS_PER_SEC {
+                        title.push_str(", last step");
                     }
                     ui.add(Label::new(title).wrap()).on_hover_text(hint);
                 });

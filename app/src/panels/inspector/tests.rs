@@ -1,13 +1,16 @@
 //! The inspector, driven by the names of its controls.
 
 use egui::Key;
-use headroom_engine::worker::{Command, Event, Notice, Request, RunEdit, Which};
+use headroom_engine::{
+    store::{RunState, RunSummary, series_names},
+    worker::{Command, Event, Notice, Request, RunEdit, Which},
+};
 
 use super::Inspector;
 use crate::{common::driver::Driver, examples};
 use crate::{
     context::{Action, Panel, PanelContext, PanelId},
-    state::State,
+    state::{CurrentRun, State},
 };
 
 fn open(with_record: bool) -> (Driver, Inspector) {
@@ -90,6 +93,21 @@ fn full_it_shows_what_reproduces_the_run() {
 }
 
 #[test]
+fn the_best_value_of_a_run_that_trains_is_never_worse_than_the_last() {
+    let (mut driver, mut panel) = open(true);
+    let run = &mut driver.state.runs[0];
+    run.metrics.get_mut(series_names::TRAIN_LOSS).unwrap().best = Some(1.625);
+    let current = CurrentRun { step: 95, ..CurrentRun::named(run.id.clone(), "my run") };
+    let mut shown = |loss: f64| {
+        driver.state.current = Some(CurrentRun { loss: Some(loss), ..current.clone() });
+        driver.settle(&mut panel);
+        ["1.625", "1.125", "1.875"].map(|value| driver.has(value))
+    };
+    assert_eq!(shown(1.875), [true, false, true], "what is worse is the last alone");
+    assert_eq!(shown(1.125), [false, true, false], "what is better is both");
+}
+
+#[test]
 fn name_tags_and_note_are_written_down() {
     let (mut driver, mut panel) = open(true);
     driver.type_into(&mut panel, "New tag", "ablation");
@@ -141,4 +159,31 @@ fn beside_the_model_of_a_folder_it_shows_no_run() {
     driver.state.selection.set_directory(Some("/models/bert".into()));
     assert!(!shows(&mut driver, PanelId::REDUNDANCY, false));
     assert!(shows(&mut driver, PanelId::LIVE, false), "that is about runs");
+}
+
+#[test]
+fn a_second_click_on_resume_does_nothing_where_another_button_stands_then() {
+    let (mut driver, mut panel) = open(true);
+    let is_of = |wanted: RunState| move |run: &mut RunSummary| (run.state, run.steps_done) = (wanted, 50);
+    is_of(RunState::Stopped)(&mut driver.state.runs[0]);
+    driver.settle(&mut panel);
+    let press = |driver: &mut Driver, panel: &mut Inspector, name: &str| {
+        let pos = driver.place(name);
+        let button = |pressed| egui::Event::PointerButton {
+            pos,
+            button: egui::PointerButton::Primary,
+            pressed,
+            modifiers: egui::Modifiers::NONE,
+        };
+        driver.frame(panel, vec![egui::Event::PointerMoved(pos), button(true), button(false)]);
+    };
+    press(&mut driver, &mut panel, "Resume training");
+    assert!(matches!(driver.actions.as_slice(), [Action::Send(Command::ResumeRun { .. })]), "{:?}", driver.actions);
+    is_of(RunState::Finished)(&mut driver.state.runs[0]);
+    driver.frame(&mut panel, Vec::new());
+    press(&mut driver, &mut panel, "Repeat with the next seed");
+    assert_eq!(driver.actions.len(), 1, "{:?}", driver.actions);
+    driver.settle(&mut panel);
+    press(&mut driver, &mut panel, "Repeat with the next seed");
+    assert_eq!(driver.actions.len(), 2, "{:?}", driver.actions);
 }

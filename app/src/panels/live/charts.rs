@@ -141,6 +141,8 @@ pub struct Curves {
     number: u64,
     style: LineStyle,
     loading: bool,
+    /// What is said where there are no points.
+    nothing: &'static str,
     /// What losses are counted in.
     unit: Option<&'static str>,
 }
@@ -153,7 +155,8 @@ impl Curves {
         let is_loss = plot.series.contains(&series_names::TRAIN_LOSS);
         let record = state.records.get(&run.id).filter(|_| is_loss);
         let unit = record.map(|record| loss_unit(&record.config));
-        let mut curves = Self { lines: Vec::new(), number: run.number, style, loading: false, unit };
+        let nothing = nothing_words(run, plot.id == LOSS.id);
+        let mut curves = Self { lines: Vec::new(), number: run.number, style, loading: false, nothing, unit };
         for (index, series) in plot.series.iter().enumerate() {
             let Some(points) = state.series.curve(&run.id, series, x).cloned() else {
                 curves.loading |= run.metrics.contains_key(*series);
@@ -196,7 +199,8 @@ impl Curves {
     ) {
         let lines = self.chart_lines();
         let legend = lines.len() > 1;
-        let chart = chart(plot, &lines, view, self.loading, self.unit).height(height).legend(legend);
+        let empty = if self.loading { "Loading…" } else { self.nothing };
+        let chart = chart(plot, &lines, view, self.unit).empty_text(empty).height(height).legend(legend);
         let chart = if is_headed { chart } else { chart.without_title() };
         let _ = chart.show(ui, state, shared);
     }
@@ -212,19 +216,28 @@ impl Curves {
         metadata: BTreeMap<String, String>,
     ) -> Figure {
         let lines = self.chart_lines();
-        let mut figure = chart(plot, &lines, view, false, self.unit).figure(state, shared, metadata);
+        let mut figure = chart(plot, &lines, view, self.unit).figure(state, shared, metadata);
         figure.title = format!("{}: {}", run.name, plot.title);
         figure
     }
 }
 
-fn chart<'a>(
-    plot: &Plot,
-    lines: &'a [ChartLine<'a>],
-    view: &View,
-    loading: bool,
-    unit: Option<&'static str>,
-) -> Chart<'a> {
+/// Why a run has no points, and on the large chart what to do about it.
+fn nothing_words(run: &RunSummary, is_large: bool) -> &'static str {
+    if run.state.is_active() {
+        "No points yet"
+    } else if run.steps_done > 0 {
+        "It ended before this was recorded"
+    } else if is_large && run.is_worth_resuming() {
+        "It ended before its first step.\n\"Resume training\" begins it."
+    } else if is_large {
+        "It ended before its first step.\n\"Repeat this run\" in the inspector trains it from the beginning."
+    } else {
+        "It ended before its first step"
+    }
+}
+
+fn chart<'a>(plot: &Plot, lines: &'a [ChartLine<'a>], view: &View, unit: Option<&'static str>) -> Chart<'a> {
     let axis: Axis = plot.series.first().map(|series| series_axis(series)).unwrap_or_default();
     let axis = Axis { label: plot.title.to_owned(), scale: Scale::log_if(view.log_y), ..axis };
     let axis = if let Some(unit) = unit { axis.unit(unit) } else { axis };
@@ -234,7 +247,6 @@ fn chart<'a>(
         .y_axis(axis)
         .smoothing(if plot.exact { 0.0 } else { view.smoothing })
         .ignore_outliers(view.ignore_outliers)
-        .empty_text(if loading { "Loading…" } else { "No points yet" })
 }
 
 /// The kinds of x that the panel offers.

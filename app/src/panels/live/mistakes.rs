@@ -1,8 +1,6 @@
 //! The held-out examples that a model gets wrong, the surest mistakes first, with a field to search them.
 
-use egui::{
-    Button, Color32, Label, RichText, ScrollArea, Spinner, Stroke, TextEdit, TextFormat, TextStyle, Ui, text::LayoutJob,
-};
+use egui::{Button, Color32, Label, RichText, Spinner, Stroke, TextEdit, TextFormat, TextStyle, Ui, text::LayoutJob};
 use headroom_engine::{
     config::counted,
     store::{RunId, RunSummary},
@@ -16,9 +14,10 @@ use crate::{
     widgets::{Thumbnail, Thumbnails},
 };
 
-/// Height of the list, beyond which it scrolls.
-const HEIGHT: f32 = 320.0;
-/// Mistakes that are drawn: of more the search finds those that are meant.
+/// Mistakes that are drawn at first, and that each click on a button brings: a list that scrolled by itself would stop the wheel
+/// on the way through the panel.
+const AT_ONCE: usize = 10;
+/// Mistakes that are drawn at most: of more the search finds those that are meant.
 const LISTED: usize = 100;
 
 /// Letters of a paragraph that are read in front of an answer, at most.
@@ -34,6 +33,8 @@ pub struct MistakesView {
     of: Option<RunId>,
     wanted: String,
     found: Found,
+    /// How often more of them were asked for.
+    more: usize,
     thumbnails: Thumbnails,
 }
 
@@ -89,7 +90,8 @@ impl Row {
             // Its paragraph stands below.
             (Some(_), [question, ..], _) => question.clone(),
             (_, _, Some(image)) => format!("held-out image {}", image + 1),
-            _ => texts.join("  |  "),
+            // Cells of tables may have lines of their own.
+            _ => texts.join("  |  ").replace(['\n', '\r'], " "),
         };
         let paragraph = match (mistake.places, texts.as_slice()) {
             (Some(places), [_, paragraph]) => {
@@ -108,7 +110,7 @@ impl MistakesView {
     pub fn ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
         let palette = theme::palette(ui.visuals());
         if self.of.as_ref() != Some(&run.id) {
-            (self.of, self.wanted) = (Some(run.id.clone()), String::new());
+            (self.of, self.wanted, self.more) = (Some(run.id.clone()), String::new(), 0);
         }
         let is_waiting = cx.state.mistakes.is_waiting(&run.id);
         let is_known = cx.state.mistakes.of(&run.id).is_some();
@@ -137,7 +139,9 @@ impl MistakesView {
             None => {}
             Some(Err(why)) => drop(ui.colored_label(palette.error, why)),
             Some(Ok(all)) => {
-                self.found.renew(asked, &self.wanted, all);
+                if self.found.renew(asked, &self.wanted, all) {
+                    self.more = 0;
+                }
                 let found = &self.found;
                 let (count, has_places) = (found.places.len(), found.has_places);
                 let of = if count == all.len() { String::new() } else { format!(" of {}", all.len()) };
@@ -145,25 +149,30 @@ impl MistakesView {
                 let marks =
                     if has_places { ". On a ground: the right answer; underlined: that of the model" } else { "" };
                 ui.label(RichText::new(words + marks).small().color(palette.weak));
-                let area = ScrollArea::vertical().id_salt("mistakes").max_height(HEIGHT).min_scrolled_height(HEIGHT);
-                area.show(ui, |ui| {
-                    let listed = found.places.iter().take(LISTED).filter_map(|place| all.get(*place));
-                    let of = (asked, &self.wanted);
-                    let pictures = || listed.clone().filter_map(thumbnail).collect();
-                    let chosen = self.thumbnails.buttons_ui(ui, THUMBNAIL, of, pictures);
-                    let with_picture = |place| listed.clone().filter(|mistake| mistake.picture.is_some()).nth(place);
-                    image = chosen.and_then(with_picture).and_then(|mistake| mistake.image);
-                    for row in &found.rows {
-                        if row_ui(ui, row) {
-                            wanted = all.get(row.place).map(as_read);
-                        }
+                let most = count.min(LISTED);
+                let drawn = most.min(AT_ONCE * (1 + self.more));
+                let listed = found.places.iter().take(drawn).filter_map(|place| all.get(*place));
+                let of = (asked, &self.wanted, drawn);
+                let pictures = || listed.clone().filter_map(thumbnail).collect();
+                let chosen = self.thumbnails.buttons_ui(ui, THUMBNAIL, of, pictures);
+                let with_picture = |place| listed.clone().filter(|mistake| mistake.picture.is_some()).nth(place);
+                image = chosen.and_then(with_picture).and_then(|mistake| mistake.image);
+                let last = drawn.checked_sub(1).and_then(|last| found.places.get(last));
+                for row in found.rows.iter().take_while(|row| last.is_some_and(|last| row.place <= *last)) {
+                    if row_ui(ui, row) {
+                        wanted = all.get(row.place).map(as_read);
                     }
-                    if let Some(more) = count.checked_sub(LISTED).filter(|more| *more > 0) {
-                        let words =
-                            format!("and {}: search for those that are meant", counted(more as u64, "more mistake"));
-                        ui.label(RichText::new(words).small().color(palette.weak));
+                }
+                if drawn < most {
+                    let more = counted(AT_ONCE.min(most - drawn) as u64, "more mistake");
+                    if ui.button(format!("Show {more}")).clicked() {
+                        self.more += 1;
                     }
-                });
+                } else if count > LISTED {
+                    let more = counted((count - LISTED) as u64, "more mistake");
+                    let words = format!("and {more}: search for those that are meant");
+                    ui.label(RichText::new(words).small().color(palette.weak));
+                }
             }
         }
         if let Some(text) = wanted {

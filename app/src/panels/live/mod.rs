@@ -10,11 +10,11 @@ mod panel;
 mod samples;
 mod strip;
 
-pub use confusion::same_class;
 pub(in crate::panels) use follow::live_run;
 pub use panel::LivePanel;
 pub(in crate::panels) use panel::{picker_ui, shown_run};
 pub(in crate::panels) use samples::drawable;
+pub(in crate::panels) use strip::mean_speed;
 
 #[cfg(test)]
 mod tests;

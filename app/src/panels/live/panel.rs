@@ -74,6 +74,12 @@ impl Default for View {
     }
 }
 
+/// What is said of the analyses that a run makes while it trains.
+struct Probed {
+    similarity: Option<String>,
+    energy: Option<String>,
+}
+
 /// The zoom of the charts of one run.
 #[derive(Default)]
 struct Zoom {
@@ -102,7 +108,7 @@ pub struct LivePanel {
     confusion: ConfusionView,
     mistakes: MistakesView,
     /// What is to be said of a run's energy in the largest eigenvalues.
-    samples: Option<(RunId, Option<u64>, Option<String>)>,
+    probed: Option<(RunId, Option<u64>, Probed)>,
     /// The metric that is told beside the loss.
     judged: Option<(RunId, Option<&'static Metric>)>,
     export: Option<ExportDialog>,
@@ -256,21 +262,28 @@ impl LivePanel {
         }
     }
 
-    /// From how few maps the energy is told, where its chart is there: that alone makes it large.
-    fn samples_ui(&mut self, ui: &mut Ui, run: &RunSummary, beside: &[&Plot], cx: &mut PanelContext<'_>) {
-        if !beside.iter().any(|plot| plot.id == ENERGY.id) {
+    /// From how few maps the energy is told, where its chart is there: that alone makes it large; and that maps which are the same by
+    /// construction are left out of the similarity.
+    fn probed_ui(&mut self, ui: &mut Ui, run: &RunSummary, beside: &[&Plot], cx: &mut PanelContext<'_>) {
+        if beside.is_empty() {
             return;
         }
         // A text may hold fewer examples than the config asks for.
         let samples = cx.state.analysis.kept_samples(&run.id);
-        if self.samples.as_ref().is_none_or(|(known, of, _)| (known, *of) != (&run.id, samples)) {
+        if self.probed.as_ref().is_none_or(|(known, of, _)| (known, *of) != (&run.id, samples)) {
             let Some(record) = cx.state.records.get(&run.id) else { return };
             let config = from_json(&record.config.to_string()).ok();
-            let words = config.and_then(|config| findings::few_samples_words(&config, samples));
-            self.samples = Some((run.id.clone(), samples, words));
+            let probed = Probed {
+                similarity: config.as_ref().and_then(findings::borrowed_words),
+                energy: config.and_then(|config| findings::few_samples_words(&config, samples)),
+            };
+            self.probed = Some((run.id.clone(), samples, probed));
         }
-        if let Some((.., Some(words))) = &self.samples {
-            ui.label(RichText::new(words).small().color(theme::palette(ui.visuals()).weak));
+        let Some((.., Probed { similarity, energy })) = &self.probed else { return };
+        for (of, words) in [(&SIMILARITY, similarity), (&ENERGY, energy)] {
+            if let Some(words) = words.as_ref().filter(|_| beside.iter().any(|plot| plot.id == of.id)) {
+                ui.label(RichText::new(words).small().color(theme::palette(ui.visuals()).weak));
+            }
         }
     }
 
@@ -295,7 +308,7 @@ impl LivePanel {
                     for plot in &beside {
                         self.plot_ui(ui, plot, run, x, (view, each), true, cx);
                     }
-                    self.samples_ui(ui, run, &beside, cx);
+                    self.probed_ui(ui, run, &beside, cx);
                 });
             });
         } else {
@@ -308,7 +321,7 @@ impl LivePanel {
                     self.plot_ui(ui, plot, run, x, (view, 150.0), true, cx);
                 }
             });
-            self.samples_ui(ui, run, &beside, cx);
+            self.probed_ui(ui, run, &beside, cx);
         }
     }
 

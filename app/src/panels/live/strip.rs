@@ -32,8 +32,10 @@ pub struct Numbers {
     pub judged: Option<(&'static Metric, Option<(f64, u64)>)>,
     /// Share of the positions of training batches that hold no token, where there are such.
     pub padding: Option<f64>,
-    /// Training speed: now, or the mean of a run that ended.
+    /// Training speed in the last step, or its mean.
     pub tokens_per_sec: Option<f64>,
+    /// Whether that is the mean of the whole run: of what does not train here no more is known.
+    pub is_mean_speed: bool,
     /// Time left; none for a run that does not train.
     pub eta_secs: Option<f64>,
     /// Time in training.
@@ -57,7 +59,6 @@ impl Numbers {
         let judged = judged.map(|judged| (judged, best_of(judged.series)));
         let padding = metric(series_names::DATA_PADDING_SHARE).map(|series| series.last).filter(|share| *share > 0.0);
         let stored = metric(series_names::TRAIN_LOSS).map(|series| series.last);
-        let mean = (run.train_secs > 0.0 && run.tokens > 0).then(|| run.tokens as f64 / run.train_secs);
         let gpu = system.and_then(|load| load.gpus.iter().find(|gpu| gpu.device == run.device)).cloned();
         match current {
             Some(current) => Self {
@@ -68,6 +69,7 @@ impl Numbers {
                 judged,
                 padding,
                 tokens_per_sec: current.tokens_per_sec,
+                is_mean_speed: false,
                 eta_secs: current.eta_secs,
                 train_secs: run.train_secs,
                 gpu,
@@ -79,7 +81,8 @@ impl Numbers {
                 best,
                 judged,
                 padding,
-                tokens_per_sec: mean,
+                tokens_per_sec: mean_speed(run),
+                is_mean_speed: true,
                 eta_secs: None,
                 train_secs: run.train_secs,
                 gpu: None,
@@ -125,10 +128,14 @@ impl Numbers {
             };
             shown.push((format!("{}, best", metric.title).into(), value, about));
         }
-        shown.push(("Speed".into(), speed, "Tokens trained per second; the mean for a run that has ended"));
+        shown.push(if self.is_mean_speed {
+            ("Mean speed".into(), speed, "Tokens trained on, divided by the time in training steps: of the whole run")
+        } else {
+            ("Speed".into(), speed, "Tokens trained per second in the last step")
+        });
         if state.is_active() {
             let left = self.eta_secs.map_or_else(none, format::duration);
-            shown.push(("Time left".into(), left, "Remaining steps divided by the recent speed"));
+            shown.push(("Time left".into(), left, "Remaining steps times the mean time of recent ones"));
         } else {
             shown.push((
                 "Duration".into(),
@@ -151,6 +158,11 @@ impl Numbers {
         }
         shown
     }
+}
+
+/// Tokens trained on per second of training, over the whole run; none before its first step.
+pub fn mean_speed(run: &RunSummary) -> Option<f64> {
+    (run.train_secs > 0.0 && run.tokens > 0).then(|| run.tokens as f64 / run.train_secs)
 }
 
 /// Size of the values' text.
@@ -225,7 +237,7 @@ mod tests {
         assert_eq!(numbers.fraction(), 1.0);
         let shown = numbers.shown(run.state);
         assert_eq!(shown[0].1, "100 / 100");
-        assert_eq!(shown[3].1, "1.71 k tokens/s");
+        assert_eq!((&*shown[3].0, shown[3].1.as_str()), ("Mean speed", "1.71 k tokens/s"));
         assert_eq!(shown[4].0, "Duration");
     }
 
@@ -240,7 +252,7 @@ mod tests {
         assert_eq!((numbers.step, numbers.steps, numbers.loss), (150, Some(600), Some(0.5)));
         assert_eq!(
             numbers.shown(run.state)[4],
-            ("Time left".into(), "1:30".to_owned(), "Remaining steps divided by the recent speed")
+            ("Time left".into(), "1:30".to_owned(), "Remaining steps times the mean time of recent ones")
         );
     }
 

@@ -18,8 +18,13 @@ const PANELS: [(PanelId, &str, &str); 6] = [
     (PanelId::GENERATE, "Generate", "Text that it writes"),
 ];
 
-/// Draws a button for each of them, which shows the model there.
-pub fn inside_ui(ui: &mut Ui, target: &Target, cx: &mut PanelContext<'_>) {
+/// Draws a button for each of them, which shows the model there, and what stands behind them in their row.
+pub fn inside_ui(
+    ui: &mut Ui,
+    target: &Target,
+    cx: &mut PanelContext<'_>,
+    more: impl FnOnce(&mut Ui, &mut PanelContext<'_>),
+) {
     let palette = theme::palette(ui.visuals());
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new("Look inside").color(palette.weak));
@@ -39,5 +44,6 @@ pub fn inside_ui(ui: &mut Ui, target: &Target, cx: &mut PanelContext<'_>) {
                 cx.act(Action::Open(panel));
             }
         }
+        more(ui, cx);
     });
 }

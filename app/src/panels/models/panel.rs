@@ -31,6 +31,9 @@ use crate::{
     theme,
 };
 
+/// From this width on what a model is stands beside what can be made of it.
+const TWO_COLUMNS: f32 = 1300.0;
+
 /// What the panel remembers between starts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -208,18 +211,40 @@ impl ModelsPanel {
         if let Target::Directory(folder) = target {
             memory.recent.remember(folder);
         }
-        facts_ui(ui, &facts);
-        inside_ui(ui, target, cx);
-        further_ui(ui, target, &facts, cx);
-        ui.separator();
+        let about_ui = |ui: &mut Ui, cx: &mut PanelContext<'_>| {
+            facts_ui(ui, &facts);
+            inside_ui(ui, target, cx, |ui, cx| further_ui(ui, target, &facts, cx));
+        };
+        if ui.available_width() >= TWO_COLUMNS {
+            ui.columns_const(|[about, make]| {
+                // Columns set their text to both edges; what stands in one of them does not.
+                about.vertical(|ui| about_ui(ui, cx));
+                make.vertical(|ui| Self::make_ui(ui, (target, name), &facts, memory, cx));
+            });
+        } else {
+            about_ui(ui, cx);
+            ui.separator();
+            Self::make_ui(ui, (target, name), &facts, memory, cx);
+        }
+    }
+
+    /// What can be made of a model.
+    fn make_ui(
+        ui: &mut Ui,
+        (target, name): (&Target, &str),
+        facts: &DirectoryFacts,
+        memory: &mut Memory,
+        cx: &mut PanelContext<'_>,
+    ) {
+        let palette = theme::palette(ui.visuals());
         ui.label(RichText::new("Make another model of it").color(palette.strong));
-        let conversion = memory.form.conversion(&facts);
+        let conversion = memory.form.conversion(facts);
         let preview = cx.state.models.preview(target, &conversion);
         let of_run = matches!(target, Target::Run { .. });
         // What is looked into on a text is compared on it, too, unless another one is named.
         let inside = if of_run { String::new() } else { typed_text(cx).trim().to_owned() };
-        memory.form.ui(ui, (name, &facts), &preview, (of_run, &inside), cx);
-        let conversion = memory.form.conversion(&facts);
+        memory.form.ui(ui, (name, facts), &preview, (of_run, &inside), cx);
+        let conversion = memory.form.conversion(facts);
         let trained_on = match target {
             Target::Run { .. } => facts.config.as_ref().map(|config| &config.data),
             Target::Directory(_) => None,
@@ -290,8 +315,9 @@ fn upload_ui(ui: &mut Ui, upload: &mut UploadForm, cx: &mut PanelContext<'_>) {
 
 /// The button that opens Configure with what trains the model further.
 fn further_ui(ui: &mut Ui, target: &Target, facts: &DirectoryFacts, cx: &mut PanelContext<'_>) {
-    let button = Button::new("Train further in Configure");
-    let button = ui.add_enabled(facts.further.is_some(), button).on_hover_text("Begins with these weights");
+    let button = ui.add_enabled(facts.further.is_some(), Button::new("Train further"));
+    let button = button.on_hover_text("Opens Configure with a run that begins with these weights");
+    let button = button.accessible_name("Train further in Configure");
     let why = facts.why_not_further.as_deref().unwrap_or_default();
     if button.on_disabled_hover_text(format!("It cannot be trained further: {why}")).clicked()
         && let Some(further) = &facts.further

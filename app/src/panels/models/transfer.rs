@@ -39,7 +39,7 @@ pub fn progress_ui(ui: &mut Ui, progress: Option<&TransferProgress>, before: &st
     if at.bytes_per_sec > 0.0 {
         words.push(format!("{}/s", format::bytes(at.bytes_per_sec as u64)));
     }
-    words.extend(at.left_secs().map(|left| format!("{} left", format::duration(left))));
+    words.extend(at.left_secs().map(|left| format!("time left {}", format::duration(left))));
     ui.label(RichText::new(words.join(", ")).small().color(palette.weak));
 }
 

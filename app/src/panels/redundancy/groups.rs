@@ -36,7 +36,7 @@ pub fn groups_ui(
     let heads = similarity.layers * similarity.heads;
     let spare: usize = derived.groups.iter().map(|group| could_borrow(group)).sum();
     ui.label(match derived.groups.len() {
-        0 => "No two heads are that similar.".to_owned(),
+        0 => "No two heads are that similar. Of what trains in minutes, the preset \"random control\" has heads that are.".to_owned(),
         // A group has two heads at least.
         groups => format!(
             "{} {} {grouped} heads, every two of one at {} or more: {spare} of {heads} maps could come from a head of an earlier layer.",

@@ -27,7 +27,7 @@ use crate::{
         About, AnalysisFrame, MapStyle, Subject, export_menu_ui, formula, notes_ui, pending_ui, provenance, undo_delete,
     },
     theme,
-    widgets::{ChartView, HeatState},
+    widgets::{ChartView, HeatState, SpareHeight},
 };
 
 /// Below this width the parts stand below each other.
@@ -77,6 +77,7 @@ pub struct RedundancyPanel {
     matrix: HeatState,
     domains: DomainsView,
     ranked: ChartView,
+    spare: SpareHeight,
     /// The layers whose most similar heads are named.
     pair: Option<(usize, usize)>,
     /// The head whose like are listed.
@@ -194,6 +195,7 @@ impl RedundancyPanel {
         // Most of a high window is for the matrix, the rest for the ranked curves below it.
         let room = ui.clip_rect().height() - (ui.cursor().top() - ui.min_rect().top());
         let (high, low) = ((room * 0.58).clamp(MATRIX, 1_000.0), (room * 0.28).clamp(RANKED, 420.0));
+        let low = self.spare.of(None, low);
         let (derived, pair, head) = (&self.derived, &mut self.pair, &mut self.head);
         let state = &mut self.matrix;
         let mut wants_maps = false;
@@ -242,6 +244,7 @@ impl RedundancyPanel {
             heads_ui(ui, similarity, head);
         }
         notes_ui(ui, analysis, &[Topic::Analysis]);
+        self.spare.update(ui, 1);
         self.figure(similarity, &words, metadata, memory)
     }
 

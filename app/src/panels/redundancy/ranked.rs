@@ -5,7 +5,6 @@ use headroom_engine::analysis::Similarity;
 use crate::{
     findings::ranked_curves,
     plot::{Axis, Quantity},
-    theme,
     widgets::{Chart, ViewLine},
 };
 
@@ -15,10 +14,10 @@ pub const TITLE: &str = "Similarity to the layer before, ranked";
 /// A line for each layer but the first.
 pub fn lines(similarity: &Similarity) -> Vec<ViewLine> {
     let all = ranked_curves(similarity);
-    let last = all.len().saturating_sub(1).max(1) as f32;
+    let count = all.len();
     let line = |(place, (name, curve)): (usize, (String, Vec<f64>))| {
         let series = curve.into_iter().zip(1_u32..).map(|(y, x)| (f64::from(x), y)).collect();
-        ViewLine::new(name, series, theme::ramp(place as f32 / last))
+        ViewLine::of_order((place, count), name, series)
     };
     all.into_iter().enumerate().map(line).collect()
 }

@@ -25,14 +25,21 @@ use crate::{
 
 /// Runs that one stroke shows at most: charts of more lines say nothing.
 const MOST_SHOWN: usize = 200;
+/// Width of the filter, the least that it is cut to, and the room of what stands beside it, in points.
+const FILTER: f32 = 298.0;
+const LEAST_FILTER: f32 = 200.0;
+const BESIDE_FILTER: f32 = 484.0;
 /// Room of a line with the operations on several runs, in points.
 const SEVERAL: f32 = 970.0;
 
 impl RunsPanel {
     pub(super) fn bar_ui(&mut self, ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
         ui.horizontal_wrapped(|ui| {
-            let hint = "Filter: loss<2 and model.layers=4, or words";
-            let typed = ui.add(TextEdit::singleline(&mut memory.filter).desired_width(298.0).hint_text(hint));
+            // Narrower where the last button would take a line of its own.
+            let width = (ui.available_width() - BESIDE_FILTER).clamp(LEAST_FILTER, FILTER);
+            let hint =
+                if width < FILTER { "Filter: loss<2, or words" } else { "Filter: loss<2 and model.layers=4, or words" };
+            let typed = ui.add(TextEdit::singleline(&mut memory.filter).desired_width(width).hint_text(hint));
             let typed = typed.accessible_name("Filter runs").on_hover_text(
                 "Compares fields with < <= > >= = != and ~ (contains); and, or, not, parentheses.\n\
                  Fields: name, state, tag, seed, device, steps, parameters, duration, created …,\n\

@@ -1,4 +1,4 @@
-use egui::{Align2, Button, Frame, Id, Modal, RichText, ScrollArea, Ui, vec2};
+use egui::{Button, Frame, Id, RichText, ScrollArea, Ui};
 use headroom_engine::{
     config::counted,
     store::{RunId, RunSummary},
@@ -6,7 +6,7 @@ use headroom_engine::{
 
 use super::several::why_kept;
 use crate::{
-    common::left_by_key,
+    common::{dialog_ui, left_by_key},
     context::{Action, PanelContext},
     theme,
 };
@@ -30,12 +30,9 @@ impl DeleteDialog {
         let all: Vec<&RunSummary> = self.runs.iter().filter_map(|run| cx.state.run(run)).collect();
         let (go, stay): (Vec<&RunSummary>, Vec<&RunSummary>) = all.into_iter().partition(|run| why_kept(run).is_none());
         let count = counted(go.len() as u64, "run");
-        let area = Modal::default_area(Id::unique("delete runs")).anchor(Align2::CENTER_TOP, vec2(0.0, 56.0));
-        let modal = Modal::new(Id::unique("delete runs")).area(area).frame(Frame::window(ui.style()));
         let mut agreed = false;
-        let modal = modal.show(ui.ctx(), |ui| {
+        let modal = dialog_ui(ui.ctx(), Id::unique("delete runs"), Frame::window(ui.style()), 520.0, |ui| {
             let screen = ui.ctx().content_rect();
-            ui.set_width(520.0_f32.min(screen.width() - 40.0));
             ui.label(RichText::new(format!("Delete {count}?")).heading());
             let palette = theme::palette(ui.visuals());
             ui.label(RichText::new("Undo (Ctrl+Z) brings them back until they are purged.").color(palette.weak));

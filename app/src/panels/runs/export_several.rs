@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use egui::{Button, Frame, Id, Modal, RichText, ScrollArea, TextEdit, Ui};
+use egui::{Button, Frame, Id, RichText, ScrollArea, TextEdit, Ui};
 use headroom_engine::{
     config::counted,
     store::RunId,
@@ -10,7 +10,7 @@ use headroom_engine::{
 };
 
 use crate::{
-    common::{left_by_key, slug},
+    common::{dialog_ui, left_by_key, slug},
     context::PanelContext,
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
     messages::Level,
@@ -92,8 +92,7 @@ impl ExportSeveral {
             self.path = path.display().to_string();
         }
         let mut open = true;
-        let modal = Modal::new(Id::unique(KEY)).frame(Frame::window(ui.style())).show(ui.ctx(), |ui| {
-            ui.set_width(480.0);
+        let modal = dialog_ui(ui.ctx(), Id::unique(KEY), Frame::window(ui.style()), 480.0, |ui| {
             let count = counted(self.items.len() as u64, "checkpoint");
             ui.label(RichText::new(format!("Export {count}")).heading());
             ui.label("A model directory each (config, weights and tokenizer), in a folder of the run's name.");

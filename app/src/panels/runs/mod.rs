@@ -19,6 +19,7 @@ mod table_columns;
 mod tags;
 
 pub use crate::state::FlatConfigs;
+pub use cells::row_swatch_ui;
 pub use column::{Column, Which};
 pub use fields::{RUN_FIELDS, RunFields, needs_config, unknown_field};
 pub use groups::GroupBy;

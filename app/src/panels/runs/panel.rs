@@ -169,7 +169,8 @@ impl RunsPanel {
             return;
         }
         self.keys(ui, memory, cx);
-        let columns = self.columns.table();
+        let width = ui.available_width() - ui.spacing().scroll.allocated_width();
+        let columns = self.columns.spread(&memory.table.hidden, width, ui.spacing().item_spacing.x);
         let runs: &[RunSummary] = &cx.state.runs;
         let order = &self.order;
         let of_row = |row: u64| Rows::number(row).and_then(|number| order.place(number)).and_then(|at| runs.get(at));

@@ -69,7 +69,12 @@ pub fn several_ui(
     }
     let all_archived = runs.iter().all(|run| run.archived);
     let verb = if all_archived { "Take out of the archive" } else { "Archive" };
-    if ui.button(verb).on_hover_text("Archived runs are hidden from the everyday list; nothing is lost").clicked() {
+    if ui.button(verb).on_hover_text("Archived runs leave everyday list and charts; nothing is lost").clicked() {
+        if !all_archived {
+            for run in runs.iter().filter(|run| !run.archived) {
+                cx.state.selection.put_away(&run.id);
+            }
+        }
         edit_each(runs.iter().filter(|run| run.archived == all_archived), cx, || RunEdit::Archive(!all_archived));
         let what = if all_archived { "Took out of the archive" } else { "Archived" };
         cx.act(Action::Say(Level::Info, format!("{what}: {}.", counted(runs.len() as u64, "run")), String::new()));

@@ -15,6 +15,13 @@ use crate::{
 pub(super) const EYE: &str = "eye";
 pub(super) const MENU: &str = "menu";
 
+/// As wide as the table lets a name grow, in points.
+const NAME: f32 = 420.0;
+/// So many times their usual width are columns where there is room, at most: eyes must find the way from one to the next.
+const MOST_SPREAD: f32 = 2.2;
+/// The table keeps its widths while the panel's changes by less than this, in points.
+const STEP: f32 = 8.0;
+
 /// A column with what stands over it.
 pub(super) struct Titled {
     pub title: String,
@@ -123,6 +130,33 @@ impl Columns {
             }
         }
         all
+    }
+
+    /// As the table takes them, those that are shown wider by what they leave over of `width` points with `gap` between two. The
+    /// widths are known before the table is drawn: nothing moves under the pointer.
+    pub fn spread(&self, hidden: &BTreeSet<String>, width: f32, gap: f32) -> Vec<widgets::Column<'_>> {
+        let mut columns = self.table();
+        let is_shown = |column: &widgets::Column<'_>| !column.hideable || !hidden.contains(column.id);
+        let is_data = |column: &widgets::Column<'_>| column.hideable && !column.grows && is_shown(column);
+        let (mut needed, mut data) = (0.0, 0.0);
+        for column in &columns {
+            if is_shown(column) {
+                needed += gap + if column.grows { NAME } else { column.width };
+            }
+            if is_data(column) {
+                data += column.width;
+            }
+        }
+        let left_over = (width / STEP).floor() * STEP - needed;
+        if left_over > 0.0 && data > 0.0 {
+            let factor = (1.0 + left_over / data).min(MOST_SPREAD);
+            for column in &mut columns {
+                if is_data(column) {
+                    column.width *= factor;
+                }
+            }
+        }
+        columns
     }
 
     /// Of the usual columns, and of those that the user chose, the titles of those for which there is no room, and of all others.

@@ -388,8 +388,11 @@ fn several_runs_are_tagged_archived_shown_and_resumed() {
     assert!(driver.has("paper (2)"));
     driver.click(&mut panel, "old (1)");
     assert_eq!(edits(&mut driver), [(3, RunEdit::RemoveTag("old".to_owned()))]);
+    driver.state.selection.visible = driver.state.runs.iter().map(|run| run.id.clone()).collect();
     driver.click(&mut panel, "Archive");
     assert_eq!(edits(&mut driver), [3, 2, 0].map(|number| (number, RunEdit::Archive(true))));
+    assert_eq!(visible(&driver), [1], "what is archived leaves the charts");
+    driver.state.selection.visible.clear();
     driver.click(&mut panel, "Resume");
     assert!(
         matches!(driver.actions.as_slice(), [Action::Send(Command::ResumeRun { run })] if *run == examples::summary(2, "").id),

@@ -11,7 +11,7 @@ use crate::{
     format,
     plot::{Axis, Quantity, Series},
     theme::{self, Dash},
-    widgets::{Chart, ChartView, HeightHandle, ViewLine},
+    widgets::{Chart, ChartView, HeightHandle, SpareHeight, ViewLine},
 };
 
 /// The three kinds of weights.
@@ -69,8 +69,15 @@ impl Captured {
         }
     }
 
-    /// Draws the chooser of the layer, the three charts with the handle that changes their height, and the numbers.
-    pub fn ui(&mut self, ui: &mut Ui, captured: &CapturedVariance, height: &mut Option<f32>) {
+    /// Draws the chooser of the layer, the three charts with the handle that changes their height, and the numbers; how many rows the
+    /// charts stand in.
+    pub fn ui(
+        &mut self,
+        ui: &mut Ui,
+        captured: &CapturedVariance,
+        height: &mut Option<f32>,
+        spare: SpareHeight,
+    ) -> usize {
         let palette = theme::palette(ui.visuals());
         ui.horizontal_wrapped(|ui| {
             ui.label(RichText::new("Captured variance of weights").color(palette.strong))
@@ -84,7 +91,7 @@ impl Captured {
             });
             combo.response.accessible_name("Layer of the captured variance");
         });
-        let now = height.unwrap_or(HEIGHT);
+        let now = spare.of(*height, HEIGHT);
         let across = ((ui.available_width() / ACROSS) as usize).clamp(1, KINDS.len());
         let kinds: Vec<usize> = (0..KINDS.len()).collect();
         for (row, views) in kinds.chunks(across).zip(self.views.chunks_mut(across)) {
@@ -98,6 +105,7 @@ impl Captured {
         for words in numbers(captured, self.layer) {
             ui.label(words);
         }
+        KINDS.len().div_ceil(across)
     }
 
     /// One of the charts as it is exported.
@@ -136,10 +144,10 @@ fn lines(captured: &CapturedVariance, layer: Option<usize>, kind: usize) -> Vec<
         lines.push(together.drawn(Dash::Dashed, 2.0));
         lines
     } else {
-        let last = captured.layers.len().saturating_sub(1).max(1) as f32;
+        let count = captured.layers.len();
         let of = |(place, layer): (usize, &LayerEnergies)| {
             let series = series(&mean(of_kind(layer, kind).0));
-            ViewLine::new(format!("L{place}, mean of heads"), series, theme::ramp(place as f32 / last))
+            ViewLine::of_order((place, count), format!("L{place}, mean of heads"), series)
         };
         captured.layers.iter().enumerate().map(of).collect()
     };

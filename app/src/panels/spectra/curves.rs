@@ -18,7 +18,7 @@ use crate::{
     panels::analysis::Subject,
     plot::{Axis, Quantity, Scale, Series},
     theme::{self, Dash, LineStyle},
-    widgets::{Chart, ChartView, HeightHandle, ViewLine},
+    widgets::{Chart, ChartView, HeightHandle, SpareHeight, ViewLine},
 };
 
 /// Its title, also of the exported figure.
@@ -82,8 +82,8 @@ impl Curves {
     }
 
     /// Draws the chart, and the handle that changes its height.
-    pub fn ui(&mut self, ui: &mut Ui, options: Options, height: &mut Option<f32>) {
-        let now = height.unwrap_or(HEIGHT);
+    pub fn ui(&mut self, ui: &mut Ui, options: Options, height: &mut Option<f32>, spare: SpareHeight) {
+        let now = spare.of(*height, HEIGHT);
         self.view.show(ui, chart(options).height(now));
         HeightHandle::new("cumulative energy", HEIGHTS).show(ui, height, now);
     }
@@ -224,11 +224,13 @@ fn lines(
         lines.push(own("Per query", query_curve(spectra, options), Dash::Dotted));
     }
     if options.beside == Beside::Layers {
-        let last = spectra.layers.len().saturating_sub(1).max(1) as f32;
+        let count = spectra.layers.len();
         let layers = spectra.layers.iter().enumerate().filter(|(_, spectrum)| spectrum.samples > 0);
-        lines.extend(layers.map(|(layer, spectrum)| {
-            ViewLine::new(layer_name(layer), curve(spectrum, options), theme::ramp(layer as f32 / last))
-        }));
+        lines.extend(
+            layers.map(|(layer, spectrum)| {
+                ViewLine::of_order((layer, count), layer_name(layer), curve(spectrum, options))
+            }),
+        );
     }
     lines.extend(others.iter().filter_map(|other| {
         let series = curve(&other.analysis.spectra.as_ref()?.network, options);

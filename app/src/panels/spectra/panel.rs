@@ -27,11 +27,11 @@ use crate::{
         About, AnalysisFrame, FoundAnalysis, MapStyle, Subject, export_menu_ui, notes_ui, provenance, undo_delete,
     },
     theme,
-    widgets::sideways_ui,
+    widgets::{SpareHeight, sideways_ui},
 };
 
 /// Below this width the parts stand below each other.
-const NARROW: f32 = 740.0;
+const NARROW: f32 = 860.0;
 
 const ABOUT: About = About {
     name: "spectra",
@@ -73,6 +73,7 @@ pub struct SpectraPanel {
     projections: Projections,
     queries: Queries,
     captured: Captured,
+    spare: SpareHeight,
     wanted: Option<FigureChoice>,
 }
 
@@ -116,6 +117,9 @@ impl SpectraPanel {
         let (told, metadata) = provenance(subject, analysis, cx);
         ui.label(RichText::new(format!("{}.", with_capital(&told))).small().color(palette.weak));
         self.controls_ui(ui, analysis, memory, cx);
+        let spare = self.spare;
+        // Charts below each other whose height the user did not choose.
+        let mut stacked = 0;
         if let Some(spectra) = &analysis.spectra {
             self.curves.update(subject, analysis, steps, memory.options, cx);
             self.patterns.update(analysis);
@@ -131,12 +135,12 @@ impl SpectraPanel {
                 ui.columns(2, |columns| {
                     if let [first, second] = columns {
                         // Columns set their text to both edges; what stands in one of them does not.
-                        first.vertical(|ui| self.curves.ui(ui, memory.options, &mut memory.heights.energy));
+                        first.vertical(|ui| self.curves.ui(ui, memory.options, &mut memory.heights.energy, spare));
                         second.vertical(right);
                     }
                 });
             } else {
-                self.curves.ui(ui, memory.options, &mut memory.heights.energy);
+                self.curves.ui(ui, memory.options, &mut memory.heights.energy, spare);
                 right(ui);
             }
             for (sentence, is_warning) in words(spectra) {
@@ -150,20 +154,26 @@ impl SpectraPanel {
                 self.overlap.ui(ui, memory.look);
             }
             self.projections.update(analysis);
-            self.projections.ui(ui, &mut memory.heights.projections);
+            self.projections.ui(ui, &mut memory.heights.projections, spare);
             if !self.queries.is_empty() {
                 ui.add_space(8.0);
-                self.queries.ui(ui, &mut memory.heights.queries);
+                self.queries.ui(ui, &mut memory.heights.queries, spare);
             }
+            let heights = &memory.heights;
+            stacked += usize::from(heights.energy.is_none());
+            stacked += if heights.projections.is_none() { self.projections.titles().count() } else { 0 };
+            stacked += usize::from(!self.queries.is_empty() && heights.queries.is_none());
         } else {
             ui.label("This analysis has no spectra of scores.");
         }
         if let Some(captured) = &analysis.captured {
             ui.add_space(8.0);
             self.captured.update(analysis, captured);
-            self.captured.ui(ui, captured, &mut memory.heights.captured);
+            let rows = self.captured.ui(ui, captured, &mut memory.heights.captured, spare);
+            stacked += if memory.heights.captured.is_none() { rows } else { 0 };
         }
         notes_ui(ui, analysis, &[Topic::Analysis, Topic::Spectra]);
+        self.spare.update(ui, stacked);
         let colour = subject.colour(cx.state);
         self.figure(analysis, &told, metadata, memory, colour)
     }

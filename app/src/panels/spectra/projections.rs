@@ -10,8 +10,7 @@ use crate::{
     export::Figure,
     findings::layer_name,
     plot::{Axis, Quantity, Scale, Series},
-    theme,
-    widgets::{Chart, ChartView, HeightHandle, ViewLine},
+    widgets::{Chart, ChartView, HeightHandle, SpareHeight, ViewLine},
 };
 
 /// The usual height of a chart in points.
@@ -29,10 +28,11 @@ fn projected(projection: &Projection) -> (String, ChartView) {
     let network = ViewLine::of_run(0, "Network", series(&projection.network));
     let layers = projection.layers.iter().enumerate().filter(|(_, curve)| !curve.is_empty());
     let layers: Vec<_> = layers.collect();
-    let last = layers.len().saturating_sub(1).max(1) as f32;
-    let layers = layers.into_iter().enumerate().map(|(place, (layer, curve))| {
-        ViewLine::new(layer_name(layer), series(curve), theme::ramp(place as f32 / last))
-    });
+    let count = layers.len();
+    let layers = layers
+        .into_iter()
+        .enumerate()
+        .map(|(place, (layer, curve))| ViewLine::of_order((place, count), layer_name(layer), series(curve)));
     let lines = std::iter::once(ViewLine { width: 3.0, ..network }).chain(layers).collect();
     (format!("Energy in the space of {}", projection.onto), ChartView::new(lines))
 }
@@ -61,8 +61,8 @@ impl Projections {
     }
 
     /// Draws the charts, and the handle that changes the height of all.
-    pub fn ui(&mut self, ui: &mut Ui, height: &mut Option<f32>) {
-        let now = height.unwrap_or(HEIGHT);
+    pub fn ui(&mut self, ui: &mut Ui, height: &mut Option<f32>, spare: SpareHeight) {
+        let now = spare.of(*height, HEIGHT);
         for (title, view) in &mut self.charts {
             ui.add_space(8.0);
             view.show(ui, chart(title).height(now));

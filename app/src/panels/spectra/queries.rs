@@ -10,7 +10,7 @@ use crate::{
     export::Figure,
     plot::{Axis, Quantity, Series},
     theme::Dash,
-    widgets::{Chart, ChartView, HeightHandle, ViewLine},
+    widgets::{Chart, ChartView, HeightHandle, SpareHeight, ViewLine},
 };
 
 /// Its title, also of the exported figure.
@@ -51,8 +51,8 @@ impl Queries {
     }
 
     /// Draws the chart, and the handle that changes its height.
-    pub fn ui(&mut self, ui: &mut Ui, height: &mut Option<f32>) {
-        let now = height.unwrap_or(HEIGHT);
+    pub fn ui(&mut self, ui: &mut Ui, height: &mut Option<f32>, spare: SpareHeight) {
+        let now = spare.of(*height, HEIGHT);
         self.view.show(ui, chart().height(now));
         HeightHandle::new("energy of queries", HEIGHTS).show(ui, height, now);
     }

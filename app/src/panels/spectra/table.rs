@@ -80,7 +80,7 @@ pub fn table_ui(ui: &mut Ui, spectra: &ScoreSpectra) {
     // Where all is known nothing is to be said of it, and the others have the room.
     let is_known = rows.iter().all(|row| [ALL_KNOWN, ""].contains(&row.cells[KNOWN].as_str()));
     let is_shown = |place: usize| place != KNOWN || !is_known;
-    Grid::new("components").striped(true).spacing([9.0, 3.0]).show(ui, |ui| {
+    Grid::new("components").striped(true).spacing([7.0, 3.0]).show(ui, |ui| {
         for (_, (title, help)) in HEADER.into_iter().zip(HELP).enumerate().filter(|(place, _)| is_shown(*place)) {
             let label = ui.label(RichText::new(title).small().color(palette.weak));
             if !help.is_empty() {

@@ -25,10 +25,10 @@ use crate::{
     measured::{Line, Lines, QUARTILES, Quantity, disturbed_note, is_disturbed, millis, x_axis},
     state::Measuring,
     theme::{self, Dash},
-    widgets::{Band, Chart, ChartLine, ChartState, HeightHandle, SharedX, sideways_ui},
+    widgets::{Band, Chart, ChartLine, ChartState, HeightHandle, SharedX, SpareHeight, sideways_ui},
 };
 
-/// Height of chart and roofline in points, unless the user chose another.
+/// The least height of chart and roofline in points, unless the user chose another: they fill a high window.
 const HEIGHT: f32 = 250.0;
 /// Heights that they can be given.
 const HEIGHTS: RangeInclusive<f32> = 140.0..=1200.0;
@@ -79,6 +79,7 @@ pub struct SpeedPanel {
     other_lines: Lines,
     chart: ChartState,
     shared: SharedX,
+    spare: SpareHeight,
     /// Point and side whose operations are shown; none where nobody chose one.
     chosen: Option<(usize, usize)>,
     export: Option<ExportDialog>,
@@ -243,6 +244,7 @@ impl SpeedPanel {
         if let (Shown::Stored(record), Some(other)) = (&shown, &other) {
             compare_ui(ui, record, other, memory);
         }
+        self.spare.update(ui, usize::from(memory.height.is_none()));
     }
 
     fn list_ui(&mut self, ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
@@ -255,7 +257,8 @@ impl SpeedPanel {
             if cx.state.speed.can_undo_delete() && ui.button("Undo delete").on_hover_text("Ctrl+Z").clicked() {
                 cx.act(Action::Undo);
             }
-            let list = |ui: &mut Ui| list_ui(ui, &all, memory.open.as_ref());
+            let width = ui.available_width();
+            let list = |ui: &mut Ui| list_ui(ui, &all, memory.open.as_ref(), width);
             match sideways_ui(ui, "list", list) {
                 Some(Clicked::Open(id)) => {
                     if memory.with.as_ref() == Some(&id) {
@@ -263,7 +266,6 @@ impl SpeedPanel {
                     }
                     memory.open = Some(id);
                     self.chosen = None;
-                    self.chart.reset();
                 }
                 Some(Clicked::Compare(id)) => memory.with = Some(id),
                 Some(Clicked::Delete(id)) => {
@@ -349,7 +351,8 @@ impl SpeedPanel {
         }
         let has_bands = lines.iter().any(|line| line.band.is_some());
         let (log_x, log_y) = (memory.log_x, if generates { memory.log_y_of_texts } else { memory.log_y });
-        let height = memory.height.unwrap_or(HEIGHT);
+        let height = self.spare.of(memory.height, HEIGHT);
+        self.chart.turn_to(&format!("{} {}", shown.id(), quantity.name()));
         let chart = |salt| {
             Chart::new(salt, quantity.name(), &lines)
                 .x_axis(x_axis(shown.spec()))

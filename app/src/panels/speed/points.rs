@@ -124,9 +124,14 @@ fn measured_ui(ui: &mut Ui, found: &Measurement, first: Option<&Measurement>, is
         memory
             .on_hover_text("Of the one process that measured everything: what it kept of models before is part of it");
     }
-    let times = |ratio: Option<f64>| ratio.map_or_else(String::new, |ratio| format!(" × {}", format::fixed(ratio, 2)));
-    ui.label(format!("{}{}", format::bytes(found.predicted_memory_bytes), times(found.memory_ratio())));
-    ui.label(format!("{}/s{}", format::flops(found.flops_per_sec()), times(found.flops_ratio())));
+    let mut predicted_ui = |text: String, ratio: Option<f64>, about: &str| match ratio {
+        Some(ratio) => drop(ui.label(format!("{text} × {}", format::fixed(ratio, 2))).on_hover_text(about)),
+        None => drop(ui.label(text)),
+    };
+    let memory = format::bytes(found.predicted_memory_bytes);
+    predicted_ui(memory, found.memory_ratio(), "×: so many times as much was measured as was predicted");
+    let rate = format!("{}/s", format::flops(found.flops_per_sec()));
+    predicted_ui(rate, found.flops_ratio(), "×: so many times the predicted products were done in a step");
     match found.step_joules {
         Some(joules) => drop(ui.label(format!("{} J", format::significant(joules, 3)))),
         None => none_ui(ui),

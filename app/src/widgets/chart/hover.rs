@@ -23,7 +23,10 @@ const TOUCH: f32 = 14.0;
 const APART: f32 = 14.0;
 
 /// Rows in a tooltip; the rest is counted.
-const ROWS: usize = 5;
+const ROWS: usize = 8;
+
+/// Points of other lines this close along x, in points of the screen, are told beside the nearest one: long curves are drawn with fewer.
+const SAME_X: f32 = 3.0;
 
 /// A line near the pointer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,6 +85,37 @@ fn nearest(points: &[PlotPoint], transform: &PlotTransform, pointer: Pos2) -> Op
         }
     }
     best
+}
+
+/// The points of all other lines where the nearest point is along x, whatever their height, the nearest to the pointer first.
+pub(super) fn others(
+    lines: &[ChartLine<'_>],
+    near: &[Near],
+    (state, transform, pointer): (&ChartState, &PlotTransform, Pos2),
+) -> Vec<Near> {
+    let Some(first) = near.first() else { return Vec::new() };
+    let at = |point: &PlotPoint| transform.position_from_point(point);
+    let apart = |point: &PlotPoint| (at(point).x - at(&first.point).x).abs();
+    let mut found: Vec<Near> = lines
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| near.iter().all(|near| near.line != *index))
+        .filter_map(|(index, line)| {
+            let points = state.lines.get(&(line.id, line.series.version().generation))?.points();
+            // A single point is that of a scatter: what stands below it is another model.
+            if points.len() < 2 {
+                return None;
+            }
+            let after = points.partition_point(|point| point.x < first.point.x);
+            let beside = points.get(after.saturating_sub(1)..(after + 1).min(points.len()))?;
+            let nearest =
+                beside.iter().filter(|point| point.y.is_finite()).min_by(|a, b| apart(a).total_cmp(&apart(b)))?;
+            let distance = (at(nearest).y - pointer.y).abs();
+            (apart(nearest) <= SAME_X).then_some(Near { line: index, distance, point: *nearest })
+        })
+        .collect();
+    found.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+    found
 }
 
 /// The id of the line that the pointer touches. A line that is no series of measurements, such as the front of a scatter, goes
@@ -146,7 +180,8 @@ fn inside([a, b]: [Pos2; 2], rect: Rect) -> f32 {
     if from < to { (to - from) * a.distance(b) } else { 0.0 }
 }
 
-/// Shows the tooltip: the x of the nearest point, then up to five lines with value and, when smoothed, raw value.
+/// Shows the tooltip: the x of the nearest point, then up to eight lines with value and, when smoothed, raw value: those near the pointer, then
+/// what the others have there.
 pub(super) fn tooltip(
     response: &Response,
     (lines, near): (&[ChartLine<'_>], &[Near]),
@@ -163,6 +198,7 @@ pub(super) fn tooltip(
         .filter_map(|line| state.lines.get(&(line.id, line.series.version().generation)))
         .map(LineCache::points)
         .collect();
+    let rows: Vec<Near> = near.iter().copied().chain(others(lines, near, (state, transform, pointer))).collect();
     let quarter = beside(&curves, transform, pointer, size, response.ctx.content_rect());
     let anchor = egui::PopupAnchor::Position(pointer - quarter.to_sign() * APART);
     let mut tip = egui::Tooltip::always_open(response.ctx.clone(), response.layer_id, id, anchor).gap(0.0);
@@ -175,14 +211,14 @@ pub(super) fn tooltip(
         ui.label(RichText::new(format!("{} {}{outside}", x_axis.label, x_axis.quantity.value(x))).small().weak());
         let names: Names = lines.iter().map(|line| line.name).collect();
         egui::Grid::new("values").num_columns(4).min_col_width(0.0).spacing([10.0, 3.0]).show(ui, |ui| {
-            for near in near.iter().take(ROWS) {
+            for near in rows.iter().take(ROWS) {
                 if let Some(line) = lines.get(near.line) {
                     let smoothed = line.smoothing(smoothing) > 0.0;
                     row_ui(ui, (line, &names), near, (x_axis, y_axis), smoothed, near.point.x != first.point.x);
                 }
             }
         });
-        if let Some(more) = near.len().checked_sub(ROWS + 1) {
+        if let Some(more) = rows.len().checked_sub(ROWS + 1) {
             ui.label(RichText::new(format!("+{}", more + 1)).small().weak());
         }
     });

@@ -61,7 +61,14 @@ impl LineCache {
         let of = |curve: &Curve| curve.pyramid.y_range_within(x_range);
         let edges = self.edges.as_ref();
         let low = edges.and_then(|(low, _)| of(low)).filter(|range| range.0 > SUNK);
-        let all = [of(&self.main), self.raw.as_ref().and_then(of), low, edges.and_then(|(_, high)| of(high))];
+        let all = [self.lines_range(x_range), low, edges.and_then(|(_, high)| of(high))];
+        all.into_iter().flatten().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
+    /// The same of the line itself and the unsmoothed one, without its band.
+    pub fn lines_range(&self, x_range: (f64, f64)) -> Option<(f64, f64)> {
+        let of = |curve: &Curve| curve.pyramid.y_range_within(x_range);
+        let all = [of(&self.main), self.raw.as_ref().and_then(of)];
         all.into_iter().flatten().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 

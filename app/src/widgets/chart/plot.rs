@@ -69,6 +69,7 @@ pub struct Chart<'a> {
     among: usize,
     /// What x holds in any case, in data values.
     spans: Option<(f64, f64)>,
+    bands_within: Option<f64>,
 }
 
 /// What a shown chart reports.
@@ -110,6 +111,7 @@ impl<'a> Chart<'a> {
             empty: "No points yet",
             among: 1,
             spans: None,
+            bands_within: None,
         }
     }
 
@@ -208,6 +210,13 @@ impl<'a> Chart<'a> {
         self
     }
 
+    /// How far bands are shown beyond the lines, in spans of all lines together; what lies further is cut off. Where the lines are one
+    /// level, and without this, all of them is.
+    pub fn bands_within(mut self, spans: f64) -> Self {
+        self.bands_within = Some(spans);
+        self
+    }
+
     /// The x that is shown in any case, unless it is zoomed: so that charts below each other have the same.
     pub fn spanning(mut self, spans: Option<(f64, f64)>) -> Self {
         self.spans = spans;
@@ -276,9 +285,23 @@ impl<'a> Chart<'a> {
             let within =
                 |x| self.caches(state).filter_map(|cache| cache.y_range(x)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
             let everywhere = || within((f64::NEG_INFINITY, f64::INFINITY));
-            widened(without_outliers.or_else(|| within(x)).or_else(everywhere), 0.05, &self.y)
+            let lines = self.caches(state).filter_map(|cache| cache.lines_range(x));
+            let lines = lines.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+            let in_view = || within(x).map(|range| self.cut_bands(range, lines));
+            widened(without_outliers.or_else(in_view).or_else(everywhere), 0.05, &self.y)
         });
         (x, y)
+    }
+
+    /// The range of everything, less what bands have further from the lines than is shown.
+    fn cut_bands(&self, range: (f64, f64), lines: Option<(f64, f64)>) -> (f64, f64) {
+        match (self.bands_within, lines) {
+            (Some(spans), Some((low, high))) if high > low => {
+                let most = spans * (high - low);
+                (range.0.max(low - most), range.1.min(high + most))
+            }
+            _ => range,
+        }
     }
 
     /// The 5th and 95th percentile of the values in view (unsmoothed ones where they are drawn), in axis positions.
@@ -468,8 +491,11 @@ impl<'a> Chart<'a> {
         let rect = egui::Rect::from_min_size(plot.right_top() + Vec2::new(-size.x - 6.0, 6.0), size);
         let mut inner = ui.new_child(egui::UiBuilder::new().max_rect(rect));
         let button = egui::Button::new(RichText::new(words).small()).min_size(size).wrap_mode(TextWrapMode::Extend);
-        let button =
-            inner.add(button).on_hover_text("Shows the whole range again; a double click on the chart does the same");
+        let button = inner.add(button).on_hover_text(if self.link.is_some() {
+            "Shows the whole range again, along x in all charts here; a double click on the chart does the same"
+        } else {
+            "Shows the whole range again; a double click on the chart does the same"
+        });
         let name = if self.title.is_empty() { self.y.title() } else { self.title.to_owned() };
         if button.accessible_name(format!("Reset the zoom of {name}")).clicked() {
             state.reset();

@@ -68,15 +68,21 @@ pub(super) enum Drag {
     Pan,
 }
 
+/// A zoomed range; none where all is shown.
+type Range = Option<(f64, f64)>;
+
 /// The memory of one chart: its zoom and its caches. Keep one per chart; it may be dropped at any time.
 #[derive(Default)]
 pub struct ChartState {
     /// Zoomed x range in data values, for charts that are not linked.
-    pub(super) x: Option<(f64, f64)>,
+    pub(super) x: Range,
     /// Zoomed y range in data values.
-    pub(super) y: Option<(f64, f64)>,
+    pub(super) y: Range,
     /// [`SharedX::resets`] when y was zoomed.
     pub(super) y_since: u64,
+    /// What the zoom is of, and the zooms of what else was shown: x, y, `y_since`.
+    of: String,
+    others: BTreeMap<String, (Range, Range, u64)>,
     pub(super) drag: Option<Drag>,
     /// Size of the plot area in the last frame, for the choice of ticks.
     pub(super) size: Vec2,
@@ -93,6 +99,21 @@ impl ChartState {
     /// True when the user zoomed this chart along y, or an unlinked one along x.
     pub fn is_zoomed(&self) -> bool {
         self.x.is_some() || self.y.is_some()
+    }
+
+    /// Says what is shown from now on, for a chart that shows now this and now that: a zoom belongs to what it was made in.
+    pub fn turn_to(&mut self, what: &str) {
+        if self.of == what {
+            return;
+        }
+        let before = std::mem::replace(&mut self.of, what.to_owned());
+        let zoom = (self.x.take(), self.y.take(), self.y_since);
+        if zoom.0.is_some() || zoom.1.is_some() {
+            self.others.insert(before, zoom);
+        }
+        if let Some(zoom) = self.others.remove(what) {
+            (self.x, self.y, self.y_since) = zoom;
+        }
     }
 
     /// Shows everything again.
@@ -114,5 +135,27 @@ impl std::fmt::Debug for ChartState {
             .field("y", &self.y)
             .field("lines", &self.lines.len())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zoom_comes_back_with_what_it_was_made_in() {
+        let mut state = ChartState::default();
+        state.turn_to("loss");
+        (state.x, state.y, state.y_since) = (Some((1.0, 2.0)), Some((3.0, 4.0)), 5);
+        state.turn_to("accuracy");
+        assert!(!state.is_zoomed());
+        state.y = Some((0.5, 0.9));
+        state.turn_to("loss");
+        assert_eq!((state.x, state.y, state.y_since), (Some((1.0, 2.0)), Some((3.0, 4.0)), 5));
+        state.reset();
+        state.turn_to("accuracy");
+        assert_eq!(state.y, Some((0.5, 0.9)));
+        state.turn_to("loss");
+        assert!(!state.is_zoomed(), "it was given up");
     }
 }

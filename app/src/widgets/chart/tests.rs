@@ -98,6 +98,47 @@ fn outliers_are_ignored_only_when_asked() {
 }
 
 #[test]
+fn bands_that_reach_far_beyond_the_lines_do_not_flatten_them() {
+    let line: Series = (0..20).map(|i| (f64::from(i), 0.1 * f64::from(i % 2))).collect();
+    let edge = |at: f64| -> Series { (0..20).map(|i| (f64::from(i), at)).collect() };
+    let (low, high) = (edge(-5.0), edge(5.0));
+    let lines =
+        [ChartLine { band: Some(crate::widgets::Band { low: &low, high: &high }), ..ChartLine::new(0, "a", &line) }];
+    let y = |within: Option<f64>| {
+        let mut state = ChartState::default();
+        let chart = Chart::new("c", "C", &lines).smoothing(0.0);
+        let chart = if let Some(spans) = within { chart.bands_within(spans) } else { chart };
+        chart.update(&mut state);
+        chart.bounds(&mut state, &SharedX::default()).1
+    };
+    assert!(y(None).0 < -4.9 && y(None).1 > 4.9, "{:?}", y(None));
+    assert!(close(y(Some(2.0)), (-0.225, 0.325)), "{:?}", y(Some(2.0)));
+}
+
+#[test]
+fn what_other_lines_have_at_the_same_x_is_told_too() {
+    let flat = |y: f64| -> Series { (0..=10).map(|i| (10.0 * f64::from(i), y)).collect() };
+    let other_steps: Series = [(0.0, 50.0), (65.0, 50.0), (100.0, 50.0)].into_iter().collect();
+    let all = [flat(10.0), flat(90.0), flat(60.0), other_steps];
+    let lines: Vec<ChartLine<'_>> =
+        all.iter().enumerate().map(|(id, series)| ChartLine::new(id as u64, "a", series)).collect();
+    let (mut state, mut shared) = (ChartState::default(), SharedX::default());
+    let mut output = egui::Context::default().run_ui(RawInput::default(), |ui| {
+        let _ = Chart::new("c", "C", &lines).smoothing(0.0).show(ui, &mut state, &mut shared);
+    });
+    output.textures_delta.clear();
+    let frame = Rect::from_min_size(pos2(0.0, 0.0), vec2(100.0, 100.0));
+    let bounds = PlotBounds::from_min_max([0.0, 0.0], [100.0, 100.0]);
+    let (transform, pointer) = (PlotTransform::new(frame, bounds, false), pos2(41.0, 88.0));
+    let near = hover::near(&lines[..3], &state, &transform, pointer);
+    assert_eq!(near.iter().map(|near| near.line).collect::<Vec<_>>(), [0], "within reach");
+    let told = hover::others(&lines, &near, (&state, &transform, pointer));
+    let told: Vec<_> = told.iter().map(|near| (near.line, near.point.x, near.point.y)).collect();
+    assert_eq!(told, [(2, 40.0, 60.0), (1, 40.0, 90.0)], "the fourth has no point there");
+    assert!(hover::others(&lines, &[], (&state, &transform, pointer)).is_empty());
+}
+
+#[test]
 fn an_unchanged_frame_builds_nothing() {
     let series: Series = (0..10_000).map(|i| (f64::from(i), f64::from(i).sin())).collect();
     let other: Series = (0..50).map(|i| (f64::from(i), f64::from(i))).collect();

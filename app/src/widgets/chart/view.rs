@@ -38,6 +38,12 @@ impl ViewLine {
         Self { dash, ..Self::new(name, series, colour) }
     }
 
+    /// A line of several that have an order, such as layers: its place among them, and how many they are.
+    pub fn of_order((place, count): (usize, usize), name: impl Into<String>, series: Series) -> Self {
+        let (colour, dash) = theme::ordered_style(place, count);
+        Self { dash, ..Self::new(name, series, colour) }
+    }
+
     /// Broken in this way, and so wide.
     #[must_use]
     pub fn drawn(self, dash: Dash, width: f32) -> Self {

@@ -4,7 +4,7 @@ use egui::{
     Align2, Color32, FontId, Painter, Pos2, Rect, Response, Sense, Shape, Stroke, StrokeKind, Ui, Vec2, pos2, vec2,
 };
 
-use super::{Arrow, HeadCell, group_letters};
+use super::{Arrow, HeadCell, HeadSpot, group_letters};
 use crate::theme::{self, Palette};
 
 /// Roundness of cells.
@@ -14,15 +14,31 @@ const LETTER: f32 = 6.6;
 /// Width of the triangle before the name of a lender, with its gap.
 const MARK: f32 = 8.0;
 
+/// A lender as it stands in a cell.
+fn name_of(from: HeadSpot) -> String {
+    format!("{}.{}", from.layer, from.head)
+}
+
 /// The letters that a cell holds: those of the config file.
 fn letters(cell: HeadCell) -> String {
     match cell {
         HeadCell::Computes => "c".to_owned(),
-        HeadCell::Borrows { from, .. } => format!("{}.{}", from.layer, from.head),
+        HeadCell::Borrows { from, .. } => name_of(from),
         HeadCell::Alike { group } => group_letters(group),
         HeadCell::Skips | HeadCell::Alone => String::new(),
         HeadCell::Wrong => "!".to_owned(),
     }
+}
+
+/// Points before the letters of a cell: what is borrowed has its triangle before the name of its lender, for the name alone looks like
+/// a number.
+fn mark(cell: HeadCell) -> f32 {
+    if matches!(cell, HeadCell::Borrows { .. }) { MARK } else { 0.0 }
+}
+
+/// Whether a cell so wide has room for its letters.
+pub(super) fn fits(cell: HeadCell, width: f32) -> bool {
+    letters(cell).len() as f32 * LETTER + mark(cell) <= width - 2.0
 }
 
 /// One cell: its colour says what the head does, and so does its letter or shape.
@@ -47,10 +63,7 @@ pub(super) fn paint_cell(
     };
     painter.rect_filled(rect, CORNER, fill);
     let letters = letters(cell);
-    let is_borrowed = matches!(cell, HeadCell::Borrows { .. });
-    // What is borrowed has its triangle before the name of its lender: the name alone looks like a number.
-    let mark = if is_borrowed { MARK } else { 0.0 };
-    let fits = has_room && letters.len() as f32 * LETTER + mark <= rect.width() - 2.0;
+    let fits = has_room && fits(cell, rect.width());
     let font = FontId::proportional(12.0_f32.min(rect.height() - 2.0));
     match cell {
         HeadCell::Computes | HeadCell::Alike { .. } if fits => {
@@ -119,10 +132,10 @@ pub(super) fn paint_arrow(painter: &Painter, palette: &Palette, arrow: &Arrow, l
 const GROUPS: usize = 4;
 
 /// What colours and shapes mean, each with how many heads it holds for. Kinds that no head is of are left out. `has_families`:
-/// whether lenders are told apart by their colours.
-pub(super) fn legend_ui(ui: &mut Ui, counts: [usize; 5], groups: usize, has_families: bool) {
+/// whether lenders are told apart by their colours. `lender`: one of those whose names stand in cells.
+pub(super) fn legend_ui(ui: &mut Ui, counts: [usize; 5], groups: usize, has_families: bool, lender: Option<HeadSpot>) {
     let palette = theme::palette(ui.visuals());
-    let at = super::HeadSpot::new(0, 0);
+    let at = HeadSpot::new(0, 0);
     let kinds = [
         (HeadCell::Computes, "computes", "compute", "The head scores its own map."),
         (
@@ -157,6 +170,9 @@ pub(super) fn legend_ui(ui: &mut Ui, counts: [usize; 5], groups: usize, has_fami
                     words += ", in the colour of the lender";
                 } else if has_families && cell == HeadCell::Computes {
                     words += ", each lender in its colour";
+                }
+                if let (HeadCell::Borrows { .. }, Some(from)) = (cell, lender) {
+                    words = format!("{words}; {} is {from}", name_of(from));
                 }
                 ui.label(egui::RichText::new(words).small().color(palette.weak)).on_hover_text(about);
                 ui.add_space(8.0);

@@ -2,7 +2,7 @@ use egui::{Align2, FontId, Id, Rect, Response, Role, ScrollArea, Sense, Stroke, 
 
 use super::{
     Arrow, HeadCell, HeadGrid, HeadLayout, HeadMarks, HeadSpot,
-    draw::{Line, legend_ui, paint_arrow, paint_cell, paint_outline},
+    draw::{Line, fits, legend_ui, paint_arrow, paint_cell, paint_outline},
     marks::paint_mark,
 };
 use crate::theme;
@@ -108,7 +108,13 @@ impl<'a> HeadMap<'a> {
                 self.cells_ui(ui, &layout.at(rect.min))
             })
             .inner;
-        legend_ui(ui, self.grid.counts(), self.grid.groups(), self.grid.has_families());
+        // Any one explains how lenders are named in cells.
+        let width = layout.cell_rect(HeadSpot::new(0, 0)).width();
+        let lender = self.grid.iter().find_map(|(_, cell)| match cell {
+            HeadCell::Borrows { from, .. } if layout.is_lettered() && fits(cell, width) => Some(from),
+            _ => None,
+        });
+        legend_ui(ui, self.grid.counts(), self.grid.groups(), self.grid.has_families(), lender);
         out
     }
 

@@ -2,8 +2,8 @@
 
 use super::{Workload, scoring::Scoring};
 use crate::{
-    attention::{Cell, ModelPlan, OutputPlan, StackPlan},
-    ops::HEAD_ROWS,
+    attention::{Cell, ModelPlan, OutputPlan, Positions, StackPlan},
+    ops::{FLASH_SIZES, HEAD_ROWS},
 };
 
 /// What each part of a layer keeps.
@@ -107,11 +107,10 @@ fn composed(plan: &StackPlan, layer: usize, work: &Workload) -> LayerActivations
         projections: tokens
             .saturating_mul(scoring.kept.saturating_add(scoring.derived))
             .saturating_add(copies.saturating_mul(scoring.kept)),
-        // Scores and maps; dropped maps where there is dropout.
-        scores: map.saturating_mul(2 * computed).saturating_add(if plan.dropout > 0.0 {
-            map.saturating_mul(live)
-        } else {
-            0
+        scores: in_core(plan, layer, work).unwrap_or_else(|| {
+            // Scores and maps; dropped maps where there is dropout.
+            let dropped = if plan.dropout > 0.0 { map.saturating_mul(live) } else { 0 };
+            map.saturating_mul(2 * computed).saturating_add(dropped)
         }),
         // Head by head, then side by side.
         mix: head.saturating_mul(2 * live),
@@ -124,6 +123,23 @@ fn composed(plan: &StackPlan, layer: usize, work: &Workload) -> LayerActivations
         // The normalised stream with the mean and the deviation of every row.
         norm: stream.saturating_add(tokens.saturating_mul(2)).saturating_mul(1 + attends),
     }
+}
+
+/// Numbers kept of the maps of a layer whose attention is a single operation; none where it is not one.
+fn in_core(plan: &StackPlan, layer: usize, work: &Workload) -> Option<u64> {
+    let (computed, live) = (plan.head_plan.computed(layer) as u64, plan.head_plan.live(layer) as u64);
+    let has_bias = matches!(plan.design.positions, Positions::Relative { .. });
+    if !work.in_core || has_bias || !plan.coverage.is_full() || computed != live || lent(plan, layer) > 0 {
+        return None;
+    }
+    let (tokens, query) = (work.tokens(), Scoring::of(plan, layer).query_size);
+    let in_tiles = work.precision.is_half() && query == plan.head_size && FLASH_SIZES.contains(&query);
+    let kept = match (in_tiles, work.map_memory.keeps(work.sequence)) {
+        (false, true) => work.sequence as u64,
+        // One or two numbers of 32 bits a row.
+        (true, _) | (false, false) => 2,
+    };
+    Some(tokens.saturating_mul(kept).saturating_mul(computed))
 }
 
 /// Numbers kept by the embeddings, with their norm: one tensor for each table but the first, which is summed in place

@@ -364,8 +364,9 @@ mod tests {
     use crate::{
         attention::{BART, BERT, CrossPlan, Draft, HeadAt, HeadPlan, Naming, Preset, StackName, VIT},
         config::{
-            Architecture, AttentionConfig, Cache, Collaborative, Compatibility, MapMemoryChoice, ModelConfig,
-            NormPlacement, Pairwise, PartialCoverage, Precision, RunConfig, SharedWeight, Symmetric,
+            Architecture, AttentionConfig, Cache, Collaborative, Compatibility, DeviceChoice, FullReuse,
+            MapMemoryChoice, ModelConfig, NormPlacement, Pairwise, PartialCoverage, Precision, Reuse, RunConfig,
+            SharedWeight, Symmetric,
         },
         ops::Activation,
     };
@@ -638,12 +639,64 @@ mod tests {
             accumulation: 2,
             precision: Precision::F32,
             in_blocks: true,
+            in_core: false,
             map_memory: MapMemoryChoice::Auto,
         };
         let cost = Cost::of(&plan, &work);
         assert_eq!(cost.forward_flops, flops as u64);
         assert_eq!(cost.backward_flops, 2 * flops as u64);
         assert_eq!(cost.flops_per_step, 6 * flops as u64);
+    }
+
+    #[test]
+    fn memory_on_a_gpu_is_near_what_was_measured() {
+        // What `headroom bench step` measured on one, in MiB: see `MEASURED.md`.
+        let (standard, gpt2, bert) =
+            ([6, 4, 256, 128, 16, 8192], [12, 12, 768, 1024, 8, 50_257], [12, 12, 768, 512, 16, 30_522]);
+        let ratios = [
+            (standard, Precision::F32, 455.0),
+            (standard, Precision::Bf16, 268.0),
+            (gpt2, Precision::F32, 9852.0),
+            (gpt2, Precision::Bf16, 5881.0),
+            (bert, Precision::Tf32, 11_059.0),
+            (bert, Precision::Bf16, 5222.0),
+        ]
+        .map(|(sizes, precision, measured)| {
+            let [layers, heads, width, tokens, batch, vocabulary] = sizes;
+            let mut config = RunConfig { device: DeviceChoice::Cuda(0), precision, ..RunConfig::default() };
+            if sizes == bert {
+                (config.model.kind, config.model.norm) = (Architecture::Encoder, NormPlacement::Post);
+            }
+            (config.model.layers, config.model.heads, config.model.width) = (layers, heads, width);
+            (config.model.feed_forward, config.model.dropout) = (4 * width, 0.0);
+            (config.data.sequence_length, config.train.batch) = (tokens, batch);
+            let cost = Cost::of(&ModelPlan::resolve(&config, vocabulary).unwrap(), &Workload::training(&config));
+            cost.memory_bytes as f64 / f64::from(1 << 20) / measured
+        });
+        assert!(ratios.iter().all(|ratio| (0.9..1.3).contains(ratio)), "predicted over measured: {ratios:?}");
+    }
+
+    #[test]
+    fn a_gpu_keeps_maps_only_where_it_does_not_attend_in_tiles() {
+        let scores = |change: &dyn Fn(&mut RunConfig)| {
+            let mut config = RunConfig { device: DeviceChoice::Cuda(0), ..RunConfig::default() };
+            (config.precision, config.model.dropout) = (Precision::Bf16, 0.0);
+            (config.model.layers, config.model.heads, config.model.width) = (2, 4, 256);
+            (config.data.sequence_length, config.train.batch) = (256, 2);
+            change(&mut config);
+            let plan = ModelPlan::resolve(&config, 101).unwrap();
+            activations::layer(&plan.stack, 0, &Workload::training(&config)).scores
+        };
+        let (rows, map) = (2 * 256 * 4, 2 * 256 * 256 * 4);
+        assert_eq!(scores(&|_| ()), 2 * rows, "heads of 64 in 16 bits");
+        assert_eq!(scores(&|config| config.model.heads = 16), 4 * map, "heads of 16 keep their maps");
+        assert_eq!(scores(&|config| config.precision = Precision::F32), map);
+        let again = |config: &mut RunConfig| {
+            (config.precision, config.train.map_memory) = (Precision::F32, MapMemoryChoice::Recompute);
+        };
+        assert_eq!(scores(&again), 2 * rows);
+        let lends = |config: &mut RunConfig| config.attention.reuse = Reuse::Full(FullReuse { layers: 1 });
+        assert_eq!(scores(&lends), 2 * map, "scores, and maps that are lent");
     }
 
     #[test]
@@ -695,6 +748,7 @@ mod tests {
             accumulation: 65_536,
             precision: Precision::F64,
             in_blocks: true,
+            in_core: false,
             map_memory: MapMemoryChoice::Auto,
         };
         assert_eq!(Cost::of(&plan, &work).memory_bytes, u64::MAX);

@@ -16,6 +16,8 @@ pub(super) struct Scoring {
     pub score_macs: u64,
     /// The same where scores are restored from some: what else each computed one takes.
     pub partial_score_macs: u64,
+    /// Numbers of the longest query: a content bias is one more.
+    pub query_size: usize,
     /// Numbers that single operations keep for the backward pass.
     pub kept: u64,
     /// Numbers that small operations keep besides: what is made of the projections.
@@ -87,6 +89,11 @@ impl Scoring {
             score_macs: sum(form.scores().map(|scores| scores.query.count as u64)),
             // The content bias is a column more.
             partial_score_macs: form.scores().filter(|scores| scores.content.is_some()).count() as u64,
+            query_size: form
+                .scores()
+                .map(|scores| scores.query.count + usize::from(scores.content.is_some()))
+                .max()
+                .unwrap_or(0),
             kept: kept.saturating_add(sum(form.stream_maps().map(|map| width(Source::Map(map))))),
             derived: scaled,
             published_macs,

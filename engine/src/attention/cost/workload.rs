@@ -17,6 +17,9 @@ pub struct Workload {
     pub precision: Precision,
     /// Whether whole parts of the model are single operations, which keep less: on the CPU.
     pub in_blocks: bool,
+    /// Whether attention between projections and output is a single operation: on an NVIDIA GPU.
+    #[serde(default)]
+    pub in_core: bool,
     /// What single operations keep of attention maps.
     pub map_memory: MapMemoryChoice,
 }
@@ -32,6 +35,7 @@ impl Workload {
             accumulation: config.train.accumulation,
             precision: config.precision.kept_on(config.device),
             in_blocks: config.device == DeviceChoice::Cpu && !config.precision.kept_on(config.device).is_half(),
+            in_core: matches!(config.device, DeviceChoice::Cuda(_)),
             map_memory: config.train.map_memory,
         }
     }
@@ -46,6 +50,7 @@ impl Workload {
             accumulation: 0,
             precision,
             in_blocks: !precision.is_half(),
+            in_core: false,
             map_memory: MapMemoryChoice::Auto,
         }
     }

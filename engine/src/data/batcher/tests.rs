@@ -28,6 +28,7 @@ fn corpus(objective: Objective, train: usize, validation: usize) -> Corpus {
         statistics: Statistics::default(),
         long_pairs: LongPairs::default(),
         answers: None,
+        held_out_texts: None,
         images: None,
         warnings: vec![],
     }

@@ -4,8 +4,8 @@ use tempfile::TempDir;
 
 use super::Corpus;
 use crate::config::{
-    ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, RandomSource, Source, Tokenizer,
-    TrainedTokenizer,
+    ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, RandomSource, Source, SquadSource,
+    TableSource, Tokenizer, TrainedTokenizer,
 };
 use crate::data::{DataError, HeldOut, Progress, Silent, Stage};
 use crate::objective::Objective;
@@ -82,6 +82,51 @@ fn the_held_out_hash_names_what_a_loss_is_measured_on() {
     std::fs::write(folder.path().join("tokenizer.json"), json).unwrap();
     let given = Tokenizer::File(FileTokenizer { path: "tokenizer.json".into() });
     assert_ne!(first, hash("a.txt", "b.txt", &given), "another tokenizer");
+}
+
+/// A loss per example is the same whatever the tokens, a loss per token is not.
+#[test]
+fn held_out_rows_with_their_answers_have_one_hash_whatever_the_tokenizer() {
+    let folder = TempDir::new().unwrap();
+    let table = |label: fn(usize) -> bool| {
+        let rows = (0..80).map(|row| format!("{row} the cat, it's heavy-handed\t{}\n", label(row)));
+        std::iter::once("text\tlabel\n".to_owned()).chain(rows).collect::<String>()
+    };
+    let even = |row: usize| row.is_multiple_of(2);
+    for (name, rows) in [("a.tsv", table(even)), ("b.tsv", table(|row| row < 40))] {
+        std::fs::write(folder.path().join(name), rows).unwrap();
+    }
+    let asked = serde_json::json!({ "id": "1", "question": "Who?", "is_impossible": false,
+        "answers": [{ "text": "Ann", "answer_start": 8 }] });
+    let squad = |before: &str| {
+        let context = format!("{before}Ann naps{}.", " in the old garden".repeat(9));
+        let paragraph = serde_json::json!({ "context": context, "qas": [asked] });
+        serde_json::json!({ "version": "v2.0", "data": [{ "title": "t", "paragraphs": [paragraph] }] }).to_string()
+    };
+    std::fs::write(folder.path().join("a.json"), squad("Here is ")).unwrap();
+    std::fs::write(folder.path().join("b.json"), squad("There's ")).unwrap();
+    let hashes = |held_out: &str, tokenizer: Tokenizer, is_shuffled: bool| {
+        let validation_path = Some(held_out.into());
+        let (source, objective) = if held_out.contains("tsv") {
+            let table = TableSource { path: "a.tsv".into(), validation_path, ..TableSource::default() };
+            (Source::Table(table), Objective::CLASSIFICATION)
+        } else {
+            (Source::Squad(SquadSource { path: "a.json".into(), validation_path }), Objective::SPAN)
+        };
+        let config =
+            DataConfig { source, tokenizer, sequence_length: 64, shuffled: is_shuffled, ..DataConfig::default() };
+        let corpus = load(&config, objective, folder.path()).unwrap();
+        (corpus.data_hash, corpus.held_out_hash)
+    };
+    let bytes = || Tokenizer::Bytes(ByteTokenizer {});
+    let trained = || Tokenizer::Bpe(TrainedTokenizer { vocabulary: 265 });
+    for [held_out, other] in [["a.tsv", "b.tsv"], ["a.json", "b.json"]] {
+        let (one, same) = (hashes(held_out, bytes(), false), hashes(held_out, trained(), false));
+        assert_eq!(one.1, same.1, "{held_out}");
+        assert_ne!(one.0, same.0, "what is learnt from are other tokens: {held_out}");
+        assert_ne!(one.1, hashes(other, bytes(), false).1, "other labels or texts: {other}");
+    }
+    assert_ne!(hashes("a.tsv", bytes(), true).1, hashes("a.tsv", trained(), true).1, "tokens are what is shuffled");
 }
 
 #[test]

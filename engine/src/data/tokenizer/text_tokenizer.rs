@@ -111,6 +111,13 @@ impl TextTokenizer {
         Ok(encoding.get_offsets().iter().map(|(start, end)| [*start as u32, *end as u32]).collect())
     }
 
+    /// As much of `text` as its first `tokens` tokens by [`Self::encode_plain`] are of, in whole characters.
+    pub(in crate::data) fn beginning<'a>(&self, text: &'a str, tokens: usize) -> Result<&'a str, DataError> {
+        let Some(last) = tokens.checked_sub(1) else { return Ok("") };
+        let end = self.offsets(text)?.get(last).map_or(text.len(), |[_, end]| *end as usize);
+        Ok(text.get(..text.floor_char_boundary(end)).unwrap_or(text))
+    }
+
     /// Whether every byte is a token.
     pub fn is_bytes(&self) -> bool {
         self.inner.first_byte.is_some()

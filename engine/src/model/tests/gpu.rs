@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     config::MapMemoryChoice,
     model::ForwardOptions,
-    ops::{AdamW, AdamWConfig, Gradients, emulating, profile},
+    ops::{AdamW, AdamWConfig, Flows, Gradients, emulating, profile},
 };
 
 /// The loss and all gradients of one pass with dropout and padding.
@@ -47,6 +47,23 @@ fn every_family_and_schedule_has_the_loss_and_the_gradients_of_the_processor() {
                 let difference = largest_difference(gradient, &gpu_gradients[name]);
                 assert!(difference < 1e-9 * largest, "{}: {difference} of {largest}", what(name));
             }
+        }
+    }
+}
+
+#[test]
+fn gradients_of_standard_models_never_go_through_the_pass_of_candle() {
+    for dtype in [DType::F32, DType::BF16] {
+        for plan in plans() {
+            let parameters = ParameterSet::init(&plan, 5, DType::F32, &Device::Cpu).unwrap();
+            let gradients = Gradients::new(&parameters.optimiser_parameters()).unwrap();
+            let (b, t) = (2, POSITIONS);
+            let is_known = emulating(|| {
+                let model = Model::trainable_in(&plan, &parameters, dtype, &gradients).unwrap();
+                let loss = model.loss(&input(&tokens(b, t), b, t), &labels(b, t), &ForwardOptions::default()).unwrap();
+                Flows::of(&loss.loss).is_some()
+            });
+            assert!(is_known, "{:?}, {dtype:?}", plan.stack.norm);
         }
     }
 }
