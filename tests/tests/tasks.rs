@@ -136,7 +136,10 @@ fn mistakes_are_told_in_the_words_of_their_table() {
         format!("id\tlabel\tfirst\tsecond\n{}", lines.concat())
     };
     let learnt: Vec<[String; 2]> = (0..400)
-        .map(|row| [format!("the heavy hand {:x}", row * 7919 % 65_536), format!("it {:x}", row * 104_729 % 65_536)])
+        .map(|row| {
+            let word = |by: usize| format!("{:06x}", row * by % 16_777_213);
+            [format!("the heavy hand {} {}", word(7_919_317), word(104_729)), format!("it {}", word(1_299_709))]
+        })
         .collect();
     let held_out: Vec<[String; 2]> = (0..20)
         .map(|row| [format!("The {row} heavy-handed dogs can't (see)"), format!("it's \u{201C}{row:x}\u{201D}")])

@@ -120,9 +120,9 @@ fn by_options(args: &EvalArgs, why: String) -> String {
         return why;
     }
     let fields = [("data.text", "--text"), ("data.label", "--label")];
-    fields.into_iter().fold(why, |why, (field, option)| {
-        why.replace(&format!("Set {field} to a name from there"), &format!("Set {option} to a name from there"))
-    })
+    fields
+        .into_iter()
+        .fold(why, |why, (field, option)| why.replace(&format!("Set {field} to "), &format!("Set {option} to ")))
 }
 
 /// The evaluation with its loss and its metrics once more as one map.

@@ -67,7 +67,7 @@ impl RunOperation {
             Self::NextSeed => "Queues a new run with the same config and a seed that no run of this name has yet",
             Self::Race => "Queues its baseline and variants of it, with the same seeds, data and schedule",
             Self::CopyConfig => "The whole config, every field written out",
-            Self::Archive => "Archived runs leave everyday list and charts; nothing is lost",
+            Self::Archive => "Archived runs leave the everyday list and charts; nothing is lost",
             Self::Delete => "Undo (Ctrl+Z) brings it back",
         }
     }

@@ -88,6 +88,9 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                             ("Up", "Earlier", position.checked_sub(1)),
                             ("Down", "Later", Some(position + 1).filter(|&to| to < waiting.len())),
                         ];
+                        // What else waits may stand between two runs.
+                        let among_all = |to: usize| cx.state.waiting_places.get(to).copied().unwrap_or(to);
+                        let moves = moves.map(|(word, spoken, to)| (word, spoken, to.map(among_all)));
                         for (word, spoken, to) in moves {
                             let response = ui
                                 .add_enabled(to.is_some(), Button::new(word).small())

@@ -369,7 +369,8 @@ impl State {
     }
 
     fn queue(&mut self, current: Option<&JobLabel>, waiting: &[JobLabel]) {
-        self.waiting = waiting.iter().filter_map(JobLabel::run).cloned().collect();
+        let runs = waiting.iter().enumerate().filter_map(|(place, job)| Some((job.run()?.clone(), place)));
+        (self.waiting, self.waiting_places) = runs.unzip();
         match current.and_then(JobLabel::run) {
             None => self.current = None,
             Some(run) => {

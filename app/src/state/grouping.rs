@@ -106,11 +106,15 @@ impl State {
         if self.grouped_of.as_ref() == Some(&of) {
             return;
         }
-        let runs: Vec<RunSummary> = shown.into_iter().cloned().collect();
         let mut configs = std::mem::take(&mut self.configs);
         // One run alone is in no group, whatever its config.
-        let missing = if runs.len() < 2 { 0 } else { configs.want(self, runs.iter().map(|run| run.id.clone())) };
-        let groups = (missing == 0).then(|| of.grouping.clone().groups(of.tag.as_deref(), &runs, &configs));
+        let missing =
+            if of.runs.len() < 2 { 0 } else { configs.want(self, of.runs.iter().map(|(run, _)| run.clone())) };
+        let groups = (missing == 0).then(|| {
+            let is_of = |run: &&RunSummary| of.runs.iter().any(|(own, _)| *own == run.id);
+            let runs: Vec<RunSummary> = self.runs.iter().filter(is_of).cloned().collect();
+            of.grouping.clone().groups(of.tag.as_deref(), &runs, &configs)
+        });
         self.configs = configs;
         if let Some(groups) = groups {
             self.selection.draw_together(groups);

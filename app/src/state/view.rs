@@ -82,6 +82,8 @@ pub struct State {
     pub current: Option<CurrentRun>,
     /// Runs that wait, in order.
     pub waiting: Vec<RunId>,
+    /// Where each of them stands among all that waits.
+    pub waiting_places: Vec<usize>,
     /// What happened.
     pub messages: Messages,
     /// The machine's load.

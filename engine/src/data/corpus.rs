@@ -42,7 +42,7 @@ pub struct Corpus {
     /// Lower-case hex SHA-256 over the text of both parts and the tokenizer: equal hashes, equal tokens.
     pub data_hash: String,
     /// The same over the held-out text and the tokenizer alone: equal hashes, comparable losses. Where each example has one
-    /// answer, its loss is no sum over tokens: then it is over the texts and the answers, whatever the tokenizer. Runs from before that
+    /// label or number, its loss knows no tokens: then it is over the texts and the answers, whatever the tokenizer. Runs from before that
     /// was so keep a hash with the tokenizer, so that they are compared among themselves only.
     pub held_out_hash: String,
     /// How much there is.
@@ -291,9 +291,11 @@ impl Corpus {
         let mut encoder = Encoder::new(&tokenizer, separator, total_bytes, progress);
         let train = encoder.encode(&texts.train)?;
         let validation = encoder.encode(&texts.validation)?;
-        let held_out_hash = match &answers {
-            Some(answers) => held_out_rows_hash(&texts.validation, answers),
-            None => held_out_hash(&texts.validation, &tokenizer),
+        // Questions have theirs with their answers, whose places are those of tokens.
+        let are_rows = answers.as_ref().is_some_and(|own| !matches!(own.validation, Answers::Spans(_)));
+        let mut held_out_hash = match &answers {
+            Some(answers) if are_rows => held_out_rows_hash(&texts.validation, answers),
+            _ => held_out_hash(&texts.validation, &tokenizer),
         };
         let answers = match answers {
             Some(answers) => Some(located(answers, [&train, &validation], &tokenizer, progress)?),
@@ -313,6 +315,9 @@ impl Corpus {
         if let Some(RowAnswers { labels, texts, train, validation }) = &answers {
             let of = |part: &[&Answers]| format!("{texts} {labels:?} {part:?}");
             data_hash = sha256_hex([data_hash.as_bytes(), of(&[train, validation]).as_bytes()]);
+            if !are_rows {
+                held_out_hash = sha256_hex([held_out_hash.as_bytes(), of(&[validation]).as_bytes()]);
+            }
         }
         let count = |documents: &Documents, stream: &TokenStream| PartStatistics {
             documents: documents.len(),
@@ -326,8 +331,6 @@ impl Corpus {
             skipped_files,
         };
         let long_pairs = LongPairs::default();
-        // Questions have theirs with their answers.
-        let are_rows = answers.as_ref().is_some_and(|own| !matches!(own.validation, Answers::Spans(_)));
         let held_out_texts = are_rows.then(|| Arc::new(texts.validation.clone()));
         Ok(Self {
             train,

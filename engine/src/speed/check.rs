@@ -149,7 +149,8 @@ fn in_tiles() -> impl Iterator<Item = RunConfig> {
 fn config(kind: Architecture, attention: AttentionConfig) -> RunConfig {
     let mut config = RunConfig::default();
     config.model.kind = kind;
-    if kind == Architecture::EncoderDecoder {
+    // It learns from no plain text.
+    if !Architecture::LANGUAGE_MODELS.contains(&kind) {
         config.data.source = Source::NumberWords(NumberWordsSource::default());
     }
     (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (3, 4, 64, 96);

@@ -15,10 +15,10 @@ use headroom_app::{
     state::State,
 };
 use headroom_engine::{
-    store::RunSummary,
-    worker::{Command, Event},
+    store::{AnalysisId, RunId, RunSummary},
+    worker::{Command, Event, JobLabel},
 };
-use headroom_tests::{Screen, example_runs, fill_with_examples};
+use headroom_tests::{Screen, example_run, example_runs, fill_with_examples};
 
 use crate::common::PANELS;
 
@@ -646,4 +646,30 @@ fn the_queue_says_that_a_paused_run_holds_it() {
     screen.state().apply(Event::Paused { run, step: 410 });
     screen.settle();
     assert!(screen.says("is paused: what waits begins once it was resumed"), "{:#?}", screen.words());
+}
+
+#[test]
+fn runs_change_places_with_each_other_where_an_analysis_stands_before_them() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let (first, second, analysis) = (example_run(8), example_run(9), AnalysisId::new());
+    let train = |run: &RunId, name: &str| JobLabel::Train { run: run.clone(), name: name.to_owned() };
+    let analyse = JobLabel::Analyse { analysis, target: "first, best checkpoint".to_owned() };
+    screen.state().apply(Event::Queue {
+        current: None,
+        is_paused: false,
+        waiting: vec![analyse, train(&first, "first"), train(&second, "second")],
+    });
+    screen.settle();
+    screen.recorded();
+    let names = [&first, &second].map(|run| screen.state().run_name(run));
+    screen.click("Queue, 2 runs wait");
+    screen.click(&format!("Later: {}, place 1", names[0]));
+    screen.click(&format!("Earlier: {}, place 2", names[1]));
+    let moves = screen.recorded().into_iter().filter_map(|command| match command {
+        Command::Move { run, position } => Some((run, position)),
+        _ => None,
+    });
+    // Among all that waits: the analysis keeps its place.
+    assert_eq!(moves.collect::<Vec<_>>(), [(first, 2), (second, 1)]);
 }

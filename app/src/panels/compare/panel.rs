@@ -209,7 +209,7 @@ impl ComparePanel {
         let asked = controls_ui(ui, runs, &self.configs, &series, view, search, is_zoomed, pinned.is_some());
         if asked.reset {
             self.shared.set_range(view.x, None);
-            self.charts.iter_mut().chain([&mut self.difference_chart]).for_each(ChartState::reset);
+            self.charts.iter_mut().chain([&mut self.difference_chart]).for_each(ChartState::reset_all);
             self.workspace.reset();
         }
         if asked.race

@@ -32,6 +32,8 @@ pub struct ConfigFile {
     path: String,
     /// The file that the config of this origin was opened from or saved to last: that one is written over without a question.
     own: Option<(PathBuf, u64)>,
+    /// Of which origin the config is that is being written.
+    writing: Option<u64>,
     /// Another one that is there already, where the config was to be saved.
     in_the_way: Option<PathBuf>,
     trouble: Option<String>,
@@ -65,6 +67,7 @@ impl ConfigFile {
         if let Some(path) = &self.in_the_way {
             let replace = ui.button("Replace the file").on_hover_text("Writes this config over what the file holds");
             if replace.clicked() {
+                self.writing = Some(draft.origin);
                 write(draft, cx.dialogs, path.clone(), true);
                 self.in_the_way = None;
                 self.trouble = None;
@@ -108,6 +111,7 @@ impl ConfigFile {
             if typed {
                 let path = typed_path(&self.path, &draft.base_dir);
                 let is_own = self.own.as_ref().is_some_and(|own| (&own.0, own.1) == (&path, draft.origin));
+                self.writing = Some(draft.origin);
                 write(draft, cx.dialogs, path, is_own);
             } else {
                 let name = format!("{}.toml", file_name(&draft.config.name));
@@ -137,6 +141,7 @@ impl ConfigFile {
         if let Some(Answer::Picked(path)) = cx.dialogs.take(SAVE) {
             self.path = path.display().to_string();
             // The dialog has asked already whether to replace a file.
+            self.writing = Some(draft.origin);
             write(draft, cx.dialogs, path, true);
         }
         match cx.dialogs.take(READ) {
@@ -159,7 +164,8 @@ impl ConfigFile {
                 cx.act(Action::Say(Level::Info, format!("Saved the config to {}", path.display()), String::new()));
                 // Meanwhile another config may have been chosen, or another path typed.
                 if typed_path(&self.path, &draft.base_dir) == path {
-                    self.own = Some((path, draft.origin));
+                    // The config that was written, whatever was undone since.
+                    self.own = Some((path, self.writing.unwrap_or(draft.origin)));
                 }
             }
             Some(Answer::Failed(why)) => {

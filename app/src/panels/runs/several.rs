@@ -69,7 +69,7 @@ pub fn several_ui(
     }
     let all_archived = runs.iter().all(|run| run.archived);
     let verb = if all_archived { "Take out of the archive" } else { "Archive" };
-    if ui.button(verb).on_hover_text("Archived runs leave everyday list and charts; nothing is lost").clicked() {
+    if ui.button(verb).on_hover_text("Archived runs leave the everyday list and charts; nothing is lost").clicked() {
         if !all_archived {
             for run in runs.iter().filter(|run| !run.archived) {
                 cx.state.selection.put_away(&run.id);

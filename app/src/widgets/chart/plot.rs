@@ -285,8 +285,10 @@ impl<'a> Chart<'a> {
             let within =
                 |x| self.caches(state).filter_map(|cache| cache.y_range(x)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
             let everywhere = || within((f64::NEG_INFINITY, f64::INFINITY));
-            let lines = self.caches(state).filter_map(|cache| cache.lines_range(x));
-            let lines = lines.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+            let lines = self.bands_within.and_then(|_| {
+                let all = self.caches(state).filter_map(|cache| cache.lines_range(x));
+                all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+            });
             let in_view = || within(x).map(|range| self.cut_bands(range, lines));
             widened(without_outliers.or_else(in_view).or_else(everywhere), 0.05, &self.y)
         });

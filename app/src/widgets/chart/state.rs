@@ -122,6 +122,12 @@ impl ChartState {
         self.y = None;
     }
 
+    /// Shows everything again, of what else is shown here at other times too.
+    pub fn reset_all(&mut self) {
+        self.reset();
+        self.others.clear();
+    }
+
     /// How many meshes were built since the start: stands still while nothing changes. For tests and benchmarks.
     pub fn rebuilt(&self) -> u64 {
         self.rebuilt
@@ -157,5 +163,8 @@ mod tests {
         assert_eq!(state.y, Some((0.5, 0.9)));
         state.turn_to("loss");
         assert!(!state.is_zoomed(), "it was given up");
+        state.reset_all();
+        state.turn_to("accuracy");
+        assert!(!state.is_zoomed());
     }
 }

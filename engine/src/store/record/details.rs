@@ -59,7 +59,7 @@ pub struct RunFacts {
     pub parameters: Option<u64>,
     /// Hash of the data that it trains on.
     pub data_hash: Option<String>,
-    /// Hash of the held-out text and the tokenizer.
+    /// Hash of the held-out text and the tokenizer; of rows with labels or numbers, of these.
     pub held_out_hash: Option<String>,
     /// Optimiser steps that it will do.
     pub steps_total: Option<u64>,

@@ -42,7 +42,7 @@ pub struct RunSummary {
     pub flops_per_step: Option<u64>,
     /// Tokens of training text, where known: those of an epoch.
     pub train_tokens: Option<u64>,
-    /// Hash of the held-out text and the tokenizer, where known: losses compare only between runs that share it.
+    /// Hash of the held-out text and the tokenizer, or of rows with their labels, where known: losses compare only between runs that share it.
     pub held_out_hash: Option<String>,
     /// When it was put in the queue, unix milliseconds.
     pub created_ms: i64,
