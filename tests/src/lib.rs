@@ -21,8 +21,8 @@ pub use hub::{Fault, Hub, LARGE, Repo, Request, TOKEN, USER, hash_of, listing};
 pub use options::{number, text};
 pub use program::{Answer, Program, Training, carry_out_commands};
 pub use window::{
-    EXAMPLE_STEPS, Painted, Screen, answer_maps, answer_rebuilt, example_analysis, example_benchmark, example_current,
-    example_reconstruction, example_record, example_run, example_runs, fill_with_analyses, fill_with_benchmarks,
-    fill_with_control, fill_with_directory, fill_with_examples, fill_with_generation, fill_with_reconstruction,
-    hub_facts, model_facts, push_contents, repo_facts,
+    EVERY_PANEL, EXAMPLE_STEPS, Painted, Screen, answer_all, answer_maps, answer_rebuilt, example_analysis,
+    example_benchmark, example_current, example_reconstruction, example_record, example_run, example_runs,
+    fill_with_analyses, fill_with_benchmarks, fill_with_control, fill_with_directory, fill_with_examples,
+    fill_with_generation, fill_with_reconstruction, hub_facts, model_facts, push_contents, repo_facts,
 };

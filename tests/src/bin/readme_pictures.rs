@@ -17,7 +17,7 @@ use std::{
 };
 
 use headroom_app::{context::PanelId, settings::ThemeChoice};
-use headroom_tests::{Screen, carry_out_commands, text};
+use headroom_tests::{EVERY_PANEL, Screen, carry_out_commands, text};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -33,22 +33,6 @@ fn train(store: &Path) -> bool {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(RACE).arg("--store").arg(store).status().unwrap().success()
 }
-
-/// Every panel.
-const PANELS: [PanelId; 12] = [
-    PanelId::CONFIGURE,
-    PanelId::LIVE,
-    PanelId::COMPARE,
-    PanelId::RUNS,
-    PanelId::REDUNDANCY,
-    PanelId::SPECTRA,
-    PanelId::HEADS,
-    PanelId::RECONSTRUCT,
-    PanelId::GENERATE,
-    PanelId::SPEED,
-    PanelId::ADVISER,
-    PanelId::MODELS,
-];
 
 /// What Compare shows beside curves.
 const SHAPES: [&str; 3] = ["Workspace", "Scatter", "Parallel coordinates"];
@@ -96,7 +80,7 @@ fn filled(screen: &mut Screen) {
 /// Draws every panel at every size.
 fn panels(store: &Path, folder: &Path) {
     for (width, height) in SIZES {
-        for panel in PANELS {
+        for panel in EVERY_PANEL {
             let mut screen = opened(store, ThemeChoice::Dark, panel, (width, height));
             filled(&mut screen);
             let save = |screen: &mut Screen, name: &str| {

@@ -4,6 +4,7 @@ mod analyses;
 mod benchmark;
 mod example;
 mod models;
+mod panels;
 mod reconstruction;
 mod screen;
 
@@ -14,5 +15,6 @@ pub use analyses::{
 pub use benchmark::{example_benchmark, fill_with_benchmarks, fill_with_generation};
 pub use example::{example_current, example_record, example_runs, fill_with_examples};
 pub use models::{hub_facts, model_facts, push_contents, repo_facts};
+pub use panels::{EVERY_PANEL, answer_all};
 pub use reconstruction::{answer_rebuilt, example_reconstruction, fill_with_reconstruction};
 pub use screen::{Painted, Screen};

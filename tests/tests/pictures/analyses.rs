@@ -9,7 +9,7 @@ use headroom_engine::{
     worker::Event,
 };
 use headroom_tests::{
-    Screen, answer_maps, answer_rebuilt, example_analysis, example_record, example_run, fill_with_analyses,
+    Screen, answer_all, answer_maps, example_analysis, example_record, example_run, fill_with_analyses,
     fill_with_control, fill_with_directory, fill_with_reconstruction,
 };
 
@@ -212,17 +212,8 @@ fn reconstruct(theme: ThemeChoice) -> Screen {
     let mut screen = analyses(theme, PanelId::LIVE, 1180.0);
     fill_with_reconstruction(screen.state(), &example_run(8));
     screen.window().open(PanelId::RECONSTRUCT);
-    answer(&mut screen);
+    answer_all(&mut screen);
     screen
-}
-
-fn answer(screen: &mut Screen) {
-    for _ in 0..4 {
-        screen.settle();
-        let asked = screen.recorded();
-        answer_maps(screen.state(), &asked);
-        answer_rebuilt(screen.state(), &asked);
-    }
 }
 
 #[test]
@@ -245,14 +236,14 @@ fn reconstruct_scores_of_a_layer_over_flops() {
         let mut screen = reconstruct(theme);
         screen.choose("Horizontal axis of the errors", "FLOPs of scores");
         screen.choose("Whose scores", "L5");
-        answer(&mut screen);
+        answer_all(&mut screen);
         screen.click("Scores");
         screen.focus("Pairs per query");
         screen.press(Modifiers::NONE, Key::Home);
         for _ in 0..4 {
             screen.press(Modifiers::NONE, Key::ArrowRight);
         }
-        answer(&mut screen);
+        answer_all(&mut screen);
         screen
     });
 }

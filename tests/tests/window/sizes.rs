@@ -3,27 +3,12 @@
 use egui::{Vec2, vec2};
 use headroom_app::context::PanelId;
 use headroom_tests::{
-    Screen, answer_maps, answer_rebuilt, example_run, fill_with_analyses, fill_with_benchmarks, fill_with_examples,
+    EVERY_PANEL, Screen, answer_all, example_run, fill_with_analyses, fill_with_benchmarks, fill_with_examples,
     fill_with_reconstruction,
 };
 
 /// The smallest window that is promised, a usual and a large one.
 const SIZES: [Vec2; 3] = [vec2(900.0, 600.0), vec2(1280.0, 800.0), vec2(2560.0, 1440.0)];
-
-const PANELS: [PanelId; 12] = [
-    PanelId::CONFIGURE,
-    PanelId::LIVE,
-    PanelId::COMPARE,
-    PanelId::RUNS,
-    PanelId::REDUNDANCY,
-    PanelId::SPECTRA,
-    PanelId::HEADS,
-    PanelId::RECONSTRUCT,
-    PanelId::ADVISER,
-    PanelId::GENERATE,
-    PanelId::SPEED,
-    PanelId::MODELS,
-];
 
 /// A window in which every panel has something to show, of the run that trains.
 fn full() -> Screen {
@@ -35,16 +20,6 @@ fn full() -> Screen {
     screen.state().selection.focused = Some(example_run(8));
     screen.settle();
     screen
-}
-
-fn answer(screen: &mut Screen) {
-    for _ in 0..4 {
-        screen.settle();
-        let asked = screen.recorded();
-        answer_maps(screen.state(), &asked);
-        answer_rebuilt(screen.state(), &asked);
-    }
-    screen.settle();
 }
 
 /// What stands over the edge of the window or is cut off there.
@@ -99,9 +74,10 @@ fn nothing_is_cut_off_at_a_side_in_small_and_in_large_windows() {
     let mut found = Vec::new();
     for size in SIZES {
         screen.resize(size);
-        for panel in PANELS {
+        for panel in EVERY_PANEL {
             screen.window().open(panel);
-            answer(&mut screen);
+            answer_all(&mut screen);
+            screen.settle();
             for what in over_the_edge(&screen, size) {
                 found.push(format!("{panel:?} at {} x {}: {what}", size.x, size.y));
             }
