@@ -1,10 +1,14 @@
 //! The one door to the `gemm` crate.
 #![expect(unsafe_code, reason = "gemm takes pointers; the views hold what makes its calls sound")]
 
-use crate::{Matrix, MatrixMut};
+use crate::{Matrix, MatrixMut, Start};
 
-/// `out = a b`, or `out += a b`; the shapes fit.
-pub fn product<T: Gemm>(out: MatrixMut<'_, T>, a: Matrix<'_, T>, b: Matrix<'_, T>, accumulate: bool) {
+/// `out = start + a b`; the shapes fit.
+pub fn product<T: Gemm>(mut out: MatrixMut<'_, T>, a: Matrix<'_, T>, b: Matrix<'_, T>, start: Start<'_, T>) {
+    if let Start::Row(row) = start {
+        out.fill_rows(row);
+    }
+    let accumulate = !matches!(start, Start::Zeros);
     // SAFETY: `Matrix::new` and `MatrixMut::new` checked that every element of the views lies in its slice, blocks
     // only shrink them, and the caller has compared the shapes. The output is not shared: `MatrixMut` is exclusive.
     // `Gemm` is implemented for `f32` and `f64` only, which `gemm` knows.

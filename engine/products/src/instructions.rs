@@ -9,10 +9,8 @@ pub enum Instructions {
     /// What the `gemm` crate finds.
     Usual = 1,
     /// 512-bit vectors.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only x86 chooses at run time"))]
     Wide = 2,
     /// 512-bit vectors that multiply pairs of bf16.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only x86 chooses at run time"))]
     Pairs = 3,
 }
 
@@ -43,8 +41,7 @@ pub fn detect() -> Instructions {
     Instructions::Usual
 }
 
-/// Whether `f32` goes through panels.
-#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only x86 has panels"))]
+/// Whether the processor has 512-bit vectors, of numbers and of whole numbers of 8 to 64 bits, and this build uses them.
 pub fn has_wide_vectors() -> bool {
     found() >= Instructions::Wide as u8
 }

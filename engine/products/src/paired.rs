@@ -73,11 +73,14 @@ impl Paired {
     }
 }
 
+pub fn slice_of_singles(numbers: &[Paired]) -> &[f32] {
+    // SAFETY: `Paired` is transparent over `f32`.
+    unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), numbers.len()) }
+}
+
 pub fn singles(matrix: Matrix<'_, Paired>) -> Matrix<'_, f32> {
     let Matrix { data, rows, columns, row_stride, column_stride } = matrix;
-    // SAFETY: `Paired` is transparent over `f32`.
-    let data = unsafe { std::slice::from_raw_parts(data.as_ptr().cast(), data.len()) };
-    Matrix { data, rows, columns, row_stride, column_stride }
+    Matrix { data: slice_of_singles(data), rows, columns, row_stride, column_stride }
 }
 
 pub fn singles_mut(matrix: MatrixMut<'_, Paired>) -> MatrixMut<'_, f32> {

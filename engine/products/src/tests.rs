@@ -77,7 +77,8 @@ fn hold_against_sums(is_paired: bool) {
     let mut dice = Dice(2_463_534_242);
     for [rows, columns, inner] in SIZES {
         let (left, right) = (dice.numbers(3 * rows * inner + 5 * rows), dice.numbers(3 * inner * columns + 5 * inner));
-        for (layouts, accumulate) in (0..16).flat_map(|layouts| [(layouts, false), (layouts, true)]) {
+        let beginning: Vec<f32> = (0..columns).map(|column| 0.25 * (column % 7) as f32 - 0.5).collect();
+        for (layouts, start) in (0..16).flat_map(|layouts| (0..3).map(move |start| (layouts, start))) {
             let (a, b) = (laid_out(&left, rows, inner, layouts % 4), laid_out(&right, inner, columns, layouts / 4));
             let stride = columns + AIR;
             let mut out = vec![1.5_f32; rows * stride];
@@ -85,20 +86,22 @@ fn hold_against_sums(is_paired: bool) {
                 let view = MatrixMut::strided(Paired::of_slice_mut(&mut out), rows, columns, stride);
                 let a = laid_out(Paired::of_slice(&left), rows, inner, layouts % 4);
                 let b = laid_out(Paired::of_slice(&right), inner, columns, layouts / 4);
-                product(view, a, b, accumulate);
+                let row = Start::Row(Paired::of_slice(&beginning));
+                product_on(view, a, b, [Start::Zeros, Start::There, row][start]);
             } else {
-                product(MatrixMut::strided(&mut out, rows, columns, stride), a, b, accumulate);
+                let start = [Start::Zeros, Start::There, Start::Row(&beginning)][start];
+                product_on(MatrixMut::strided(&mut out, rows, columns, stride), a, b, start);
             }
             let is_rounded = is_paired && multiplies_pairs() && rows.min(columns) >= LEAST_SIDE;
             let factor = |x: f32| f64::from(if is_rounded { rounded(x) } else { x });
             for (row, out) in out.chunks(stride).enumerate() {
                 for (column, &found) in out.iter().take(columns).enumerate() {
                     let sum: f64 = (0..inner).map(|k| factor(at(a, row, k)) * factor(at(b, k, column))).sum();
-                    let expected = sum + if accumulate { 1.5 } else { 0.0 };
+                    let expected = sum + [0.0, 1.5, f64::from(beginning[column])][start];
                     let slack = 3e-6 * (inner as f64).sqrt() + 3e-7;
                     assert!(
                         (f64::from(found) - expected).abs() < slack,
-                        "{rows} x {inner} x {columns}, layouts {layouts}, {accumulate}: {found} at {row}, {column}, not {expected}"
+                        "{rows} x {inner} x {columns}, layouts {layouts}, start {start}: {found} at {row}, {column}, not {expected}"
                     );
                 }
                 assert!(out[columns..].iter().all(|&x| x == 1.5), "what is beside the output was written");
@@ -168,6 +171,57 @@ fn in_parts<T: Factor>(out: MatrixMut<'_, T>, a: Matrix<'_, T>, b: Matrix<'_, T>
         product(left, a, b.column_block(0, cut), false);
         product(right, a, b.column_block(cut, b.columns() - cut), false);
     }
+}
+
+/// Rows of the left factor that are read as they lie, and those that are copied since neighbours are on one page each or in the same
+/// sets of the cache.
+#[test]
+fn how_the_left_factor_lies_changes_no_bit() {
+    let [rows, inner, columns] = [31, 45, 70];
+    let mut dice = Dice(5);
+    let (left, right) = (dice.numbers(rows * inner), dice.numbers(inner * columns));
+    let b = Matrix::row_major(&right, inner, columns);
+    each_way(|| {
+        let of = |a: Matrix<'_, f32>| {
+            let mut out = vec![0.0_f32; rows * columns];
+            product(MatrixMut::new(&mut out, rows, columns), a, b, false);
+            out
+        };
+        let expected = of(Matrix::row_major(&left, rows, inner));
+        for (row_step, column_step) in [(47, 1), (512, 1), (6_000, 1), (1, 37), (1, 1_024), (1, 5_000), (91, 2)] {
+            let mut apart = vec![f32::NAN; (rows - 1) * row_step + (inner - 1) * column_step + 1];
+            for (place, x) in left.iter().enumerate() {
+                apart[place / inner * row_step + place % inner * column_step] = *x;
+            }
+            let found = of(Matrix::new(&apart, rows, inner, row_step, column_step));
+            let far = found.iter().zip(&expected).map(|(x, y)| (x - y).abs()).fold(0.0, f32::max);
+            // The `gemm` crate sums in another order where it does not copy.
+            #[cfg(target_arch = "x86_64")]
+            let slack = if has_wide_vectors() { 0.0 } else { 1e-5 };
+            #[cfg(not(target_arch = "x86_64"))]
+            let slack = 1e-5;
+            assert!(far <= slack, "steps of {row_step} and {column_step}: {far}");
+        }
+    });
+}
+
+#[test]
+fn a_row_to_start_with_is_there_where_nothing_is_summed() {
+    each_way(|| {
+        let mut out = vec![3.0_f32; 90];
+        let row: Vec<f32> = (0..10).map(|column| column as f32).collect();
+        let (a, b) = (Matrix::row_major(&[], 9, 0), Matrix::row_major(&[], 0, 10));
+        product_on(MatrixMut::new(&mut out, 9, 10), a, b, Start::Row(&row));
+        assert!(out.chunks(10).all(|found| found == row));
+    });
+}
+
+#[test]
+#[should_panic(expected = "row that a product of 10 columns starts with")]
+fn a_row_of_another_length_is_refused() {
+    let mut out = vec![0.0_f32; 90];
+    let (a, b) = (Matrix::row_major(&[1.0; 9], 9, 1), Matrix::row_major(&[1.0; 10], 1, 10));
+    product_on(MatrixMut::new(&mut out, 9, 10), a, b, Start::Row(&[1.0; 9]));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::arch::x86_64::{
 };
 
 use super::{
-    COLUMNS, DEPTH, LANES, PANEL_OF_ROWS, ROW_ROOM, ROWS,
+    COLUMNS, DEPTH, FAR, LANES, PANEL_OF_ROWS, ROW_ROOM, ROWS,
     ahead::Ahead,
     tile::{Lying, lanes},
     word::Steps,
@@ -36,6 +36,29 @@ impl<'a> Side<'a> {
     /// The right one.
     pub fn columns(matrix: Matrix<'a, f32>) -> Self {
         Self::rows(matrix.transposed())
+    }
+}
+
+/// Bytes that lie so far apart, or a multiple of it, share a few sets of the first cache.
+const ALIASED: usize = 2_048;
+
+impl<'a> Side<'a> {
+    /// How its lines lie where tiles can read them as they are, if words are single numbers: neighbours along one of the two ways,
+    /// those along the other not in the same sets of the cache, and no place on a page of its own.
+    pub fn as_it_is(self) -> Option<Lying> {
+        let is_apart = |stride: usize| !(stride * size_of::<f32>()).is_multiple_of(ALIASED);
+        match (self.line_stride, self.place_stride) {
+            (stride, 1) if is_apart(stride) => Some(Lying::Along(stride)),
+            (1, stride) if is_apart(stride) && stride <= FAR => Some(Lying::Beside(stride)),
+            _ => None,
+        }
+    }
+
+    /// The words that it is, from `line` on.
+    pub fn words(self, line: usize) -> &'a [u32] {
+        let data = self.data.split_at(line * self.line_stride).1;
+        // SAFETY: both have four bytes and are aligned alike, and every pattern of bits is a word.
+        unsafe { std::slice::from_raw_parts(data.as_ptr().cast(), data.len()) }
     }
 }
 
@@ -80,13 +103,13 @@ pub unsafe fn rows<S: Steps>(panels: &mut [u32], side: Side<'_>) -> Lying {
         match side {
             Side { place_stride: 1, .. } => {
                 lines_along::<S>(panels, side);
-                return Lying::Along;
+                return Lying::PANEL_ALONG;
             }
             Side { line_stride: 1, .. } => lines_beside::<S, ROWS>(panels, PANEL_OF_ROWS, side),
             _ => one_by_one::<S, ROWS>(panels, PANEL_OF_ROWS, side),
         }
     }
-    Lying::Beside
+    Lying::PANEL_BESIDE
 }
 
 /// The panels of a side, `WIDTH` lines each, `size` words apart, and the lines that belong to each.

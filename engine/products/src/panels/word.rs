@@ -9,7 +9,7 @@ use std::arch::x86_64::{
 
 use super::{
     pack::{self, Side},
-    tile::{self, Lying, Tile},
+    tile::{self, Lying, Strip},
 };
 
 /// What stands in a word of a panel.
@@ -23,8 +23,8 @@ pub trait Word: Copy {
     /// Copies columns of the right factor into panels.
     fn pack_columns(panels: &mut [u32], side: Side<'_>);
 
-    /// Computes a tile.
-    fn tile(tile: Tile<'_>);
+    /// Computes a strip of the output.
+    fn strip(strip: Strip<'_>);
 }
 
 /// The steps that differ, on vectors.
@@ -143,14 +143,14 @@ macro_rules! word {
                 unsafe { with_vectors(panels, side) }
             }
 
-            fn tile(tile: Tile<'_>) {
+            fn strip(strip: Strip<'_>) {
                 #[target_feature(enable = $features)]
-                fn with_vectors(tile: Tile<'_>) {
+                fn with_vectors(strip: Strip<'_>) {
                     // SAFETY: this function has the instructions.
-                    unsafe { tile::compute::<$word>(tile) }
+                    unsafe { tile::compute::<$word>(strip) }
                 }
                 // SAFETY: panels are used only where the processor has the instructions.
-                unsafe { with_vectors(tile) }
+                unsafe { with_vectors(strip) }
             }
         }
     };

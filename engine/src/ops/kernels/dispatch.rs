@@ -39,12 +39,7 @@ pub fn level() -> Level {
 fn detect() -> Level {
     #[cfg(target_arch = "x86_64")]
     {
-        if cfg!(feature = "wide-vectors")
-            && is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-        {
+        if headroom_products::has_wide_vectors() {
             return Level::Avx512;
         }
         if is_x86_feature_detected!("avx2") {

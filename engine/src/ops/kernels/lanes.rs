@@ -75,6 +75,31 @@ pub fn largest<T: Real>(xs: &[T]) -> T {
     for (lane, &x) in lanes.iter_mut().zip(rest) {
         *lane = if x > *lane { x } else { *lane };
     }
+    largest_lane(lanes)
+}
+
+/// Multiplies every element by `scale` and gives the largest of them then, as [`largest`] does.
+#[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
+#[inline(always)]
+pub fn scale_to_largest<T: Real>(xs: &mut [T], scale: T) -> T {
+    let mut lanes = [T::NEG_INFINITY; LANES];
+    let mut blocks = xs.chunks_exact_mut(LANES);
+    for block in &mut blocks {
+        for (lane, x) in lanes.iter_mut().zip(block) {
+            *x *= scale;
+            *lane = if *x > *lane { *x } else { *lane };
+        }
+    }
+    for (lane, x) in lanes.iter_mut().zip(blocks.into_remainder()) {
+        *x *= scale;
+        *lane = if *x > *lane { *x } else { *lane };
+    }
+    largest_lane(lanes)
+}
+
+#[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
+#[inline(always)]
+fn largest_lane<T: Real>(lanes: [T; LANES]) -> T {
     let mut best = T::NEG_INFINITY;
     for lane in lanes {
         best = if lane > best { lane } else { best };

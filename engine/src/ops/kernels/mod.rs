@@ -37,7 +37,7 @@ pub(super) use gelu::{
     gelu_exact, gelu_exact_gradient, gelu_exact_with_slope, gelu_tanh, gelu_tanh_gradient, gelu_tanh_with_slope,
 };
 pub use headroom_products::{Matrix, MatrixMut};
-pub(super) use headroom_products::{Paired, product};
+pub(super) use headroom_products::{Paired, Start, product, product_on};
 pub(super) use layer_norm::{layer_norm_gradient_row, layer_norm_row};
 pub use part::{part, part_mut};
 pub(super) use philox::philox4x32;

@@ -13,16 +13,14 @@ vectorised! {
         let visible = visible.min(xs.len());
         let (seen, hidden) = xs.split_at_mut(visible);
         hidden.fill(T::ZERO);
-        if let Some(keys) = keys {
+        let largest = if let Some(keys) = keys {
             for (x, &key) in seen.iter_mut().zip(keys) {
                 *x = if key == 0 { T::NEG_INFINITY } else { *x * scale };
             }
+            lanes::largest(seen)
         } else {
-            for x in seen.iter_mut() {
-                *x *= scale;
-            }
-        }
-        let largest = lanes::largest(seen);
+            lanes::scale_to_largest(seen, scale)
+        };
         // Nothing visible, or nothing but NaN and minus infinity.
         let shift = if largest > T::NEG_INFINITY { largest } else { T::ZERO };
         let total = lanes::sum_of_exponentials(seen, shift);

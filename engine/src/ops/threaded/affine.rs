@@ -84,6 +84,26 @@ impl<'a, T: Pooled> AffineWeights<'a, T> {
 
     /// Adds `xᵀ dy` and the sums of the columns of `dy`.
     pub fn parameter_gradients(&self, x: Slab<'_, T>, dy: Slab<'_, T>, slots: &mut AffineSlots<'_, T>) {
+        self.weight_gradient(x, dy, slots);
+        if let Some(slot) = &mut slots.bias {
+            slot.add(&dy.column_sums());
+        }
+    }
+
+    /// The same where the sums of the columns are known: whoever wrote `dy` has had it at hand.
+    pub fn parameter_gradients_summed(
+        &self,
+        x: Slab<'_, T>,
+        (dy, sums): (Slab<'_, T>, &[T]),
+        slots: &mut AffineSlots<'_, T>,
+    ) {
+        self.weight_gradient(x, dy, slots);
+        if let Some(slot) = &mut slots.bias {
+            slot.add(sums);
+        }
+    }
+
+    fn weight_gradient(&self, x: Slab<'_, T>, dy: Slab<'_, T>, slots: &mut AffineSlots<'_, T>) {
         if let Some(slot) = &mut slots.weight {
             match self.orientation {
                 Orientation::InputsFirst => {
@@ -93,9 +113,6 @@ impl<'a, T: Pooled> AffineWeights<'a, T> {
                     slot.add_product(dy.width(), x.width(), dy.matrix().transposed(), x.matrix());
                 }
             }
-        }
-        if let Some(slot) = &mut slots.bias {
-            slot.add(&dy.column_sums());
         }
     }
 }

@@ -290,10 +290,10 @@ impl<T: Pooled> AttentionBlock<'_, T> {
         let AttentionState { frame, asking, memory: of_memory, mixed, maps, .. } = state;
         let past = self.frame.backward_leave(dy, width, &frame, &mut slots.norm);
         let ds = past.as_deref().unwrap_or(dy);
-        let df = self.frame.backward_dropout(ds, width);
+        let (df, sums) = self.frame.backward_dropout(ds, width);
         let (stream, mixing) = self.work(slab);
         span("attention: output, gradient of weights", stream, || {
-            self.output.parameter_gradients(mixed.view(), df.view(), &mut slots.output);
+            self.output.parameter_gradients_summed(mixed.view(), (df.view(), &sums), &mut slots.output);
         });
         // The mixed values are done with: their memory takes their gradient.
         let mut dmixed = mixed;

@@ -90,10 +90,10 @@ impl<T: Pooled> FeedForwardBlock<'_, T> {
         let FeedForwardState { frame, slope, active } = state;
         let past = self.frame.backward_leave(dy, width, &frame, &mut slots.norm);
         let ds = past.as_deref().unwrap_or(dy);
-        let df = self.frame.backward_dropout(ds, width);
+        let (df, sums) = self.frame.backward_dropout(ds, width);
         let (product, pass) = self.work(slab);
         span("feed-forward: second map, gradient of weights", product, || {
-            self.outer.parameter_gradients(active.view(), df.view(), &mut slots.outer);
+            self.outer.parameter_gradients_summed(active.view(), (df.view(), &sums), &mut slots.outer);
         });
         let mut dinner = active;
         span("feed-forward: second map, gradient of input", product, || {
@@ -101,12 +101,12 @@ impl<T: Pooled> FeedForwardBlock<'_, T> {
         });
         drop(df);
         let slopes = slope.view();
-        span("feed-forward: activation, gradient", pass, || {
-            dinner.for_each_row(|row, dinner| kernels::multiply_assign(dinner, slopes.row(row)));
+        let sums = span("feed-forward: activation, gradient", pass, || {
+            dinner.for_each_row_summed(|row, dinner| kernels::multiply_assign(dinner, slopes.row(row)))
         });
         drop(slope);
         span("feed-forward: first map, gradient of weights", product, || {
-            self.inner.parameter_gradients(frame.input(slab), dinner.view(), &mut slots.inner);
+            self.inner.parameter_gradients_summed(frame.input(slab), (dinner.view(), &sums), &mut slots.inner);
         });
         let mut dinput = Rows::take(slab.rows(), width);
         span("feed-forward: first map, gradient of input", product, || {

@@ -96,6 +96,21 @@ impl<T: Pooled> Rows<T> {
             .collect()
     }
 
+    /// Calls `f` with the number and the elements of every row, many rows a task, and gives the sum of the rows as it leaves them: that
+    /// of [`Slab::column_sums`], bit for bit.
+    pub fn for_each_row_summed(&mut self, f: impl Fn(usize, &mut [T]) + Sync) -> Vec<T> {
+        let width = self.width;
+        let partial = self.map_row_chunks(SUM_ROWS, |first, rows| {
+            let mut sums = vec![T::ZERO; width];
+            for (offset, row) in rows.enumerate() {
+                f(first + offset, row);
+                kernels::add_assign(&mut sums, row);
+            }
+            sums
+        });
+        in_order(partial, width)
+    }
+
     /// Calls `f` with the number and the elements of every row, many rows a task.
     pub fn for_each_row(&mut self, f: impl Fn(usize, &mut [T]) + Sync) {
         let (stride, width) = (self.stride, self.width);

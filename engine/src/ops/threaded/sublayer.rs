@@ -84,19 +84,19 @@ impl<T: Pooled> Frame<'_, T> {
         Some(ds)
     }
 
-    /// The gradient of the output of `f`: what `ds` is after dropout, in rows that products like.
-    pub fn backward_dropout(&self, ds: &[T], width: usize) -> Rows<T> {
+    /// The gradient of the output of `f`: what `ds` is after dropout, in rows that products like, and their sum.
+    pub fn backward_dropout(&self, ds: &[T], width: usize) -> (Rows<T>, Vec<T>) {
         let slab = Slab::dense(ds, width);
         let mut df = Rows::take(slab.rows(), width);
-        span("residual sum, gradient", Work::pass::<T>(2 * ds.len()), || {
-            df.for_each_row(|row, df| {
+        let sums = span("residual sum, gradient", Work::pass::<T>(2 * ds.len()), || {
+            df.for_each_row_summed(|row, df| {
                 df.copy_from_slice(slab.row(row));
                 if let Some(mask) = &self.dropout {
                     mask.apply(df, row * width);
                 }
-            });
+            })
         });
-        df
+        (df, sums)
     }
 
     /// The gradient of the stream before the sub-layer, from that of the input of `f` and what went past it.
