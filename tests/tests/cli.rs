@@ -495,6 +495,20 @@ fn a_run_that_is_not_there_names_the_newest_and_how_to_list_all() {
 }
 
 #[test]
+fn runs_of_one_name_are_told_apart_by_their_seeds() {
+    let program = program();
+    let train = |seed: &str| program.train(TINY_DECODER, &["--steps", "2", "--name", "base", "--seed", seed]);
+    let (first, second) = (train("1"), train("2"));
+    let text = program.run(&["compare", &first, &second]).expect_code(0).stdout;
+    for heading in ["metric", "config field"] {
+        let heading = text.lines().find(|line| line.starts_with(heading)).unwrap();
+        assert!(heading.contains("base, seed 1 ") && heading.ends_with("base, seed 2"), "{text}");
+    }
+    let answer = program.run(&["show", "zzz"]).expect_code(2);
+    let _ = answer.expect_words(&[&format!("{first}  base, seed 1"), &format!("{second}  base, seed 2")]);
+}
+
+#[test]
 fn what_scripts_read_is_ascii() {
     let program = program();
     program.write("c.toml", TINY_DECODER);

@@ -98,6 +98,7 @@ fn a_directory_of_another_program_is_converted() {
     assert_eq!(answer["left_out"], serde_json::json!(["1_Pooling", "modules.json"]), "{answer}");
     let told = program.run(&["convert", "gpt2", "--to", "told", "--symmetric"]).expect_code(0).stdout;
     assert!(told.contains("Not taken over, since nothing here reads it: 1_Pooling, modules.json."), "{told}");
+    assert!(told.contains("was not measured: no text was named"), "{told}");
     let text = |target: &str| {
         let arguments = ["generate", target, "--ids", "5,6,7", "--max-length", "8", "--json"];
         program.run(&arguments).expect_code(0).json()["tokens"].clone()
@@ -180,16 +181,21 @@ fn every_conversion_says_what_it_changed() {
         let further = program.train(TINY_DECODER, &["--steps", "2", "--set", &attention, "--set", &initial]);
         assert_eq!(program.show(&further)["parameters"], answer["parameters"]);
     }
-    // A folder from elsewhere needs a text.
-    let _ = program
-        .run(&["convert", "keyless", "--to", "new", "--borrow", "0.5"])
-        .expect_code(2)
-        .expect_words(&["--data", "headroom convert DIR"]);
     let arguments = ["convert", "keyless", "--to", "of-text", "--borrow", "0", "--data", "text.txt", "--json"];
     let answer = program.run(&arguments).expect_code(0).events().pop().unwrap();
     assert!(answer["price"]["data"].as_str().unwrap().contains("text.txt"), "{answer}");
     let told = program.run(&["convert", "keyless", "--to", "plain", "--grouped", "2"]).expect_code(0).stdout;
-    assert!(told.contains("was not measured: no text was named"), "{told}");
+    assert!(told.contains("held-out text"), "{told}");
+    // By the config that lies in it a directory is converted on the text of its run; one from elsewhere needs a text.
+    let arguments = ["convert", "keyless", "--to", "of-own", "--borrow", "0", "--examples", "8", "--json"];
+    let answer = program.run(&arguments).expect_code(0).events().pop().unwrap();
+    assert!(answer["price"]["data"].as_str().unwrap().contains("held-out text"), "{answer}");
+    fs::remove_file(program.path("keyless/headroom.toml")).unwrap();
+    let _ = program.run(&["convert", "keyless", "--to", "new", "--borrow", "0.5"]).expect_code(2).expect_words(&[
+        "from elsewhere",
+        "--data",
+        "headroom convert DIR",
+    ]);
     assert!(!program.path("new").exists());
 }
 

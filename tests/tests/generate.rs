@@ -63,7 +63,12 @@ fn a_run_and_its_export_write_the_same_text_with_every_cache() {
     let json = program.run(&[&arguments[..], &["--json"]].concat()).expect_code(0).json();
     let told = program.run(&arguments).expect_code(0);
     assert_eq!(told.stdout.trim_end_matches('\n'), json["text"].as_str().unwrap().trim_end_matches('\n'));
-    assert!(told.stderr.contains("kept between tokens"), "{}", told.stderr);
+    // What was kept is no more than the room that was set aside for it.
+    let filled = json["costs"].as_array().unwrap().iter().map(|cost| cost["bytes"].as_u64().unwrap()).max().unwrap();
+    let room = json["cache_bytes"].as_u64().unwrap();
+    assert!(0 < filled && filled <= room, "{json}");
+    assert!(told.stderr.contains(" kept"), "{}", told.stderr);
+    assert_eq!(told.stderr.contains(" set aside"), filled < room, "{}", told.stderr);
 }
 
 #[test]

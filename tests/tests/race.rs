@@ -168,6 +168,13 @@ fn a_sweep_trains_every_combination_and_says_what_it_cannot_train() {
     let list = ["sweep", "tiny.toml", "--list", "--over", "seed=5,6", "--over", "model.layers=1,1", "--json"];
     let answer = program.run(&with(&list, &FEW)).expect_code(2);
     let _ = answer.expect_words(&["is there twice"]);
+
+    // Every mistake is told, an unknown field before values.
+    let wrong = ["sweep", "tiny.toml", "--over", "model.heads=2,2", "--over", "model.laeyrs=1,,2", "--json"];
+    let answer = program.run(&wrong).expect_code(2).expect_words(&["3 problems", "`layers`", "2 is there twice"]);
+    let problems = answer.events().pop().unwrap()["problems"].clone();
+    let fields: Vec<&str> = problems.as_array().unwrap().iter().filter_map(|told| told["field"].as_str()).collect();
+    assert_eq!(fields, ["model.laeyrs", "--over", "--over"], "{problems}");
 }
 
 #[test]

@@ -119,6 +119,13 @@ fn translations_are_scored_alike_with_every_cache() {
     let alone = program.run(&["generate", &run, "--prompt", "twenty-one", "--max-length", "20", "--json"]);
     let alone = alone.expect_code(0).json()["text"].as_str().unwrap().to_owned();
     assert_eq!(texts[0].0.lines().next().unwrap(), alone.trim());
+    // By the config that lies in it a directory is scored on the pairs that were held out of its run; one from elsewhere needs some.
+    let more = ["--limit", "5", "--max-length", "12"];
+    let (of_run, of_directory) = (score(&run, &more), score("model", &more));
+    for field in ["data", "pairs", "bleu", "chrf"] {
+        assert_eq!(of_run[field], of_directory[field], "{field}");
+    }
+    std::fs::remove_file(program.path("model/headroom.toml")).unwrap();
     for (arguments, words) in [
         (&["translate-eval", "model"][..], "--data"),
         (&["translate-eval", &run, "--data", "nowhere"], "no file"),

@@ -526,7 +526,7 @@ pub struct TranslateEvalArgs {
     #[arg(value_name = "RUN|DIR")]
     pub target: String,
     /// The texts, a line each; without `--translations` a table of texts and translations, separated by tabs. Without it, the
-    /// pairs that were held out of the run.
+    /// pairs that were held out of the run, also of the one whose config lies in a model directory.
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
     /// The right translations, line by line.

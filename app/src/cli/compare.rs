@@ -7,7 +7,7 @@ use std::{
 
 use headroom_engine::{
     config::nearest,
-    store::{Direction, RunRecord, SeriesSummary, Store},
+    store::{Direction, RunRecord, SeriesSummary, Store, series_names},
     text::{csv_cell, escaped_line},
 };
 use serde_json::{Value, json};
@@ -16,20 +16,20 @@ use super::{
     args::CompareArgs,
     curves::{self, Curve},
     error::{CliError, CliResult},
-    open, plain, print,
+    eval, open, plain, print,
     race_table::{self, Form},
     table::{Table, maybe},
 };
-use crate::compare::{
-    Delta, NotJudged, Reading, Standing, Verdict, common_step, direction_between, group_all_but, is_rate,
-    why_not_judged,
+use crate::{
+    compare::{
+        Delta, NotJudged, RATE, Reading, Standing, Verdict, common_step, direction_between, group_all_but, is_rate,
+        unequal_samples_words, why_not_judged,
+    },
+    findings::probe_samples,
 };
 
 /// Metrics of the machine rather than of the model: compared only when asked for.
 const MACHINE: &str = "system/";
-/// What is said below a table with rates.
-const RATES: &str = "What else the machine did then is not known, so no run is called faster: `headroom bench` measures \
-                     speed.";
 
 /// Compares runs.
 pub fn run(store: Option<&Path>, args: &CompareArgs) -> CliResult {
@@ -58,6 +58,8 @@ pub fn run(store: Option<&Path>, args: &CompareArgs) -> CliResult {
 /// The runs with the curves by which their differences are judged.
 struct Judge<'a> {
     records: &'a [RunRecord],
+    /// What each run is called: no two the same.
+    names: Vec<String>,
     /// By metric, a curve for each run.
     curves: BTreeMap<&'a str, Vec<Curve>>,
     /// Where some config was trained with several seeds: how the configs stand. Then no single run is called better or worse.
@@ -79,7 +81,9 @@ impl<'a> Judge<'a> {
             curves.insert(metric.as_str(), records.iter().map(read).collect::<CliResult<Vec<Curve>>>()?);
         }
         let standings = seeds_repeat(records).then(|| race_table::stand(store, records)).transpose()?;
-        Ok(Self { records, curves, standings })
+        let called = open::names(store)?;
+        let name = |record: &RunRecord| called.get(&record.summary.id).unwrap_or(&record.summary.name).clone();
+        Ok(Self { records, names: records.iter().map(name).collect(), curves, standings })
     }
 
     /// The difference of a run to the first, and the step that it was taken at where one of the two is not done; none for the
@@ -267,6 +271,22 @@ fn as_csv(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Stri
         .collect()
 }
 
+/// Where the energy in the largest 1 % is shown: whether it is of unequal samples.
+fn unequal_samples(judge: &Judge<'_>, metrics: &[String]) -> Option<String> {
+    let metric = series_names::PROBE_ENERGY_IN_1_PERCENT;
+    if !metrics.iter().any(|name| name == metric) {
+        return None;
+    }
+    let samples = |(record, name): (&RunRecord, &String)| {
+        series(record, metric)?;
+        let samples = probe_samples(&eval::config_of(record).ok()?);
+        (samples > 0).then(|| (samples, name.clone()))
+    };
+    let found: Vec<(u64, String)> = judge.records.iter().zip(&judge.names).filter_map(samples).collect();
+    let found: Vec<(u64, &str)> = found.iter().map(|(samples, name)| (*samples, name.as_str())).collect();
+    unequal_samples_words(&found)
+}
+
 /// A config value as it would be typed; nothing for a field that is not there.
 fn typed(value: &Value) -> String {
     match value {
@@ -278,9 +298,8 @@ fn typed(value: &Value) -> String {
 
 fn as_text(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String, Vec<Value>>) -> String {
     let records = judge.records;
-    let mut heading = vec!["metric".to_owned()];
-    heading.extend(records.iter().map(|record| record.summary.name.clone()));
-    let mut table = Table::new(heading);
+    let heading = |first: &'static str| std::iter::once(first).chain(judge.names.iter().map(String::as_str));
+    let mut table = Table::new(heading("metric"));
     let mut row = |name: String, cells: &mut dyn Iterator<Item = String>| {
         table.row(std::iter::once(name).chain(cells));
     };
@@ -316,7 +335,10 @@ fn as_text(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String,
         text.extend(["\n", reason, "\n"]);
     }
     if records.len() > 1 && metrics.iter().any(|name| is_rate(name)) {
-        text.extend(["\n", RATES, "\n"]);
+        text.extend(["\n", RATE, "\n"]);
+    }
+    if let Some(words) = unequal_samples(judge, metrics) {
+        text.extend(["\n", words.as_str(), "\n"]);
     }
     if let Some(all) = &judge.standings {
         text += "\n+/-: 95 % interval by the spread of the last evaluations of one run each. Seeds repeat: what is \
@@ -329,9 +351,7 @@ fn as_text(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String,
     if differences.is_empty() {
         text += "\nThe configs are the same.\n";
     } else {
-        let mut heading = vec!["config field".to_owned()];
-        heading.extend(records.iter().map(|record| record.summary.name.clone()));
-        let mut table = Table::new(heading);
+        let mut table = Table::new(heading("config field"));
         for (field, values) in differences {
             let shown = |value: &Value| if value.is_null() { "-".to_owned() } else { typed(value) };
             table.row(std::iter::once(field.clone()).chain(values.iter().map(shown)));
@@ -344,8 +364,6 @@ fn as_text(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String,
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::store::series_names;
-
     use super::*;
     use crate::examples;
 
@@ -358,7 +376,7 @@ mod tests {
         for hash in ["beefcafe", "of another text"] {
             records[1].summary.held_out_hash = Some(hash.to_owned());
             let curves = BTreeMap::from([(metric, vec![Curve::default(), Curve::default()])]);
-            let judge = Judge { records: &records, curves, standings: None };
+            let judge = Judge { records: &records, names: Vec::new(), curves, standings: None };
             let difference = |part| judge.against_first(1, metric, part).map(|(delta, _)| delta.absolute);
             assert_eq!((difference(Part::Last), difference(Part::Best)), (Some(1.0), Some(0.5)), "{hash}");
         }
@@ -374,13 +392,14 @@ mod tests {
             record.summary.metrics.insert(metric.to_owned(), of);
         }
         let curves = BTreeMap::from([(metric, vec![Curve::default(), Curve::default()])]);
-        let judge = Judge { records: &records, curves, standings: None };
+        let names = vec!["slow".to_owned(), "fast".to_owned()];
+        let judge = Judge { records: &records, names, curves, standings: None };
         for part in [Part::Last, Part::Best] {
             let told = judge.against_first(1, metric, part).map(|(delta, _)| (delta.absolute, delta.verdict));
             assert_eq!(told, Some((200.0, Verdict::Neutral)), "not even unclear");
         }
         let (metrics, differences) = ([metric.to_owned()], BTreeMap::new());
-        assert!(as_text(&judge, &metrics, &differences).contains("no run is called faster"));
+        assert!(as_text(&judge, &metrics, &differences).contains(RATE));
         assert!(!as_text(&judge, &[], &differences).contains("faster"), "of what is not shown");
         let json = as_json(&judge, &metrics, &differences);
         assert_eq!(json["runs"][1]["metrics"][metric]["best_judged"]["verdict"], "none", "{json}");

@@ -24,7 +24,7 @@ use super::{
     session::{Heard, Session},
     signals,
     table::Table,
-    target::{Named, named},
+    target::{Named, knows_its_text, named},
 };
 
 /// How often scripts hear of the progress.
@@ -54,9 +54,11 @@ pub fn run(store: Option<&Path>, args: &ConvertArgs) -> CliResult {
     let text = |path: &PathBuf| eval::named_text(path, args.field.as_ref(), args.column.as_ref(), None, trained_on);
     let data = args.data.as_ref().map(text).transpose()?.map(Box::new);
     let needs_text = conversions.iter().any(|(conversion, _)| conversion.needs_text());
-    if needs_text && is_directory && data.is_none() {
-        let message = "A model directory holds no text, and this conversion depends on what the model does with one. Name \
-                       some with --data, as in `headroom convert DIR --to NEW --borrow 0.9 --data text.txt`.";
+    let lacks_text = matches!(&target, Target::Directory(path) if !knows_its_text(path));
+    if needs_text && lacks_text && data.is_none() {
+        let message = "A model directory from elsewhere holds no text, and this conversion depends on what the model does \
+                       with one. Name some with --data, as in `headroom convert DIR --to NEW --borrow 0.9 --data \
+                       text.txt`.";
         return Err(CliError::at("--data", message));
     }
     let session = Session::open_for_reading(store, !is_directory)?;

@@ -31,7 +31,7 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub choose_from: u64,
     /// The text on which it is compared with what it was made from, and on which `--borrow` and `--coverage` depend: a file or
-    /// a folder. Without it, the text that was held out of the run.
+    /// a folder. Without it, the text that was held out of the run, also of the one whose config lies in a model directory.
     #[arg(long, value_name = "PATH")]
     pub data: Option<PathBuf>,
     /// The field of a JSONL object that holds the text.

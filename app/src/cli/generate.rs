@@ -266,12 +266,13 @@ fn tell(answer: &Answer, shown: &str, count: usize) -> CliResult {
         return Ok(());
     }
     let tokens: usize = answer.texts.iter().map(|text| text.tokens.len()).sum();
+    let filled = answer.texts.iter().flat_map(|text| &text.costs).map(|cost| cost.bytes).max().unwrap_or(0);
     print::aside(format!(
-        "{} in {} s ({} s of it for reading), {} kept between tokens",
+        "{} in {} s ({} s of it for reading), {}",
         counted(tokens, "token"),
         plain::number(answer.seconds),
         plain::number(answer.reading_seconds),
-        plain::bytes(answer.cache_bytes)
+        kept_words(filled, answer.cache_bytes)
     ));
     if answer.stopped {
         print::aside(format!("Stopped: {} of {count} begun.", counted(answer.texts.len(), "text")));
@@ -280,6 +281,16 @@ fn tell(answer: &Answer, shown: &str, count: usize) -> CliResult {
         print::aside("A text ended because the model has no more positions.");
     }
     Ok(())
+}
+
+/// What was kept between tokens, in bytes: `filled` of `room`. Room is set aside for all tokens that were asked for; a
+/// text may end before.
+fn kept_words(filled: u64, room: u64) -> String {
+    if filled > 0 && filled < room {
+        format!("{} kept, {} set aside", plain::bytes(filled), plain::bytes(room))
+    } else {
+        format!("{} kept", plain::bytes(room))
+    }
 }
 
 /// What may stand in the place of each hidden word.
@@ -324,4 +335,16 @@ fn tell_json(answer: &Answer, args: &GenerateArgs) -> CliResult {
         print::json_line(&object)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kept_words;
+
+    #[test]
+    fn what_was_kept_is_told_apart_from_the_room_for_it() {
+        assert_eq!(kept_words(139_264, 266_240), "136 KiB kept, 260 KiB set aside");
+        assert_eq!(kept_words(266_240, 266_240), "260 KiB kept");
+        assert_eq!(kept_words(0, 0), "0 B kept");
+    }
 }

@@ -1,12 +1,13 @@
 //! Where the store is, and the ways into it.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use headroom_engine::{
-    store::{OpenMode, RunFilter, RunRecord, Store, StoreError, StorePaths},
+    store::{OpenMode, RunFilter, RunId, RunRecord, Store, StoreError, StorePaths},
     worker::EngineError,
 };
 
@@ -14,6 +15,7 @@ use super::{
     error::{CliError, CliResult},
     hint,
 };
+use crate::compare::names_apart;
 
 /// So many runs are named where none fits.
 const NEWEST: usize = 5;
@@ -110,6 +112,13 @@ fn clean_up(path: &Path) {
 #[cfg(not(unix))]
 fn clean_up(_: &Path) {}
 
+/// What each run is called, so that no two are called the same: told apart among all runs, as in the window.
+pub fn names(store: &Store) -> CliResult<BTreeMap<RunId, String>> {
+    let runs = store.runs(RunFilter { include_archived: true, include_deleted: false })?;
+    let names = names_apart(&runs);
+    Ok(runs.into_iter().map(|run| run.id).zip(names).collect())
+}
+
 /// The run that is meant; where there is none, the message names the newest and how to list all. `given` is `--store`.
 pub fn run(store: &Store, given: Option<&Path>, query: &str) -> CliResult<RunRecord> {
     store.run(query).map_err(|error| {
@@ -123,8 +132,10 @@ pub fn run(store: &Store, given: Option<&Path>, query: &str) -> CliResult<RunRec
         }
         if nearest.is_empty() {
             message += if runs.len() > NEWEST { " The newest:" } else { " There are:" };
+            let called = names(store).unwrap_or_default();
             for run in runs.iter().rev().take(NEWEST) {
-                message.extend(["\n  ", run.id.as_str(), "  ", &run.name]);
+                let name = called.get(&run.id).unwrap_or(&run.name);
+                message.extend(["\n  ", run.id.as_str(), "  ", name.as_str()]);
             }
             message.push('\n');
         } else {

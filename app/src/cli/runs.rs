@@ -10,10 +10,7 @@ use headroom_engine::{
 use serde_json::{Value, json};
 
 use crate::{
-    compare::{
-        filter::{Filter, Record, Value as Field},
-        names_apart,
-    },
+    compare::filter::{Filter, Record, Value as Field},
     format::{self, Names},
     panels::runs::{FlatConfigs, RUN_FIELDS, RunFields, needs_config, unknown_field},
 };
@@ -33,15 +30,10 @@ const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 /// Lists runs, newest first.
 pub fn run(store: Option<&Path>, args: &RunsArgs) -> CliResult {
     let reading = open::reading(store)?;
-    let list = |include_archived| {
-        let filter = RunFilter { include_archived, include_deleted: false };
-        reading.as_ref().map_or_else(|| Ok(RunList::default()), |reading| reading.run_list(filter))
-    };
-    // Names are told apart among all runs, as in the window.
-    let RunList { runs: mut all, .. } = list(true)?;
-    all.sort_by_key(|run| std::cmp::Reverse(run.number));
-    let called: BTreeMap<RunId, String> = all.iter().map(|run| run.id.clone()).zip(names_apart(&all)).collect();
-    let RunList { mut runs, damaged } = list(args.all)?;
+    let called = reading.as_ref().map(open::names).transpose()?.unwrap_or_default();
+    let filter = RunFilter { include_archived: args.all, include_deleted: false };
+    let list = reading.as_ref().map(|reading| reading.run_list(filter)).transpose()?;
+    let RunList { mut runs, damaged } = list.unwrap_or_default();
     runs.sort_by_key(|run| std::cmp::Reverse(run.number));
     for warning in reading.iter().flat_map(|reading| reading.warnings().try_iter().collect::<Vec<_>>()) {
         print::aside(format!("Warning: {warning}"));

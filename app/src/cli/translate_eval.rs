@@ -20,7 +20,7 @@ use super::{
     eval, generate, plain, print,
     session::{Heard, Session},
     signals,
-    target::{Named, named},
+    target::{Named, knows_its_text, named},
 };
 
 /// Translates and scores.
@@ -38,9 +38,9 @@ pub fn run(store: Option<&Path>, args: &TranslateEvalArgs) -> CliResult {
     let is_directory = matches!(target, Target::Directory(_));
     let data = match &args.data {
         Some(path) => Some(Box::new(named_pairs(path, args.translations.as_deref(), trained_on)?)),
-        None if is_directory => {
-            let message = "A model directory holds no text. Name pairs with --data, as in `headroom translate-eval DIR \
-                           --data test.en --translations test.de`.";
+        None if matches!(&target, Target::Directory(path) if !knows_its_text(path)) => {
+            let message = "A model directory from elsewhere holds no text. Name pairs with --data, as in `headroom \
+                           translate-eval DIR --data test.en --translations test.de`.";
             return Err(CliError::at("--data", message));
         }
         None => None,

@@ -10,7 +10,7 @@ use headroom_engine::{
 pub enum NotJudged {
     /// They learn different things.
     Objective,
-    /// Their losses were measured on different held-out text, or in other tokens.
+    /// They were measured on different held-out text or examples, or in other tokens.
     Text,
 }
 
@@ -22,8 +22,8 @@ impl NotJudged {
                 "The runs have different objectives: their losses cannot be compared, so none is called better."
             }
             Self::Text => {
-                "The runs were measured on different held-out text or cut it by different tokenizers: losses per \
-                 token cannot be compared, so none is called better."
+                "The runs were measured on different held-out text or examples, or cut text by different tokenizers: what \
+                 they came to cannot be compared, so none is called better."
             }
         }
     }
@@ -44,8 +44,9 @@ pub fn is_rate(series: &str) -> bool {
     series.ends_with("_per_sec")
 }
 
-/// What is said beside the difference of two rates.
-pub const RATE: &str = "What else the machine did then is not known, so neither is called faster: Speed measures this.";
+/// What is said where rates of runs are compared.
+pub const RATE: &str = "What else the machine did then is not known, so no run is called faster: the panel Speed and \
+                        `headroom bench` measure speed.";
 
 /// Which values of a series are the better ones between two runs, whatever the text where it is a rate.
 pub fn direction_between(series: &str, why_not: Option<NotJudged>) -> Direction {
@@ -79,6 +80,12 @@ mod tests {
             }
             assert_eq!(why_not_judged(a, &examples::summary(2, "not evaluated yet")), None);
         }
+    }
+
+    #[test]
+    fn no_reason_speaks_of_a_metric_that_may_not_be_the_one_that_is_compared() {
+        let reason = NotJudged::Text.reason();
+        assert!(reason.contains("different tokenizers") && !reason.contains("loss"), "{reason}");
     }
 
     #[test]

@@ -31,8 +31,8 @@ pub use metric::{
     LOSS_UNIT, common_loss_unit, loss_unit, metric_spread, metric_value, series_axis, series_hint, series_title,
     series_unit, short_title, task_of,
 };
-pub use names::{is_of_race, names_apart};
-pub use standings::{Figure, Standing, Value, standings};
+pub use names::{is_of_race, names_apart, unequal_samples_words};
+pub use standings::{Figure, Standing, Value, is_finished, standings};
 pub use stats::{Band, Summary, student_t_95};
 pub use text_table::{Cell, TextTable};
 pub use x_axis::{curve_x, why_missing};

@@ -3,7 +3,7 @@ use std::{
     fmt::Write as _,
 };
 
-use headroom_engine::{store::RunSummary, text::escaped_line};
+use headroom_engine::{config::counted, store::RunSummary, text::escaped_line};
 
 /// What runs are called wherever they are shown, so that no two are called the same: a name that several runs have
 /// gets the seed where their seeds differ, and a count, by age, where name and seed are the same: `base, seed 2`,
@@ -39,6 +39,17 @@ pub fn names_apart(runs: &[RunSummary]) -> Vec<String> {
     names
 }
 
+/// That the energies in the largest 1 % are of unequal samples, which alone moves them: the fewest and the most of these
+/// numbers of samples and names. Nothing where all are equal.
+pub fn unequal_samples_words(found: &[(u64, &str)]) -> Option<String> {
+    let (fewest, first) = found.iter().min_by_key(|(samples, _)| *samples)?;
+    let (most, last) = found.iter().max_by_key(|(samples, _)| *samples)?;
+    (fewest != most).then(|| {
+        let fewest = counted(*fewest, "sample");
+        format!("Energy in 1 %: \"{first}\" has {fewest}, \"{last}\" has {most}; fewer make it larger.")
+    })
+}
+
 /// Whether a tag is that of a race, a sweep or a control.
 pub fn is_of_race(tag: &str) -> bool {
     ["race:", "sweep:", "domains:"].iter().any(|kind| tag.starts_with(kind))
@@ -48,6 +59,14 @@ pub fn is_of_race(tag: &str) -> bool {
 mod tests {
     use super::*;
     use crate::examples;
+
+    #[test]
+    fn unequal_samples_are_told() {
+        let told = unequal_samples_words(&[(128, "b"), (64, "a"), (96, "c")]);
+        let words = "Energy in 1 %: \"a\" has 64 samples, \"b\" has 128; fewer make it larger.";
+        assert_eq!(told.as_deref(), Some(words));
+        assert_eq!(unequal_samples_words(&[(64, "a"), (64, "b")]), None);
+    }
 
     #[test]
     fn names_say_what_tells_runs_apart() {

@@ -168,6 +168,12 @@ pub struct Standing {
     pub not_judged: Option<NotJudged>,
 }
 
+/// Whether a run trained to its end: where some of a group did, these alone count. Whatever ended in another way did not do all its
+/// steps.
+pub fn is_finished(state: RunState) -> bool {
+    state == RunState::Finished
+}
+
 /// Puts runs together that differ in nothing but the seed, in the order of their first; the first is what the others are
 /// measured against. `noise` is that of a run's curve, by the run's place in `runs` and the series.
 pub fn standings(runs: &[RunRecord], noise: &dyn Fn(usize, &str) -> Option<Noise>) -> Vec<Standing> {
@@ -181,8 +187,8 @@ pub fn standings(runs: &[RunRecord], noise: &dyn Fn(usize, &str) -> Option<Noise
         .collect();
     let shared = shared_prefix(&first_names);
     let finished = |members: &[usize]| -> Vec<usize> {
-        let is_finished = |&index: &usize| runs.get(index).is_some_and(|run| run.summary.state == RunState::Finished);
-        members.iter().copied().filter(is_finished).collect()
+        let counts = |&index: &usize| runs.get(index).is_some_and(|run| is_finished(run.summary.state));
+        members.iter().copied().filter(counts).collect()
     };
     let readings = |members: &[usize], figure: Figure| -> Vec<Reading> {
         let reading = |&index: &usize| {

@@ -20,7 +20,7 @@ use crate::{
         run_picker::{chosen_name, run_choices_ui, run_combo},
     },
     state::{Selection, folder_name},
-    widgets::entered,
+    widgets::{entered, tooltip_above},
 };
 
 /// Width of the list, in points.
@@ -171,7 +171,8 @@ impl ModelChoice {
             }
             // Who goes on typing after Enter means the path, and no key of the window.
             let _ = entered(ui, &typed);
-            typed.accessible_name(format!("Model directory{suffix}")).on_hover_text(
+            tooltip_above(
+                typed.accessible_name(format!("Model directory{suffix}")),
                 "A folder with config.json, weights and tokenizer: exported here, or one of Hugging Face's",
             );
             let browse = ui.add_enabled(!cx.dialogs.is_busy(key), egui::Button::new("Browse…"));

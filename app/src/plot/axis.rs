@@ -149,7 +149,8 @@ pub struct Axis {
     pub scale: Scale,
     /// How values are written.
     pub quantity: Quantity,
-    /// The few values that there are, each with a tick of its own where the axis is logarithmic: lengths that were measured.
+    /// The few values that there are, each with a tick of its own where the axis is logarithmic: lengths that were measured. A count
+    /// that is the only one has the only tick of any axis.
     pub values: Vec<f64>,
 }
 
@@ -180,7 +181,7 @@ impl Axis {
         self
     }
 
-    /// With ticks at these values where the axis is logarithmic and they are few.
+    /// With ticks at these values where the axis is logarithmic and they are few, or where there is but one count.
     pub fn ticked_at(mut self, values: Vec<f64>) -> Self {
         self.values = values;
         self
@@ -194,6 +195,13 @@ impl Axis {
         seen.map(tick).collect()
     }
 
+    /// The tick of a count that is the only one, where it is in sight: other numbers around it would tell of nothing.
+    fn only(&self, lo: f64, hi: f64) -> Option<Tick> {
+        let [value] = self.values[..] else { return None };
+        let is_seen = self.quantity == Quantity::Count && (lo..=hi).contains(&value);
+        is_seen.then(|| Tick { value, label: self.quantity.value(value), major: true })
+    }
+
     /// Label and unit: `Validation loss (nats/token)`.
     pub fn title(&self) -> String {
         if self.unit.is_empty() { self.label.clone() } else { format!("{} ({})", self.label, self.unit) }
@@ -202,6 +210,9 @@ impl Axis {
     /// Ticks for the value range `lo..=hi`, about `target` labelled ones and three at least, where the range has so many; the
     /// values are data values on either scale.
     pub fn ticks(&self, lo: f64, hi: f64, target: usize) -> Vec<Tick> {
+        if let Some(only) = self.only(lo, hi) {
+            return vec![only];
+        }
         let own = self.own(lo, hi);
         if own.len() >= LEAST_TICKS {
             return own;
@@ -289,6 +300,24 @@ mod tests {
         let axis = axis.scale(Scale::Log);
         assert_eq!(labels(&axis, 60.0), ["64", "128", "256"]);
         assert!(labels(&axis, 200.0).len() >= LEAST_TICKS, "one value alone does not tell the scale");
+    }
+
+    #[test]
+    fn counts_have_whole_ticks_and_a_single_one_has_its_own() {
+        let steps = Axis::from(XAxis::Step);
+        for scale in [Scale::Linear, Scale::Log] {
+            let axis = steps.clone().scale(scale);
+            // Around one step, on either scale.
+            for (lo, hi) in [(0.5, 1.5), (0.316, 3.16), (7.2, 8.8), (2.5, 25.3)] {
+                let ticks = axis.ticks(lo, hi, 5);
+                let are_whole = ticks.iter().all(|tick| tick.value.fract() == 0.0);
+                assert!(!ticks.is_empty() && are_whole, "{scale:?}: {ticks:?}");
+            }
+            let only = axis.ticked_at(vec![437.0]);
+            let labels = |lo, hi| -> Vec<String> { only.ticks(lo, hi, 5).into_iter().map(|tick| tick.label).collect() };
+            assert_eq!(labels(393.3, 480.7), ["437"]);
+            assert!(labels(440.0, 460.0).len() >= LEAST_TICKS, "zoomed beside it");
+        }
     }
 
     #[test]

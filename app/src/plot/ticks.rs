@@ -138,6 +138,7 @@ fn writer(largest: f64, step: f64, quantity: Quantity) -> Box<dyn Fn(f64) -> Str
 /// Ticks on a logarithmic axis between the positive values `lo` and `hi`: labelled decades (every second, third, ...
 /// when there are many), unlabelled 2..9 between when there are few. Below one and a half decades, or with fewer than three
 /// powers of ten, 1-2-5 values are labelled, below 0.8 decades all digits, and below a third of a decade plain linear ticks serve.
+/// Those of counts are whole.
 pub fn log(lo: f64, hi: f64, target: usize, quantity: Quantity) -> Vec<Tick> {
     if !usable(lo, hi) || lo <= 0.0 {
         return Vec::new();
@@ -172,7 +173,9 @@ pub fn log(lo: f64, hi: f64, target: usize, quantity: Quantity) -> Vec<Tick> {
             ticks.push(Tick { value, major: !label.is_empty(), label });
         }
     }
-    ticks.retain(|tick| tick.value >= lo * (1.0 - 1e-9) && tick.value <= hi * (1.0 + 1e-9));
+    // There is no half of a count.
+    let is_possible = |value: f64| quantity != Quantity::Count || value.fract() == 0.0;
+    ticks.retain(|tick| tick.value >= lo * (1.0 - 1e-9) && tick.value <= hi * (1.0 + 1e-9) && is_possible(tick.value));
     ticks
 }
 

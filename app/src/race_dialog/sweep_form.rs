@@ -1,11 +1,11 @@
 //! The fields of a sweep and their values.
 
 use egui::{Grid, RichText, ScrollArea, TextEdit, Ui};
-use headroom_engine::config::{Axis, Combine, RunConfig, SpecError, Sweep};
+use headroom_engine::config::{Axis, Combine, RunConfig, Sweep, SweepMistake};
 
 use super::{priced::Priced, variants::costs_ui};
 use crate::{
-    panels::configure::{Labels, in_labels, labels_of},
+    panels::configure::{Labels, in_labels, labels_of, told},
     theme,
 };
 
@@ -25,14 +25,17 @@ const OFFERED: [&str; 12] = [
     "seed",
 ];
 
+/// How values are typed.
+const COMMAS: &str = "Put commas between the values, as in 2, 4, 8.";
+
 /// What the user wrote, and what comes of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepForm {
     base: RunConfig,
     axes: Vec<(String, String)>,
     combine: Combine,
-    /// The entrants, or why there are none.
-    outcome: Result<Vec<Priced>, String>,
+    /// The entrants, or everything for which there are none.
+    outcome: Result<Vec<Priced>, Vec<String>>,
 }
 
 impl SweepForm {
@@ -53,8 +56,8 @@ impl SweepForm {
     }
 
     /// Every config, also those that cannot be trained; why there are none.
-    pub fn entrants(&self) -> Result<&[Priced], &str> {
-        self.outcome.as_deref().map_err(String::as_str)
+    pub fn entrants(&self) -> Result<&[Priced], &[String]> {
+        self.outcome.as_deref().map_err(Vec::as_slice)
     }
 
     /// Whether the seeds are swept.
@@ -64,13 +67,12 @@ impl SweepForm {
 
     fn price(&mut self) {
         let labels = labels_of(&self.base);
-        let axes = self.axes.iter().map(|(field, values)| axis(field.trim(), values, &labels));
-        let entrants = axes.collect::<Result<Vec<_>, _>>().and_then(|axes| {
-            let sweep = Sweep { base: self.base.clone(), axes, combine: self.combine };
-            // Paths stand in marks of code there, labels in quotes.
-            sweep.entrants().map_err(|error| in_labels(&error.to_string().replace('`', ""), &labels))
-        });
-        self.outcome = entrants.map(|all| all.into_iter().map(|entrant| Priced::of(entrant, &labels)).collect());
+        let axes = self.axes.iter().map(|(field, values)| Axis::as_typed(&format!("{}={values}", field.trim())));
+        let sweep = Sweep { base: self.base.clone(), axes: axes.collect(), combine: self.combine };
+        self.outcome = match sweep.entrants() {
+            Ok(all) => Ok(all.into_iter().map(|entrant| Priced::of(entrant, &labels)).collect()),
+            Err(mistakes) => Err(mistakes.iter().map(|mistake| mistake_told(mistake, &labels)).collect()),
+        };
     }
 
     /// Draws it.
@@ -129,7 +131,11 @@ impl SweepForm {
         ui.add_space(4.0);
         let palette = theme::palette(ui.visuals());
         match &self.outcome {
-            Err(why) => drop(ui.label(RichText::new(why).color(palette.error))),
+            Err(mistakes) => {
+                for mistake in mistakes {
+                    ui.label(RichText::new(mistake).color(palette.error));
+                }
+            }
             Ok(all) => {
                 let base = all.iter().find_map(|priced| priced.cost);
                 let scroll = ScrollArea::vertical().max_height(height).min_scrolled_height(height);
@@ -151,18 +157,35 @@ impl SweepForm {
     }
 }
 
-/// A field with its values, or why they are none.
-fn axis(field: &str, values: &str, labels: &Labels) -> Result<Axis, String> {
-    format!("{field}={values}").parse::<Axis>().map_err(|error| match error {
-        SpecError::Axis { .. } if field.is_empty() => {
+/// A mistake as the dialog tells it: fields under the labels of the form, and what to do in its words.
+fn mistake_told(mistake: &SweepMistake, labels: &Labels) -> String {
+    let named = |field: &str| labels.get(field).map_or_else(|| field.to_owned(), |label| format!("{label} ({field})"));
+    // Paths stand in marks of code there, labels in quotes.
+    match mistake {
+        SweepMistake::NoField { .. } => {
             "Choose a field, or type its name in a config file, such as model.heads.".to_owned()
         }
-        SpecError::Axis { why, .. } => {
-            let named = labels.get(field).map_or_else(|| field.to_owned(), |label| format!("{label} ({field})"));
-            format!("{named}: {why}. Put commas between the values, as in 2, 4, 8.")
+        SweepMistake::UnknownField(problem) => told(problem, labels).replace('`', ""),
+        SweepMistake::NoValues { field } => format!("{}: it has no values. {COMMAS}", named(field)),
+        SweepMistake::EmptyValue { axis } => {
+            format!("{}: one of its values is empty. {COMMAS}", named(&axis.field))
         }
-        other => other.to_string(),
-    })
+        SweepMistake::SameValue { axis, value } => {
+            format!("{}: {value} is there twice. Give each value once.", named(&axis.field))
+        }
+        SweepMistake::Value { value, problem } => {
+            let told = told(problem, labels).replace('`', "");
+            if is_several(value) { format!("{told} {COMMAS}") } else { told }
+        }
+        SweepMistake::NoAxes | SweepMistake::SameField(_) | SweepMistake::Lengths(_) | SweepMistake::TooMany { .. } => {
+            in_labels(&mistake.to_string().replace('`', ""), labels)
+        }
+    }
+}
+
+/// Whether a value looks like several that were divided by something else than commas.
+fn is_several(value: &str) -> bool {
+    value.split([' ', ';', '/']).filter(|part| part.parse::<f64>().is_ok()).count() > 1
 }
 
 #[cfg(test)]
@@ -186,13 +209,31 @@ mod tests {
         let refused = |form: &mut SweepForm, field: &str, values: &str| {
             form.axes[1] = (field.to_owned(), values.to_owned());
             form.price();
-            form.entrants().unwrap_err().to_owned()
+            form.entrants().unwrap_err().join(" ")
         };
         let why = refused(&mut form, "model.heads", "");
         assert!(why.starts_with("Heads (model.heads): one of its values is empty."), "{why}");
         assert!(refused(&mut form, " ", "2").starts_with("Choose a field"));
         let why = refused(&mut form, "model.layers", "2, 3");
         assert_eq!(why, "\u{201C}Layers\u{201D} is there twice. Put all its values together.");
+        // Every mistake is told, fields first, and how to type values where that helps.
+        form.axes.insert(0, ("model.haeds".to_owned(), "2, 2".to_owned()));
+        form.axes.push(("train.batch".to_owned(), "2 4, 8".to_owned()));
+        form.axes[2] = ("seed".to_owned(), "1,,2".to_owned());
+        form.price();
+        let mistakes = form.entrants().unwrap_err();
+        for (mistake, words) in mistakes.iter().zip([
+            "model.haeds: There is no field model.haeds. Did you mean heads?",
+            "model.haeds: 2 is there twice. Give each value once.",
+            "seed): one of its values is empty. Put commas between the values",
+            "\"2 4\" is not a whole number",
+        ]) {
+            assert!(mistake.contains(words), "{words} is not told in {mistake}");
+        }
+        assert_eq!(mistakes.len(), 4, "{mistakes:?}");
+        assert!(!mistakes[1].contains("commas") && mistakes[3].contains("commas"), "{mistakes:?}");
+        form.axes.pop();
+        form.axes.remove(0);
         form.axes[1] = ("model.heads".to_owned(), "2, three".to_owned());
         form.price();
         let why = &form.entrants().unwrap()[1].why_not;

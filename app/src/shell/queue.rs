@@ -1,10 +1,11 @@
-use egui::{Button, Id, Popup, PopupCloseBehavior, Rect, RectAlign, RichText, Ui};
+use egui::{Button, Id, Popup, PopupCloseBehavior, Rect, RectAlign, RichText, Ui, vec2};
 use headroom_engine::{
     config::counted,
     store::{AnalysisId, BenchmarkId, RunId, RunState},
     worker::{Command, Ticket},
 };
 
+use super::top_bar::least_width;
 use crate::{
     context::{Action, PanelContext},
     state::{GenerationPhase, State},
@@ -13,6 +14,8 @@ use crate::{
 
 /// Runs that were cancelled together and are told of by their names.
 const NAMED: usize = 6;
+/// The widest words of the button, unless hundreds wait.
+const WIDEST: &str = "Queue (88)";
 
 /// The queue button with its list of waiting runs, whose order can be changed and which can be cancelled, and of what else waits
 /// that this window asked for.
@@ -30,7 +33,8 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         (0, more) => format!("Queue, {more} others wait"),
         (runs, more) => format!("Queue, {} wait", runs + more),
     };
-    let button = ui.button(text).on_hover_text("Runs waiting to start").accessible_name(spoken);
+    let button = ui.add(Button::new(text).min_size(vec2(least_width(ui, WIDEST), 0.0)));
+    let button = button.on_hover_text("Runs waiting to start").accessible_name(spoken);
     Popup::from_toggle_button_response(&button)
         // It grows away from the window's edge, which is near, from its first frame on.
         .align(RectAlign::BOTTOM_END)

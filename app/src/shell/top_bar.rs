@@ -1,4 +1,9 @@
-use egui::{Align, Button, Color32, Label, Layout, ProgressBar, RichText, TextStyle, TextWrapMode, Ui, WidgetText};
+use std::{num::NonZero, sync::LazyLock, thread};
+
+use egui::{
+    Align, Button, Color32, Label, Layout, ProgressBar, RichText, Sense, TextStyle, TextWrapMode, Ui, UiBuilder,
+    WidgetText, vec2,
+};
 use headroom_engine::{
     config::counted,
     store::{RunState, RunSummary},
@@ -12,7 +17,7 @@ use crate::{
     format,
     state::{CurrentRun, GenerationPhase, State},
     theme,
-    widgets::{beginning, elided, text_width},
+    widgets::{beginning, elided, name_width, text_width},
 };
 
 /// The least width of the current run's name, in points.
@@ -24,12 +29,22 @@ const TOO_BRIEF: usize = 8;
 /// Least and largest width of its progress bar.
 const BAR_LEAST: f32 = 60.0;
 const BAR_MOST: f32 = 220.0;
+/// So far the bar gives way to a name that would be cut.
+const BAR_MIDDLE: f32 = 90.0;
 /// Room that has to be left beside what can be read in the Live panel too.
 const ROOMY: f32 = 300.0;
 /// The store's name takes at most this share of the window.
 const STORE_SHARE: f32 = 0.16;
 /// Below this width of the window the machine's load is left out.
 const LOAD_FROM: f32 = 1000.0;
+/// From this width of the window on, buttons are as wide as the widest words that they may have: what stands beside them does not move
+/// when the words change. A narrower window has no room to spare.
+const WIDEST_FROM: f32 = 900.0;
+/// The widest load that this machine can have: all cores in use, and the most letters that an amount of memory has.
+static WIDEST_LOAD: LazyLock<String> = LazyLock::new(|| {
+    let most = 100 * thread::available_parallelism().map_or(1, NonZero::get);
+    load_words(&"8".repeat(most.to_string().len()), "8888 MiB")
+});
 
 /// What is computed besides runs and measurements: analyses, conversions and texts.
 fn other_work(state: &State) -> Option<String> {
@@ -109,12 +124,21 @@ pub fn top_bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, right: impl FnOnce(&mu
     });
 }
 
-/// What the machine does.
+fn load_words(percent: &str, memory: &str) -> String {
+    format!("CPU {percent} %   {memory}")
+}
+
+/// What the machine does, at the right of a place that is as wide as the widest load: what stands beside it does not move when the
+/// numbers change.
 fn load_ui(ui: &mut Ui, cx: &PanelContext<'_>) {
     let palette = theme::palette(ui.visuals());
     let Some(load) = &cx.state.system else { return };
-    let text = format!("CPU {:.0} %   {}", load.cpu_percent, format::bytes(load.memory_bytes));
-    ui.label(RichText::new(text).color(palette.weak)).on_hover_text(format!(
+    let text = load_words(&format!("{:.0}", load.cpu_percent), &format::bytes(load.memory_bytes));
+    let font = TextStyle::Body.resolve(ui.style());
+    let width = text_width(ui, &WIDEST_LOAD, &font).max(text_width(ui, &text, &font)).ceil();
+    let (place, _) = ui.allocate_exact_size(vec2(width, ui.spacing().interact_size.y), Sense::empty());
+    let mut inner = ui.new_child(UiBuilder::new().max_rect(place).layout(Layout::right_to_left(Align::Center)));
+    inner.label(RichText::new(text).color(palette.weak)).on_hover_text(format!(
         "Processor use of this program (100 % = one core) and its memory. {} of memory are free on this machine.",
         format::bytes(load.free_bytes)
     ));
@@ -132,6 +156,15 @@ fn shortages_ui(ui: &mut Ui, cx: &PanelContext<'_>) {
     let label = ui.label(RichText::new(short).color(theme::palette(ui.visuals()).warning));
     ui.ctx().accesskit_node_builder(label.id, |node| node.set_description(whole.as_str()));
     label.on_hover_text(whole);
+}
+
+/// The least width of a button that may have these words.
+pub(super) fn least_width(ui: &Ui, widest: &str) -> f32 {
+    if ui.ctx().content_rect().width() < WIDEST_FROM {
+        return 0.0;
+    }
+    let font = TextStyle::Button.resolve(ui.style());
+    (text_width(ui, widest, &font) + 2.0 * ui.spacing().button_padding.x).ceil()
 }
 
 /// Pause, stop, checkpoint; drawn from right to left.
@@ -153,7 +186,8 @@ fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
         ("Pause", "Pauses the run after this step", "Pause the current run", Command::Pause)
     };
     let ready = !waits && current.preparing.is_none();
-    if ui.add_enabled(ready, Button::new(word)).on_hover_text(hover).accessible_name(name).clicked() {
+    let button = Button::new(word).min_size(vec2(least_width(ui, "Resume"), 0.0));
+    if ui.add_enabled(ready, button).on_hover_text(hover).accessible_name(name).clicked() {
         cx.send(command);
     }
     let checkpoint = ui
@@ -165,8 +199,8 @@ fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
     }
 }
 
-/// Name, progress, speed, as far as there is room: the name is shortened first, then the bar, then the time goes, as long as that
-/// leaves the name something that tells which it is.
+/// Name, progress, speed, as far as there is room: the bar is shortened to a middle length first, then the name, then the bar once more, then
+/// the time goes, as long as that leaves the name something that tells which it is.
 fn current_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
     let palette = theme::palette(ui.visuals());
     let gap = ui.spacing().item_spacing.x;
@@ -188,8 +222,11 @@ fn current_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
     let mut widest = NAME_LEAST + room - (bar - BAR_LEAST);
     let called = cx.state.run_name(&current.run);
     let (font, padding) = (TextStyle::Button.resolve(ui.style()), 2.0 * ui.spacing().button_padding.x);
+    let whole = name_width(ui, &called, &font).ceil() + padding;
+    let given = (whole - widest).min(bar - BAR_MIDDLE).max(0.0);
+    (bar, widest) = (bar - given, widest + given);
     let mut left_out = None;
-    if widest < NAME_TELLS && text_width(ui, &called, &font) > widest - padding {
+    if widest < NAME_TELLS && whole > widest {
         if NAME_LEAST + room < NAME_TELLS {
             left_out = notes.pop_if(|note| note.gives_way);
             room += left_out.as_ref().map_or(0.0, |note| note.width(ui) + gap);
@@ -204,7 +241,7 @@ fn current_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
                 if is_brief { beginning(ui, &called, &font, widest - padding) } else { short }
             });
             let text = short.as_deref().unwrap_or(&called);
-            ui.add(Button::new(text).frame(false).truncate().min_size(egui::vec2(0.0, 0.0)))
+            ui.add(Button::new(text).frame(false).truncate().min_size(vec2(0.0, 0.0)))
         });
         let name = name.inner.on_hover_text(format!("{called}\nOpens it in the Live panel"));
         if name.accessible_name(format!("Current run: {called}")).clicked() {

@@ -4,6 +4,7 @@ use crate::{
     keys::Pressed,
     settings::{Settings, ThemeChoice},
     shell::palette::PaletteAction,
+    widgets::tooltip_beside,
 };
 
 /// The button for how the window looks. Returns what was chosen.
@@ -27,12 +28,13 @@ pub fn view_menu_ui(ui: &mut Ui, settings: &Settings) -> Option<PaletteAction> {
         ui.separator();
         // In a narrow window it is hidden at first, and nothing else on the screen brings it.
         let inspector = ui.add(Button::new("Inspector").shortcut_text("]"));
-        let inspector = inspector.on_hover_text("Shows or hides what is known of the run");
+        let inspector = tooltip_beside(inspector, "Shows or hides what is known of the run");
         if inspector.accessible_name("Show or hide the inspector").clicked() {
             chosen = Some(PaletteAction::Press(Pressed::Inspector));
         }
         ui.separator();
-        if ui.button("Purge deleted runs…").on_hover_text("Lists what would be removed, and asks first").clicked() {
+        let purge = tooltip_beside(ui.button("Purge deleted runs…"), "Lists what would be removed, and asks first");
+        if purge.clicked() {
             chosen = Some(PaletteAction::Purge);
         }
     });

@@ -1,19 +1,26 @@
 //! Which of the runs that are shown Compare draws as one line: they look alike in every panel, whether it was opened or not.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use headroom_engine::store::{RunId, RunSummary};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{FlatConfigs, State};
+use super::{FlatConfigs, Selection, State};
 use crate::{
     compare::{Group, group_all_but, group_by},
     settings::Settings,
 };
 
+/// Under what Compare's choices are remembered, and those of them that decide what is put together: the fields of [`Grouping`].
+const PANEL: &str = "compare";
+const CHOICES: [&str; 3] = ["group", "group_repeats", "grouped_tag"];
+
 /// By what runs are put together, as Compare remembers it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 struct Grouping {
     /// A key of configs; "seed" puts runs together that differ in nothing but the seed.
@@ -31,13 +38,106 @@ impl Default for Grouping {
 }
 
 /// What runs were put together of: nothing is done anew as long as it is the same.
-#[derive(PartialEq, Eq)]
 pub(super) struct GroupedOf {
-    grouping: Grouping,
+    /// As they are written: reading them would cost more in every frame.
+    choices: [Option<Value>; 3],
     /// The tag whose runs alone are shown.
     tag: Option<String>,
-    /// With whether they ended before their first step.
-    runs: Vec<(RunId, bool)>,
+    visible: BTreeSet<RunId>,
+    baseline: Option<RunId>,
+    /// Of all runs: see [`fingerprint`].
+    runs: u64,
+}
+
+impl GroupedOf {
+    fn of(state: &State, settings: &Settings) -> Self {
+        let selection = &state.selection;
+        Self {
+            choices: choices(settings).map(Option::<&Value>::cloned),
+            tag: selection.held_tag().map(str::to_owned),
+            visible: selection.visible.clone(),
+            baseline: selection.baseline.clone(),
+            runs: fingerprint(&state.runs),
+        }
+    }
+
+    /// Whether all of it is as it was.
+    fn is_same(&self, state: &State, settings: &Settings) -> bool {
+        let selection = &state.selection;
+        (&self.visible, &self.baseline) == (&selection.visible, &selection.baseline)
+            && self.tag.as_deref() == selection.held_tag()
+            && self.runs == fingerprint(&state.runs)
+            && self.choices.each_ref().map(Option::as_ref) == choices(settings)
+    }
+}
+
+fn choices(settings: &Settings) -> [Option<&Value>; 3] {
+    let compare = settings.panels.get(PANEL);
+    CHOICES.map(|choice| compare.and_then(|compare| compare.get(choice)))
+}
+
+/// Another number for other runs, and where one ends before its first step.
+fn fingerprint(runs: &[RunSummary]) -> u64 {
+    runs.iter().fold(runs.len() as u64, |print, run| {
+        let own = run.number.wrapping_mul(2) | u64::from(is_idle(run));
+        (print.rotate_left(5) ^ own).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    })
+}
+
+/// Runs that are drawn as one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunGroup {
+    /// As [`Group::label`].
+    pub label: String,
+    /// Places of its runs in the list that was grouped. The oldest comes first and gives the colour, so that a new repetition
+    /// changes nothing.
+    pub runs: Vec<usize>,
+    /// Places of runs beside others that ended before their first step: what they came to says nothing of the group.
+    pub idle: Vec<usize>,
+}
+
+impl RunGroup {
+    fn new(group: Group, runs: &[RunSummary]) -> Self {
+        let Group { label, mut members } = group;
+        members.sort_by_key(|&place| runs.get(place).map(|run| run.number));
+        let (idle, others): (Vec<usize>, Vec<usize>) =
+            members.into_iter().partition(|&place| runs.get(place).is_some_and(is_idle));
+        if others.is_empty() {
+            return Self { label, runs: idle, idle: Vec::new() };
+        }
+        Self { label, runs: others, idle }
+    }
+
+    /// Places of all of them.
+    pub fn all(&self) -> impl Iterator<Item = usize> + '_ {
+        self.runs.iter().chain(&self.idle).copied()
+    }
+
+    fn ids<'a>(&self, runs: &'a [RunSummary]) -> Vec<&'a RunId> {
+        self.all().filter_map(|place| runs.get(place)).map(|run| &run.id).collect()
+    }
+}
+
+impl FlatConfigs {
+    /// The runs that are drawn together by this key; "seed" puts those together that differ in nothing but the seed. None as long
+    /// as a config of theirs is not known.
+    pub fn grouped(&self, runs: &[RunSummary], key: &str) -> Option<Vec<RunGroup>> {
+        let known: Option<Vec<&Arc<BTreeMap<String, Value>>>> = runs.iter().map(|run| self.get(&run.id)).collect();
+        let flat: Vec<&BTreeMap<String, Value>> = known?.into_iter().map(AsRef::as_ref).collect();
+        let groups = if key == "seed" { group_all_but(&flat, "seed") } else { group_by(&flat, key) };
+        Some(groups.into_iter().map(|group| RunGroup::new(group, runs)).collect())
+    }
+}
+
+impl Selection {
+    /// The runs of each of these groups are drawn together from now on, as the first of them.
+    pub fn draw_groups<'a>(&mut self, groups: impl IntoIterator<Item = Vec<&'a RunId>>) {
+        let with_first = |group: Vec<&'a RunId>| {
+            let first = group.first().copied();
+            first.map_or_else(Vec::new, |first| group.iter().map(|&run| (run.clone(), first.clone())).collect())
+        };
+        self.draw_together(groups.into_iter().flat_map(with_first).collect());
+    }
 }
 
 /// A race or sweep that comes on the screen with several seeds is grouped, whatever was chosen for runs of before: one seed against
@@ -59,32 +159,18 @@ pub fn group_anew(
 }
 
 impl Grouping {
-    /// The first run of the group of every run; empty where each is drawn by itself.
-    fn groups(mut self, tag: Option<&str>, runs: &[RunSummary], configs: &FlatConfigs) -> BTreeMap<RunId, RunId> {
-        let flat: Vec<&BTreeMap<String, Value>> =
-            runs.iter().filter_map(|run| configs.get(&run.id)).map(AsRef::as_ref).collect();
-        if flat.len() < runs.len() {
-            return BTreeMap::new();
-        }
-        let by_seed = group_all_but(&flat, "seed");
-        let repeats = by_seed.iter().any(|group| group.members.len() > 1);
+    /// The groups of these runs; empty where each is drawn by itself.
+    fn groups(mut self, tag: Option<&str>, runs: &[RunSummary], configs: &FlatConfigs) -> Vec<RunGroup> {
+        let Some(by_seed) = configs.grouped(runs, "seed") else { return Vec::new() };
+        let repeats = by_seed.iter().any(|group| group.all().count() > 1);
         group_anew((&mut self.group_repeats, &mut self.grouped_tag), tag, runs, repeats);
         let key = if self.group_repeats { Some("seed") } else { self.group.as_deref() };
-        let groups = match key {
+        match key {
             Some("seed") => by_seed,
-            Some(key) => group_by(&flat, key),
+            Some(key) => configs.grouped(runs, key).unwrap_or_default(),
             None => Vec::new(),
-        };
-        groups.iter().flat_map(|group| members(group, runs)).collect()
+        }
     }
-}
-
-/// The runs of a group, each with the first of them.
-fn members(group: &Group, runs: &[RunSummary]) -> Vec<(RunId, RunId)> {
-    let own: Vec<&RunSummary> = group.members.iter().filter_map(|&index| runs.get(index)).collect();
-    // What ended before its first step says nothing of the group.
-    let first = own.iter().min_by_key(|run| (is_idle(run), run.number)).map(|run| run.id.clone());
-    first.map_or_else(Vec::new, |first| own.iter().map(|run| (run.id.clone(), first.clone())).collect())
 }
 
 fn is_idle(run: &RunSummary) -> bool {
@@ -94,32 +180,29 @@ fn is_idle(run: &RunSummary) -> bool {
 impl State {
     /// Puts together what Compare draws as one line, once the configs of all that is shown are known.
     pub(super) fn group_shown(&mut self, settings: &Settings) {
-        let selection = &self.selection;
-        let is_shown =
-            |run: &&RunSummary| selection.is_visible(&run.id) || selection.baseline.as_ref() == Some(&run.id);
-        let shown: Vec<&RunSummary> = self.runs.iter().filter(is_shown).collect();
-        let of = GroupedOf {
-            grouping: settings.of_panel("compare"),
-            tag: selection.held_tag().map(str::to_owned),
-            runs: shown.iter().map(|run| (run.id.clone(), is_idle(run))).collect(),
-        };
-        if self.grouped_of.as_ref() == Some(&of) {
+        if self.grouped_of.as_ref().is_some_and(|of| of.is_same(self, settings)) {
             return;
         }
+        let shown: Vec<RunId> = self.drawn().map(|run| run.id.clone()).collect();
         let mut configs = std::mem::take(&mut self.configs);
         // One run alone is in no group, whatever its config.
-        let missing =
-            if of.runs.len() < 2 { 0 } else { configs.want(self, of.runs.iter().map(|(run, _)| run.clone())) };
-        let groups = (missing == 0).then(|| {
-            let is_of = |run: &&RunSummary| of.runs.iter().any(|(own, _)| *own == run.id);
-            let runs: Vec<RunSummary> = self.runs.iter().filter(is_of).cloned().collect();
-            of.grouping.clone().groups(of.tag.as_deref(), &runs, &configs)
-        });
-        self.configs = configs;
-        if let Some(groups) = groups {
-            self.selection.draw_together(groups);
-            self.grouped_of = Some(of);
+        let missing = if shown.len() < 2 { 0 } else { configs.want(self, shown) };
+        if missing == 0 {
+            let runs: Vec<RunSummary> = self.drawn().cloned().collect();
+            let grouping: Grouping = settings.of_panel(PANEL);
+            let groups = grouping.groups(self.selection.held_tag(), &runs, &configs);
+            self.selection.draw_groups(groups.iter().map(|group| group.ids(&runs)));
+            self.grouped_of = Some(GroupedOf::of(self, settings));
         }
+        self.configs = configs;
+    }
+
+    /// The runs that Compare draws: those that are shown, and the baseline.
+    fn drawn(&self) -> impl Iterator<Item = &RunSummary> {
+        let selection = &self.selection;
+        let is_drawn =
+            move |run: &&RunSummary| selection.is_visible(&run.id) || selection.baseline.as_ref() == Some(&run.id);
+        self.runs.iter().filter(is_drawn)
     }
 }
 
@@ -180,6 +263,60 @@ mod tests {
         state.begin_frame(&settings);
         assert_eq!(styles(&state), places([0, 0, 1, 1]), "configs that are known are not asked for again");
         assert!(state.take_requests().is_empty());
+    }
+
+    #[test]
+    fn nothing_is_done_as_long_as_nothing_changes_and_all_of_it_where_something_does() {
+        let mut settings = Settings::default();
+        let mut state = shown();
+        state.begin_frame(&settings);
+        assert_eq!(styles(&state), places([0, 0, 1, 1]));
+        // What is undone by hand is found undone: nobody looked.
+        let is_renewed = |state: &mut State, settings: &Settings| {
+            state.selection.draw_together(BTreeMap::new());
+            state.begin_frame(settings);
+            styles(state) == places([0, 0, 1, 1])
+        };
+        assert!(!is_renewed(&mut state, &settings));
+        settings.set_panel("compare", &json!({ "metric": "train/loss", "group_repeats": true }));
+        assert!(is_renewed(&mut state, &settings), "a choice");
+        settings.set_panel("compare", &json!({ "metric": "validation/loss", "group_repeats": true }));
+        assert!(!is_renewed(&mut state, &settings), "of what is drawn, not of what is put together");
+        let more = examples::summary(7, "run");
+        state.runs.insert(0, more.clone());
+        assert!(is_renewed(&mut state, &settings), "another run");
+        state.runs[0].steps_done += 1;
+        assert!(!is_renewed(&mut state, &settings), "it goes on");
+        (state.runs[0].state, state.runs[0].steps_done) = (RunState::Cancelled, 0);
+        assert!(is_renewed(&mut state, &settings), "it ended before its first step");
+        state.selection.toggle_visible(&more.id);
+        state.records.insert(more.id.clone(), examples::record(7, "run"));
+        assert!(is_renewed(&mut state, &settings), "one more is shown");
+        let ids: Vec<RunId> = (0..4).map(|number| examples::summary(number, "").id).collect();
+        state.selection.hold("race:a".to_owned(), ids);
+        assert!(is_renewed(&mut state, &settings), "the runs of a tag");
+        assert!(!is_renewed(&mut state, &settings));
+    }
+
+    #[test]
+    fn the_oldest_run_that_did_a_step_stands_for_its_group() {
+        let mut state = shown();
+        let mut configs = FlatConfigs::default();
+        let ids: Vec<RunId> = state.runs.iter().map(|run| run.id.clone()).collect();
+        assert_eq!(configs.want(&mut state, ids), 0);
+        let grouped = |state: &State, key: &str| -> Vec<(Vec<usize>, Vec<usize>)> {
+            let groups = configs.grouped(&state.runs, key).unwrap();
+            groups.into_iter().map(|group| (group.runs, group.idle)).collect()
+        };
+        // The newest run comes first in the list.
+        assert_eq!(grouped(&state, "seed"), [(vec![1, 0], vec![]), (vec![3, 2], vec![])]);
+        assert_eq!(grouped(&state, "model.layers"), grouped(&state, "seed"));
+        (state.runs[3].state, state.runs[3].steps_done) = (RunState::Cancelled, 0);
+        assert_eq!(grouped(&state, "seed")[1], (vec![2], vec![3]));
+        (state.runs[2].state, state.runs[2].steps_done) = (RunState::Cancelled, 0);
+        assert_eq!(grouped(&state, "seed")[1], (vec![3, 2], vec![]), "where none did, all are what there is");
+        state.runs.push(examples::summary(9, "run"));
+        assert!(configs.grouped(&state.runs, "seed").is_none(), "its config is not known");
     }
 
     #[test]

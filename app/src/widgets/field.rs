@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use egui::accesskit::Invalid;
 use egui::{Align, Key, Layout, Response, RichText, Sense, Stroke, StrokeKind, TextEdit, Ui, Vec2};
 
+use super::tooltip::tooltip_above;
 use crate::{format, keys, theme};
 
 /// A field of a form, to be finished with the control it holds: `Field::new("Layers").help("...").integer(ui, &mut n, 1..=96, 1)`.
@@ -248,8 +249,9 @@ impl<'a> Field<'a> {
                         ui.label(RichText::new(self.unit).color(palette.weak));
                     }
                     if !self.help.is_empty() {
-                        label.inner.on_hover_text(self.help);
-                        out.response = out.response.on_hover_text(self.help);
+                        // Below stands what is wrong with it.
+                        tooltip_above(label.inner, self.help);
+                        out.response = tooltip_above(out.response, self.help);
                     }
                     out
                 })
@@ -259,6 +261,10 @@ impl<'a> Field<'a> {
         });
         let out = shown.inner;
         keys::note_field(ui.ctx(), &out.response);
+        if out.response.has_focus() {
+            let (place, frame) = (keyboard_at(ui), ui.ctx().cumulative_frame_nr());
+            ui.data_mut(|data| data.insert_temp(place, frame));
+        }
         let problem = out.unreadable.as_deref().or(self.problem);
         if problem.is_some() {
             mark_invalid(ui, &out.response);
@@ -280,8 +286,8 @@ impl<'a> Field<'a> {
     }
 
     /// Says below the control what is wrong with it. While one types or clicks, nothing is moved: a problem that is new is told over
-    /// what is below. The line of one that is gone stays empty as long as the form is looked at, so that nothing moves under a pointer
-    /// that is on its way.
+    /// what is below. The line of one that is gone stays empty as long as somebody is at work there, so that nothing moves under a
+    /// pointer that is on its way.
     fn problem_ui(&self, ui: &mut Ui, response: &Response, problem: Option<&str>, spacing: f32) {
         let id = response.id.with("line of the problem");
         let error = theme::palette(ui.visuals()).error;
@@ -297,11 +303,11 @@ impl<'a> Field<'a> {
                 }
                 None
             }
-            (None, Some(Line { height, .. })) => {
+            (None, Some(Line { height, .. })) if is_at_work(ui, response, frame) => {
                 ui.allocate_space(Vec2::new(1.0, height));
                 Some(height)
             }
-            (None, None) => None,
+            (None, _) => None,
         };
         match height {
             Some(height) => {
@@ -358,6 +364,24 @@ impl<'a> Field<'a> {
         });
         FieldResponse { response, changed, unreadable: parsed.err() }
     }
+}
+
+/// Where it is kept in which frame a field of this scope, such as a section of a form, had the keyboard last.
+fn keyboard_at(ui: &Ui) -> egui::Id {
+    ui.scope_id().with("keyboard in a field")
+}
+
+/// Whether somebody is at work on the fields of this scope, or on the way to what stands below the control: a button of the pointer
+/// is down, a field of the scope has the keyboard, or the pointer is below, and the keyboard nowhere else.
+fn is_at_work(ui: &Ui, response: &Response, frame: u64) -> bool {
+    let (pointer, is_down) = ui.input(|input| (input.pointer.hover_pos(), input.pointer.any_down()));
+    let place = keyboard_at(ui);
+    let last = ui.data(|data| data.get_temp::<u64>(place));
+    let has_keyboard = last.is_some_and(|last| frame.saturating_sub(last) <= UNSEEN);
+    let is_elsewhere = ui.memory(|memory| memory.focused().is_some());
+    let column = ui.max_rect().x_range();
+    let is_below = pointer.is_some_and(|at| column.contains(at.x) && at.y > response.rect.top());
+    is_down || has_keyboard || (is_below && !is_elsewhere)
 }
 
 /// What a list shows of the chosen one: where "No reuse: every head scores" has no room, "No reuse".
@@ -556,6 +580,49 @@ mod tests {
             output.textures_delta.clear();
         }
         assert_eq!(below(Vec::new(), None), before, "another visit");
+    }
+
+    #[test]
+    fn the_line_of_a_problem_that_is_gone_is_given_back_once_nobody_is_at_work_there() {
+        let ctx = egui::Context::default();
+        let below = |problem: Option<&str>, focus: &str, events: Vec<egui::Event>| {
+            let mut top = 0.0;
+            let number = |ui: &mut Ui, label: &str, problem: Option<&str>| {
+                let out = Field::new(label).problem(problem).float(ui, &mut 1.0);
+                if focus == label {
+                    out.response.request_focus();
+                } else if focus == "nothing" {
+                    out.response.surrender_focus();
+                }
+            };
+            let input = egui::RawInput { events, ..egui::RawInput::default() };
+            let mut output = ctx.run_ui(input, |ui| {
+                ui.push_id("a section", |ui| {
+                    number(ui, "Width", problem);
+                    number(ui, "Heads", None);
+                    top = ui.label("below").rect.top();
+                });
+                ui.push_id("another", |ui| number(ui, "Batch", None));
+            });
+            output.textures_delta.clear();
+            top
+        };
+        let wrong = Some("It is wrong.");
+        below(None, "", Vec::new());
+        let before = below(None, "", Vec::new());
+        below(wrong, "Heads", Vec::new());
+        let told = below(wrong, "", Vec::new());
+        assert!(told > before + 5.0, "{told} and {before}");
+        let is_kept = |top: f32| (top - told).abs() < 1.0;
+        assert!(is_kept(below(None, "", Vec::new())), "another field of the section has the keyboard");
+        assert!(is_kept(below(None, "Batch", Vec::new())));
+        below(None, "", Vec::new());
+        assert_eq!(below(None, "", Vec::new()), before, "the keyboard is in another section");
+        // Where the keyboard is nowhere, it is the pointer that must not miss what it goes to.
+        below(wrong, "nothing", Vec::new());
+        below(wrong, "", vec![egui::Event::PointerMoved(egui::pos2(40.0, 300.0))]);
+        assert!(is_kept(below(None, "", Vec::new())));
+        assert_eq!(below(None, "", vec![egui::Event::PointerGone]), before);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod swatch;
 mod table;
 mod thumbnails;
 mod together;
+mod tooltip;
 
 pub use chart::{
     Band, Chart, ChartLine, ChartResponse, ChartState, ChartView, FEWEST_SMOOTHED, LegendEntry, SharedX, ViewLine,
@@ -33,7 +34,7 @@ pub use heat_map::{HeatLine, HeatMap, HeatResponse, HeatState};
 pub use height::{HeightHandle, SpareHeight};
 pub use marked::{entered, focus_when_opened, moved_by_arrows};
 pub use multiples::{MOST_ACROSS, Multiples, Tile, TileWish};
-pub use name::{beginning, brief, elided, name_ui, text_width};
+pub use name::{beginning, brief, elided, name_ui, name_width, text_width};
 pub use number::{number_ui, slider_ui};
 pub use parallel::{Parallel, ParallelAxis, ParallelLine, ParallelResponse, ParallelScale, ParallelState};
 pub use seen::is_new;
@@ -43,3 +44,4 @@ pub use swatch::swatch_ui;
 pub use table::{Column, SortKey, Sorting, Table, TableResponse, TableState, sort_rows, without_room};
 pub use thumbnails::{Thumbnail, Thumbnails};
 pub use together::together_ui;
+pub use tooltip::{tooltip_above, tooltip_beside};

@@ -27,8 +27,7 @@ pub fn name_ui(ui: &mut Ui, name: &str, names: &Names, style: impl FnOnce(RichTe
 
 /// As much of the name as `room` points hold in this font; none where all of it fits.
 pub fn elided(ui: &Ui, name: &str, names: &Names, font: &FontId, room: f32) -> Option<String> {
-    let all: f32 = name.chars().map(|letter| width(ui, font, letter)).sum();
-    if all <= room {
+    if name_width(ui, name, font) <= room {
         return None;
     }
     // Whole points: while a column is dragged not every fraction is worth a thought.
@@ -36,6 +35,11 @@ pub fn elided(ui: &Ui, name: &str, names: &Names, font: &FontId, room: f32) -> O
     remembered(ui, (name, names.key(), room.to_bits(), font), || {
         names.elided(name, room, |letter| width(ui, font, letter))
     })
+}
+
+/// The room that a name takes which is not elided, in points: that of its letters one by one.
+pub fn name_width(ui: &Ui, name: &str, font: &FontId) -> f32 {
+    name.chars().map(|letter| width(ui, font, letter)).sum()
 }
 
 /// The name, or as much of it as there is room for in legends and tooltips.

@@ -60,7 +60,7 @@ pub use hugging_face::{InTransformers, in_transformers, refusal_of_config};
 pub use lineage::{AttentionError, Lineage, MeasuredChange, weights_sha256};
 pub use load::{LoadedModel, load_model_dir, load_training_state, read_plan};
 pub(crate) use removal::{Removable, check_removable, remove_marked};
-pub use save::{ModelDirectory, SavedModel, save_model_dir};
+pub use save::{ModelDirectory, SavedModel, check_can_be_made, save_model_dir};
 pub(crate) use space::free_bytes;
 pub use training_state::{BestMetric, TrainingState};
 pub use weights::file_name;

@@ -83,6 +83,18 @@ pub fn save_model_dir(dir: &Path, contents: &ModelDirectory) -> Result<SavedMode
     save_with(dir, contents, space::free_bytes(dir))
 }
 
+/// Whether a model directory can be made there, as far as that can be told before there is anything to write: asked before work of which
+/// nothing would be left.
+///
+/// # Errors
+/// What the system says of a file in the closest folder above that is there.
+pub fn check_can_be_made(dir: &Path) -> Result<(), CheckpointError> {
+    let whole = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    let Some(above) = whole.ancestors().find(|above| above.exists()) else { return Ok(()) };
+    // It has no name and is gone when this returns.
+    tempfile::tempfile_in(above).map(drop).map_err(CheckpointError::io("make a folder in", above))
+}
+
 /// See [`save_model_dir`]; `free_bytes` is what the disk has, when known.
 pub(super) fn save_with(
     dir: &Path,
@@ -164,4 +176,20 @@ fn write(dir: &Path, contents: &ModelDirectory) -> Result<SavedModel, Checkpoint
     }
     scratch.publish()?;
     Ok(saved)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whether_a_directory_can_be_made_is_told_before_there_is_anything_to_write() {
+        let dir = tempfile::tempdir().unwrap();
+        check_can_be_made(&dir.path().join("new/and/deeper")).unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left of the question");
+        let file = dir.path().join("file");
+        fs::write(&file, "").unwrap();
+        let error = check_can_be_made(&file.join("below")).unwrap_err().to_string();
+        assert!(error.contains("make a folder in") && error.contains("file"), "{error}");
+    }
 }

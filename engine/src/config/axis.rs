@@ -73,26 +73,59 @@ pub enum SpecError {
     Other(String),
 }
 
+impl Axis {
+    /// The field and the values that were typed, whatever is wrong with them: none without `=`, an empty one where nothing stands
+    /// between two commas.
+    pub fn as_typed(text: &str) -> Self {
+        let (field, values) = match text.split_once('=') {
+            None => (text, Vec::new()),
+            Some((field, values)) => {
+                let values = values.trim();
+                let inner = values.strip_prefix('[').and_then(|values| values.strip_suffix(']')).unwrap_or(values);
+                (field, split(inner))
+            }
+        };
+        Self { field: field.trim().to_owned(), values }
+    }
+
+    /// Values that are there more than once, each told once.
+    pub(super) fn doubled(&self) -> Vec<&str> {
+        let mut doubled: Vec<&str> = Vec::new();
+        for (place, value) in self.values.iter().enumerate() {
+            let is_again = self.values.iter().take(place).any(|before| is_same(before, value));
+            if is_again && !value.is_empty() && !doubled.contains(&value.as_str()) {
+                doubled.push(value);
+            }
+        }
+        doubled
+    }
+}
+
+/// Whether two values are the same, also as numbers: 0.002 is 2e-3.
+fn is_same(one: &str, other: &str) -> bool {
+    let number = |text: &str| text.parse::<f64>().ok();
+    one == other || number(one).zip(number(other)).is_some_and(|(one, other)| one == other)
+}
+
 impl FromStr for Axis {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        let wrong = |why: &str| SpecError::Axis { given: text.to_owned(), why: why.to_owned() };
-        let (field, values) = text.split_once('=').ok_or_else(|| wrong("it has no `=`"))?;
-        let field = field.trim().to_owned();
-        if field.is_empty() {
-            return Err(wrong("it names no field"));
+        let wrong = |why: &str| Err(SpecError::Axis { given: text.to_owned(), why: why.to_owned() });
+        let axis = Self::as_typed(text);
+        if axis.values.is_empty() {
+            return wrong("it has no `=`");
         }
-        let values = values.trim();
-        let inner = values.strip_prefix('[').and_then(|values| values.strip_suffix(']')).unwrap_or(values);
-        let values: Vec<String> = split(inner);
-        if values.is_empty() || values.iter().any(String::is_empty) {
-            return Err(wrong("one of its values is empty"));
+        if axis.field.is_empty() {
+            return wrong("it names no field");
         }
-        if let Some(twice) = values.iter().enumerate().find(|(place, value)| values[..*place].contains(value)) {
-            return Err(wrong(&format!("{} is there twice", twice.1)));
+        if axis.values.iter().any(String::is_empty) {
+            return wrong("one of its values is empty");
         }
-        Ok(Self { field, values })
+        if let Some(value) = axis.doubled().first() {
+            return wrong(&format!("{value} is there twice"));
+        }
+        Ok(axis)
     }
 }
 

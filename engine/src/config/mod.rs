@@ -30,6 +30,7 @@ mod reuse;
 mod run;
 mod squad;
 mod sweep;
+mod sweep_mistake;
 mod table;
 mod task;
 mod threads;
@@ -67,6 +68,7 @@ pub use reuse::{
 pub use run::{FORMAT, ProbeConfig, RunConfig};
 pub use squad::SquadSource;
 pub use sweep::{Combine, Sweep};
+pub use sweep_mistake::SweepMistake;
 pub use table::{Column, TableSource};
 pub use task::{ClassificationTask, ImageClassificationTask, RegressionTask, SpanTask, TaskConfig, TranslationTask};
 pub use train::{

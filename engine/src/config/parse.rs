@@ -12,6 +12,9 @@ use super::{FORMAT, Problem, RunConfig, data};
 /// The kind of tokenizer that comes from `model.initial`.
 const INITIAL_TOKENIZER: &str = "initial";
 
+/// How a message begins that says that there is no such field.
+const NO_FIELD: &str = "there is no field";
+
 /// The task of data without labels of their own.
 const TRANSLATION_TASK: &str = "translation";
 
@@ -337,7 +340,7 @@ fn fault(path: &str, section: &str, error: &toml::de::Error) -> Problem {
             names.sort_unstable();
             names.dedup();
         }
-        format!("there is no field `{path}`")
+        format!("{NO_FIELD} `{path}`")
     } else if message.starts_with("unknown variant") {
         format!("\"{given}\" is not known here")
     } else if message.starts_with("missing field") {
@@ -422,6 +425,27 @@ fn field_of(given: &str) -> &str {
 /// Whether a field names a kind, of which each has fields of its own.
 fn is_kind(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(section, name)| name == "kind" && section != "model")
+}
+
+/// The section whose fields are decided by a field: of a kind the one around it, else the field itself.
+pub(super) fn section_of(path: &str) -> &str {
+    if is_kind(path) { path.rsplit_once('.').map_or(path, |(section, _)| section) } else { path }
+}
+
+/// Why the config of this text has no such field after these overrides; none where it has, or where they leave that open.
+pub(super) fn unknown_field(text: &str, overrides: &[String], field: &str) -> Option<Problem> {
+    // Any value will do: a field is known before its value is looked at.
+    let mut overrides = overrides.to_vec();
+    overrides.push(format!("{field}=0"));
+    match from_toml_with(text, &overrides) {
+        Err(ConfigError::Fields(problems)) => {
+            let is_it =
+                |name: &str| field == name || field.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+            problems.into_iter().find(|problem| problem.message.starts_with(NO_FIELD) && is_it(&problem.field))
+        }
+        Err(ConfigError::Override { given, why }) if field_of(&given) == field => Some(Problem::new(field, why)),
+        Ok(_) | Err(_) => None,
+    }
 }
 
 /// Replaces one field; a sentence where that took others away.

@@ -1,6 +1,10 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Axis, Entrant, RunConfig, Setting, SpecError, counted, to_toml};
+use super::{
+    Axis, Entrant, RunConfig, Setting, SweepMistake, from_toml_with,
+    parse::{section_of, unknown_field},
+    to_toml,
+};
 
 /// Configs of a sweep at most.
 const MOST_CONFIGS: usize = 256;
@@ -40,10 +44,14 @@ impl Sweep {
     /// Every config of the sweep, named after its values. One that cannot be trained says why, and is never left out.
     ///
     /// # Errors
-    /// No fields, a field twice, too many configs, or lists of different lengths.
-    pub fn entrants(&self) -> Result<Vec<Entrant>, SpecError> {
-        self.check()?;
+    /// Everything that is wrong with the fields, where there is more than values that some field does not take.
+    pub fn entrants(&self) -> Result<Vec<Entrant>, Vec<SweepMistake>> {
         let text = to_toml(&self.base);
+        let mistakes = self.mistakes(&text);
+        // A value alone is told beside the configs that have it.
+        if mistakes.iter().any(|mistake| !matches!(mistake, SweepMistake::Value { .. })) {
+            return Err(mistakes);
+        }
         let labels = labels(&self.axes);
         let entrant = |settings: Vec<Setting>| {
             let parts = settings.iter().zip(&labels).filter(|(setting, _)| setting.field != "seed");
@@ -73,32 +81,99 @@ impl Sweep {
         }
     }
 
-    fn check(&self) -> Result<(), SpecError> {
-        let other = |text: String| Err(SpecError::Other(text));
+    /// Everything that is wrong with the fields, the most fundamental first: fields, then their values, then how they come together.
+    /// `text` is the base as TOML.
+    fn mistakes(&self, text: &str) -> Vec<SweepMistake> {
         if self.axes.is_empty() {
-            return other("A sweep needs a field and its values, such as `model.layers=2,4,6`.".to_owned());
+            return vec![SweepMistake::NoAxes];
         }
-        let fields: Vec<&String> = self.axes.iter().map(|axis| &axis.field).collect();
-        if let Some((_, field)) = fields.iter().enumerate().find(|(place, field)| fields[..*place].contains(field)) {
-            return other(format!("`{field}` is there twice. Put all its values together."));
+        let (mut of_fields, mut of_values) = (Vec::new(), Vec::new());
+        for (place, axis) in self.axes.iter().enumerate() {
+            let is_again = self.axes.iter().take(place).any(|before| before.field == axis.field);
+            let fault = if axis.field.is_empty() {
+                Some(SweepMistake::NoField { axis: axis.clone() })
+            } else if is_again {
+                Some(SweepMistake::SameField(axis.field.clone()))
+            } else {
+                self.unknown_field(axis, text)
+            };
+            let has_field = fault.is_none();
+            of_fields.extend(fault);
+            of_values.extend(faults_of_values(axis));
+            if has_field && self.deciding(axis).is_empty() {
+                of_values.extend(unfit_values(axis, text));
+            }
         }
-        if let Some(axis) = self.axes.iter().find(|axis| axis.values.is_empty()) {
-            return other(format!("`{}` has no values.", axis.field));
+        // Told once, however many axes have it.
+        let mut all: Vec<SweepMistake> = Vec::with_capacity(of_fields.len() + of_values.len());
+        for mistake in of_fields.into_iter().chain(of_values) {
+            if !all.contains(&mistake) {
+                all.push(mistake);
+            }
         }
         let lengths: Vec<usize> = self.axes.iter().map(|axis| axis.values.len()).collect();
-        if self.combine == Combine::List && lengths.windows(2).any(|pair| pair.first() != pair.last()) {
+        // How many values there are is not known as long as some are missing or stand elsewhere.
+        let is_partial = all.iter().any(SweepMistake::leaves_values_open);
+        if self.combine == Combine::List && !is_partial && lengths.windows(2).any(|pair| pair.first() != pair.last()) {
             let lengths: Vec<String> =
                 self.axes.iter().map(|axis| format!("`{}` has {}", axis.field, axis.values.len())).collect();
-            return other(format!("A list takes as many values of each field: {}.", lengths.join(", ")));
+            all.push(SweepMistake::Lengths(lengths.join(", ")));
         }
         if self.count() > MOST_CONFIGS {
-            return other(format!(
-                "These fields make {}, at most {MOST_CONFIGS} are trained.",
-                counted(self.count(), "config")
-            ));
+            all.push(SweepMistake::TooMany { count: self.count(), most: MOST_CONFIGS });
         }
-        Ok(())
+        all
     }
+
+    /// Axes that decide which fields there are where that of `axis` lies, such as the kind of its section.
+    fn deciding(&self, axis: &Axis) -> Vec<Axis> {
+        let decides = |other: &&Axis| {
+            let inside = axis.field.strip_prefix(section_of(&other.field));
+            other.field != axis.field && inside.is_some_and(|rest| rest.starts_with('.'))
+        };
+        self.axes.iter().filter(decides).cloned().collect()
+    }
+
+    /// That no config of the sweep has the field of an axis.
+    fn unknown_field(&self, axis: &Axis, text: &str) -> Option<SweepMistake> {
+        let deciding = Self { axes: self.deciding(axis), combine: Combine::Grid, ..self.clone() };
+        if deciding.count() > MOST_CONFIGS {
+            return None;
+        }
+        let mut first = None;
+        // One of the values may make it known.
+        for settings in deciding.combinations() {
+            let overrides: Vec<String> = settings.iter().map(Setting::to_override).collect();
+            let problem = unknown_field(text, &overrides, &axis.field)?;
+            first = first.or(Some(problem));
+        }
+        first.map(SweepMistake::UnknownField)
+    }
+}
+
+/// What is wrong with the values of an axis whatever its field is.
+fn faults_of_values(axis: &Axis) -> Vec<SweepMistake> {
+    if axis.values.is_empty() {
+        return vec![SweepMistake::NoValues { field: axis.field.clone() }];
+    }
+    let is_empty = axis.values.iter().any(String::is_empty);
+    let empty = is_empty.then(|| SweepMistake::EmptyValue { axis: axis.clone() });
+    let again = |value: &str| SweepMistake::SameValue { axis: axis.clone(), value: value.to_owned() };
+    empty.into_iter().chain(axis.doubled().into_iter().map(again)).collect()
+}
+
+/// Values that the field does not take, whatever stands in the others.
+fn unfit_values(axis: &Axis, text: &str) -> Vec<SweepMistake> {
+    let unfit = |value: &String| {
+        let setting = Setting { field: axis.field.clone(), value: value.clone() };
+        let problems = match from_toml_with(text, &[setting.to_override()]) {
+            Ok(config) => config.numbers_outside(),
+            Err(error) => error.problems(),
+        };
+        let problem = problems.into_iter().find(|problem| problem.field == axis.field)?;
+        Some(SweepMistake::Value { value: value.clone(), problem })
+    };
+    axis.values.iter().filter(|value| !value.is_empty()).filter_map(unfit).collect()
 }
 
 /// The shortest endings of the fields that tell them apart; `kind` alone says nothing.
@@ -133,6 +208,11 @@ mod tests {
         Sweep { base, axes: axes.iter().map(|axis| axis.parse().unwrap()).collect(), combine }
     }
 
+    /// What is wrong, a mistake a line.
+    fn told(sweep: &Sweep) -> String {
+        sweep.entrants().unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    }
+
     fn names(sweep: &Sweep) -> Vec<String> {
         sweep.entrants().unwrap().into_iter().map(|entrant| entrant.name).collect()
     }
@@ -157,7 +237,7 @@ mod tests {
             ["layers 2, learning_rate 1e-3", "layers 4, learning_rate 5e-4"]
         );
         let uneven = sweep(&["model.layers=2,4", "train.batch=1,2,3"], Combine::List);
-        let error = uneven.entrants().unwrap_err().to_string();
+        let error = told(&uneven);
         assert!(error.contains("`model.layers` has 2") && error.contains("`train.batch` has 3"), "{error}");
     }
 
@@ -167,8 +247,9 @@ mod tests {
         assert_eq!(names(&seeds), ["reuse none", "reuse full", "reuse none", "reuse full"]);
         let seeds: Vec<u64> = seeds.entrants().unwrap().into_iter().map(|e| e.config.unwrap().seed).collect();
         assert_eq!(seeds, [3, 3, 4, 4]);
-        let twice = sweep(&["attention.reuse.layers=1,2", "model.layers=4"], Combine::Grid);
-        assert_eq!(names(&twice)[0], "reuse.layers 1, model.layers 4");
+        let twice =
+            sweep(&["attention.reuse.kind=full", "attention.reuse.layers=1,2", "model.layers=4"], Combine::Grid);
+        assert_eq!(names(&twice)[0], "reuse full, reuse.layers 1, model.layers 4");
     }
 
     #[test]
@@ -182,13 +263,61 @@ mod tests {
             (vec!["seed=1", "seed=2"], "there twice"),
             (vec!["seed=[1,2]", "train.batch=1,2,3,4,5,6,7,8,9,10,11,12"], ""),
         ] {
-            match sweep(&axes, Combine::Grid).entrants() {
+            let sweep = sweep(&axes, Combine::Grid);
+            match sweep.entrants() {
                 Ok(entrants) => assert_eq!((entrants.len(), wanted), (24, "")),
-                Err(error) => assert!(!wanted.is_empty() && error.to_string().contains(wanted), "{error}"),
+                Err(_) => assert!(!wanted.is_empty() && told(&sweep).contains(wanted), "{}", told(&sweep)),
             }
         }
         let values: Vec<String> = (1..=300).map(|seed| seed.to_string()).collect();
         let long = sweep(&[&format!("seed={}", values.join(","))], Combine::Grid);
-        assert!(long.entrants().unwrap_err().to_string().contains("300 configs"));
+        assert!(told(&long).contains("300 configs"));
+    }
+
+    #[test]
+    fn every_mistake_is_told_fields_before_values() {
+        let typed = |axes: &[&str], combine| Sweep {
+            axes: axes.iter().map(|axis| Axis::as_typed(axis)).collect(),
+            ..sweep(&[], combine)
+        };
+        let all = typed(&["model.layers=2,2", "model.haeds=2,2.0", "train.batch=2,,many", "=3", "seed"], Combine::List);
+        let told = told(&all);
+        let lines: Vec<&str> = told.lines().collect();
+        for (line, words) in lines.iter().zip([
+            "`model.haeds`. Did you mean `heads`?",
+            "`=3`: it names no field",
+            "`model.layers=2,2`: 2 is there twice. Give each value once.",
+            "`model.haeds=2,2.0`: 2.0 is there twice",
+            "`train.batch=2,,many`: one of its values is empty",
+            "train.batch: \"many\" is not a whole number",
+            "`seed`: it has no `=`",
+        ]) {
+            assert!(line.contains(words), "{words} is not told in {line}");
+        }
+        assert_eq!(lines.len(), 7, "{told}");
+        // A value alone is told beside its configs.
+        let unfit = sweep(&["model.heads=2,many", "model.layers=0,1"], Combine::Grid).entrants().unwrap();
+        assert_eq!(unfit.iter().filter(|entrant| entrant.config.is_ok()).count(), 1);
+    }
+
+    #[test]
+    fn a_field_that_one_of_the_kinds_has_is_known() {
+        for axes in [
+            ["attention.reuse.kind=none,full", "attention.reuse.layers=1,2"],
+            ["attention.reuse={ kind = \"full\" },{ kind = \"none\" }", "attention.reuse.layers=1,2"],
+            ["train.schedule.kind=fast,constant", "train.schedule.warmup_steps=1,2"],
+        ] {
+            assert!(sweep(&axes, Combine::Grid).entrants().is_ok(), "{axes:?}");
+        }
+        for (axes, field) in [
+            (vec!["attention.reuse.kind=none,full", "attention.reuse.layres=1,2"], "attention.reuse.layres"),
+            (vec!["attention.reuse.layers=1,2"], "attention.reuse.layers"),
+            (vec!["modle.layers=1,2"], "modle"),
+            (vec!["train.batch.size=1,2"], "train.batch.size"),
+        ] {
+            let mistakes = sweep(&axes, Combine::Grid).entrants().unwrap_err();
+            let [SweepMistake::UnknownField(problem)] = mistakes.as_slice() else { panic!("{mistakes:?}") };
+            assert_eq!(problem.field, field, "{problem}");
+        }
     }
 }

@@ -134,7 +134,7 @@ pub enum Command {
     EvaluateTranslation {
         /// Which model.
         target: Target,
-        /// Which pairs; `None` = those that were held out of the run's training.
+        /// Which pairs; `None` = those that were held out of the training of the run, or of the one whose config lies in the directory.
         data: Option<Box<DataConfig>>,
         /// How many of them, from the first on; none: all.
         limit: Option<usize>,
@@ -191,7 +191,8 @@ pub enum Command {
         conversion: Conversion,
         /// The directory to make; must not exist or be empty.
         to: PathBuf,
-        /// The text on which both models are compared, and from which heads that borrow and pairs are chosen; none: the run's own.
+        /// The text on which both models are compared, and from which heads that borrow and pairs are chosen; none: that of the run, or
+        /// of the one whose config lies in the directory.
         data: Option<Box<DataConfig>>,
         /// Examples of it that both read.
         examples: usize,

@@ -15,10 +15,10 @@ use super::{
 use crate::{
     advise::{Borrowing, HeadAdvice},
     analysis::{AnalysisContext, AnalysisError, AnalysisSpec, Measure, analyse, examples_at_once},
-    attention::{HeadPlan, ModelPlan},
+    attention::HeadPlan,
     checkpoint::{
         AttentionError, Lineage, LoadedModel, MeasuredChange, ModelCard, ModelDirectory, beside_the_model,
-        load_model_dir, save_model_dir, weights_sha256,
+        check_can_be_made, load_model_dir, save_model_dir, weights_sha256,
     },
     config::{Coverage, Precision, Reuse, RunConfig, counted, grouped},
     convert::{
@@ -47,13 +47,14 @@ fn run(context: &JobContext, job: &ConvertJob, control: &JobControl, named: &str
         );
         return Err(JobError::refusal(why));
     }
+    check_can_be_made(&job.to).map_err(|error| JobError::refusal(error.to_string()))?;
     let (directory, stored) = subject::open(&context.store, &job.target).map_err(JobError::refusal)?;
     let of_run = stored.as_ref().is_some_and(|stored| stored.config.precision == Precision::F64);
     let dtype = if of_run { DType::F64 } else { DType::F32 };
     let loaded = load_model_dir(&directory, dtype, &Device::Cpu);
     let loaded = loaded.map_err(|error| JobError::refusal(error.to_string()))?;
     check(&loaded.plan, &job.conversion)?;
-    let text = Text::of(context, job, &loaded.plan)?;
+    let text = Text::of(context, job, &loaded)?;
     let made = make(context, job, control, &loaded, text.as_ref().ok())?;
     if text.is_ok() {
         let (number, count) = (made.converted.attentions.len(), made.converted.attentions.len());
@@ -220,15 +221,17 @@ fn has_whole_row(batch: &Batch) -> bool {
 
 impl Text {
     /// The text of a job, or in words why there is none where none has to be.
-    fn of(context: &JobContext, job: &ConvertJob, plan: &ModelPlan) -> Result<Result<Self, String>, JobError> {
+    fn of(context: &JobContext, job: &ConvertJob, loaded: &LoadedModel) -> Result<Result<Self, String>, JobError> {
         let is_needed = job.data.is_some() || job.conversion.needs_text();
-        if !is_needed && matches!(job.target, Target::Directory(_)) {
+        // A directory of ours says on which text it was trained.
+        let has_none = matches!(job.target, Target::Directory(_)) && loaded.config.is_none();
+        if !is_needed && has_none {
             return Ok(Err("no text was named on which to compare it with what it was made from".to_owned()));
         }
-        if !can_be_priced(plan) && !is_needed {
+        if !can_be_priced(&loaded.plan) && !is_needed {
             return Ok(Err("maps of encoder-decoders and of models that read images are not compared yet".to_owned()));
         }
-        if is_needed && job.data.is_none() && matches!(job.target, Target::Directory(_)) {
+        if is_needed && job.data.is_none() && has_none {
             return Err(JobError::refusal(NO_TEXT));
         }
         let read = || {

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     attention::ModelPlan,
     checkpoint,
-    config::Precision,
+    config::{DataConfig, Precision},
     data::{DataError, TextTokenizer},
     generate::Marks,
     model::{Model, ParameterSet, dtype},
@@ -27,6 +27,8 @@ pub(super) struct TextModel {
     parameters: ParameterSet,
     tokenizer: Option<TextTokenizer>,
     pub(super) marks: Marks,
+    /// What it was trained on, as the config says that lies in its directory.
+    pub(super) trained_on: Option<DataConfig>,
 }
 
 /// A source as an encoder reads it.
@@ -62,7 +64,8 @@ impl TextModel {
                 marks.end.extend(tokenizer.specials().end_of_text);
             }
         }
-        Ok(Self { plan, parameters: loaded.parameters, tokenizer, marks })
+        let trained_on = loaded.config.map(|config| config.data);
+        Ok(Self { plan, parameters: loaded.parameters, tokenizer, marks, trained_on })
     }
 
     /// The model in a number format.

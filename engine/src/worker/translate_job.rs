@@ -41,7 +41,8 @@ fn run(context: &JobContext, job: &TranslateJob, control: &JobControl, named: &s
         return Err(JobError::refusal(why));
     }
     let (_, stored) = subject::open(&context.store, &job.target).map_err(JobError::refusal)?;
-    let (pairs, data) = pairs(job, stored.map(|stored| stored.config.data).as_ref())?;
+    let trained_on = stored.map(|stored| stored.config.data).or_else(|| text_model.trained_on.clone());
+    let (pairs, data) = pairs(job, trained_on.as_ref())?;
     let count = job.limit.unwrap_or(usize::MAX).min(pairs.len() / 2);
     let text = |place: usize| pairs.get(place).unwrap_or_default();
     let (mut waiting, mut cut_sources, mut unknown_sources) = (Vec::with_capacity(count), 0, 0);
@@ -116,7 +117,9 @@ fn pairs(job: &TranslateJob, trained_on: Option<&crate::config::DataConfig>) -> 
     let source: &Source = match (&job.data, trained_on) {
         (Some(data), _) => &data.source,
         (None, Some(data)) => &data.source,
-        (None, None) => return Err(JobError::refusal("A model directory holds no pairs of texts. Name some.")),
+        (None, None) => {
+            return Err(JobError::refusal("A model directory from elsewhere holds no pairs of texts. Name some."));
+        }
     };
     if !source.has_pairs() {
         return Err(JobError::refusal(

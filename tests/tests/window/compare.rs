@@ -227,6 +227,60 @@ fn no_button_stands_alone_on_a_line_of_a_narrow_window() {
 }
 
 #[test]
+fn no_control_stands_alone_on_a_line_of_a_usual_window() {
+    let mut screen = examples();
+    screen.resize(egui::vec2(1280.0, 800.0));
+    let seed = |seed: u64, sketch: Sketch| Sketch { seed, ..sketch };
+    compare(&mut screen, &[done(0, 4, 2.30), seed(2, done(1, 4, 2.50)), done(3, 1, 2.20)]);
+    let names = [
+        "Curves",
+        "Scatter",
+        "Metric",
+        "Second metric",
+        "Group by",
+        "Band",
+        "Race from here",
+        "X axis",
+        "Log x",
+        "Smoothing",
+        "Ignore outliers",
+        "Difference to the baseline",
+        "Charts beside each other",
+        "Export chart…",
+    ];
+    for group in ["seeds that repeat", "Nothing"] {
+        screen.choose("Group by", group);
+        for shape in ["Curves", "Workspace", "Scatter", "Parallel coordinates"] {
+            screen.click(shape);
+            assert_eq!(screen.has("Band"), group != "Nothing");
+            let there = names.into_iter().filter(|name| screen.has(name));
+            let lines: Vec<(&str, f32)> = there.map(|name| (name, screen.rect(name).center().y)).collect();
+            for (name, y) in &lines {
+                let beside = lines.iter().filter(|(other, at)| other != name && (at - y).abs() < 6.0).count();
+                assert!(beside > 0, "{name} stands alone in {shape}, grouped by {group}: {lines:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_group_says_how_many_of_its_runs_have_a_value() {
+    let mut screen = examples();
+    let seed = |seed: u64, sketch: Sketch| Sketch { seed, ..sketch };
+    let third = Sketch { steps: 50, ..seed(3, done(2, 4, 2.40)) };
+    compare(&mut screen, &[done(0, 4, 2.30), seed(2, done(1, 4, 2.50)), third, done(3, 1, 2.20)]);
+    // The third still trains: it does not count beside those that are done.
+    assert!(screen.has("2 of 3"), "{:#?}", screen.words());
+    let mut runs = screen.state().runs.clone();
+    for run in runs.iter_mut().filter(|run| run.number < 3) {
+        run.metrics.remove(LOSS);
+    }
+    screen.state().apply(Event::Runs { runs });
+    screen.settle();
+    assert!(screen.has("0 of 3"), "{:#?}", screen.words());
+}
+
+#[test]
 fn two_runs_are_compared_and_their_chart_leaves_as_a_file() {
     let (folder, mut screen) = two_runs();
     // A metric that was looked at before, and that runs of text do not have.
@@ -400,4 +454,21 @@ fn a_run_on_other_text_is_named_above_the_charts_and_hidden_with_one_click() {
     screen.click("Hide it");
     assert!(!screen.says("Not to be held against"));
     assert!(!screen.state().selection.is_visible(&example_run(3)));
+}
+
+#[test]
+fn columns_that_have_no_room_are_counted_and_nothing_is_said_of_one_that_is_not_there() {
+    let mut screen = examples();
+    let second = Sketch { seed: 2, ..done(1, 4, 2.50) };
+    compare(&mut screen, &[done(0, 4, 2.30), second, done(3, 1, 2.10)]);
+    let counts = |screen: &Screen| {
+        let is_count = |word: &String| word.strip_suffix(" hidden").is_some_and(|n| n.parse::<usize>().is_ok());
+        screen.words().iter().any(is_count)
+    };
+    screen.resize(egui::vec2(900.0, 1000.0));
+    assert!(counts(&screen) && screen.has("Add a column at step"), "{:#?}", screen.words());
+    assert!(!screen.has("Column at step"), "{:#?}", screen.words());
+    screen.resize(egui::vec2(2600.0, 1000.0));
+    assert!(!counts(&screen) && screen.has("Column at step"), "{:#?}", screen.words());
+    assert!(!screen.has("Add a column at step"), "{:#?}", screen.words());
 }

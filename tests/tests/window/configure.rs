@@ -331,6 +331,7 @@ fn a_table_is_mapped_by_its_columns_and_seen_before_it_is_trained_on() {
     screen.click("Go to the form");
     screen.choose("Source", "A table with labels");
     assert!(screen.has("Text column") && screen.has("Answer"), "{:#?}", screen.words());
+    assert!(screen.has("Held-out rows") && !screen.has("Held-out text"), "{:#?}", screen.words());
     let path = folder.path().join("films.tsv");
     fs::write(&path, "id\tsentence\tmark\n1\tA fine film\tgood\n2\tA long film\tpoor\n3\tAnother film\tgood\n")
         .unwrap();
@@ -411,6 +412,69 @@ fn form() -> Screen {
 fn drafted(screen: &mut Screen) -> RunConfig {
     screen.settle();
     screen.window().panels.configure.config().clone()
+}
+
+#[test]
+fn a_number_that_is_deleted_costs_what_its_field_held_before() {
+    let mut screen = form();
+    let old = "Numbers of the last valid config";
+    let parameters = |screen: &Screen| {
+        let words = screen.words();
+        let name = words.iter().position(|word| word == "Parameters").unwrap();
+        words[name..].iter().find(|word| *word != "Parameters").unwrap().clone()
+    };
+    let before = parameters(&screen);
+    screen.fill("Layers", "1");
+    assert!(parameters(&screen) != before && !screen.says(old), "{:#?}", screen.words());
+    screen.press(Modifiers::NONE, Key::Backspace);
+    assert!(screen.says(old), "{:#?}", screen.words());
+    assert_eq!(parameters(&screen), before, "not those of one layer, which nobody asked for");
+}
+
+#[test]
+fn below_a_head_map_nothing_moves_up_while_another_number_of_layers_is_typed() {
+    let mut screen = form();
+    let below = |screen: &Screen| screen.rect("Match parameters").top();
+    let before = below(&screen);
+    screen.fill("Layers", "1");
+    assert!((below(&screen) - before).abs() < 0.5, "{} and {before}", below(&screen));
+    screen.unfocus();
+    assert!(below(&screen) < before - 20.0, "{} and {before}", below(&screen));
+}
+
+#[test]
+fn the_room_of_an_error_is_given_back_once_the_keyboard_leaves_its_section() {
+    let mut screen = form();
+    let below = |screen: &Screen| screen.rect("Schedule").top();
+    let before = below(&screen);
+    screen.fill("Learning rate", "fast");
+    screen.focus("Batch");
+    let told = below(&screen);
+    assert!(told > before + 5.0, "{told} and {before}");
+    screen.fill("Learning rate", "1e-3");
+    assert!((below(&screen) - told).abs() < 1.0, "nothing moves while somebody types");
+    screen.focus("Batch");
+    assert!((below(&screen) - told).abs() < 1.0, "it is in the same section");
+    screen.focus("Name");
+    assert!((below(&screen) - before).abs() < 1.0, "{} and {before}", below(&screen));
+}
+
+#[test]
+fn undo_past_a_file_finds_relative_paths_where_they_were_before() {
+    let mut screen = form();
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("mine.toml");
+    fs::write(&path, "format = 1\n[model]\nlayers = 3\n").unwrap();
+    let base = |screen: &mut Screen| screen.window().panels.configure.base_dir().to_owned();
+    let before = base(&mut screen);
+    screen.fill("Config file path", &path.display().to_string());
+    screen.click("Open TOML");
+    screen.wait("the file", |screen| screen.value("Layers") == "3");
+    assert_eq!(base(&mut screen), folder.path());
+    screen.click("Undo the change");
+    assert_eq!(base(&mut screen), before);
+    screen.click("Redo the change");
+    assert_eq!(base(&mut screen), folder.path());
 }
 
 #[test]

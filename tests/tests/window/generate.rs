@@ -122,6 +122,19 @@ fn the_path_of_a_folder_is_typed_right_after_the_choice_and_no_digit_leads_away(
 }
 
 #[test]
+fn what_a_choice_means_is_told_beside_the_list() {
+    let mut screen = panel();
+    screen.click("Keep between tokens");
+    let [first, next, _] = Cache::ALL.map(|cache| cache.label());
+    screen.point_at(first);
+    let told = screen.painted().into_iter().find(|text| text.text.starts_with("Every token computes"));
+    let told = told.map(|text| text.rect).unwrap();
+    for entry in [first, next] {
+        assert!(!told.intersects(screen.rect(entry)), "{entry}: {told:?} {:?}", screen.rect(entry));
+    }
+}
+
+#[test]
 fn two_settings_stand_side_by_side_with_what_differs() {
     let mut screen = panel();
     screen.fill("Text", "the river");

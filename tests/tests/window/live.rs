@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use egui::{Key, Modifiers};
+use egui::{Key, Modifiers, vec2};
 use headroom_app::{
     context::PanelId,
     state::{ConversionRequest, CurrentRun, Question, RunSeries},
@@ -497,6 +497,51 @@ fn charts_are_made_higher_by_their_handle() {
     assert!((after - before - 60.0).abs() < 1.0, "{before} {after}");
     let kept: serde_json::Value = screen.window().settings.of_panel("live");
     assert!(kept["height"].as_f64().is_some_and(|height| height > f64::from(before)), "{kept}");
+}
+
+#[test]
+fn nothing_moves_when_the_bar_of_progress_leaves() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let run = screen.state().current.clone().unwrap().run;
+    screen.state().selection.focused = Some(run.clone());
+    screen.window().open(PanelId::LIVE);
+    // Room for all buttons of its heading in one row.
+    screen.press_text(Key::CloseBracket, "]");
+    let top = |screen: &Screen| screen.rect("Chart: Loss").top();
+    let while_it_trains = top(&screen);
+    screen.state().current = None;
+    screen.state().runs.iter_mut().filter(|one| one.id == run).for_each(|one| one.state = RunState::Finished);
+    screen.settle();
+    assert!(screen.has("Finished"), "{:#?}", screen.words());
+    assert!((top(&screen) - while_it_trains).abs() < 0.5, "{while_it_trains} {}", top(&screen));
+    // Whoever comes back to it finds no empty place.
+    screen.window().open(PanelId::RUNS);
+    screen.settle();
+    screen.window().open(PanelId::LIVE);
+    screen.settle();
+    assert!(top(&screen) < while_it_trains - 10.0, "{while_it_trains} {}", top(&screen));
+}
+
+#[test]
+fn the_charts_fill_a_large_window() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.window().open(PanelId::LIVE);
+    probe(&mut screen);
+    let height = |screen: &Screen, chart: &str| screen.rect(&format!("Chart: {chart}")).height();
+    screen.resize(vec2(1280.0, 800.0));
+    let low = height(&screen, "Loss");
+    screen.resize(vec2(2560.0, 1600.0));
+    assert!(height(&screen, "Similarity of layers") > 250.0 && height(&screen, "Loss") > low + 250.0);
+    // Higher than the usual 150 points, of which its axis is a part.
+    let small = height(&screen, "Learning rate");
+    assert!(small > 150.0, "{small}");
+    let end = screen.rect("Height of small charts").bottom();
+    assert!((1500.0..1580.0).contains(&end), "{end} of 1600");
+    screen.resize(vec2(1280.0, 800.0));
+    let again = height(&screen, "Loss");
+    assert!((low - again).abs() < 1.0, "{low} {again}");
 }
 
 #[test]

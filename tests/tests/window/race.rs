@@ -92,7 +92,13 @@ fn a_sweep_says_what_it_leaves_out() {
     assert!(screen.says("Heads: \"three\" is not a whole number; it must be from 1"), "{:#?}", screen.words());
     screen.fill("Values 1", "1, 1");
     screen.settle();
-    assert!(screen.says("Heads (model.heads): 1 is there twice. Put commas"), "{:#?}", screen.words());
+    assert!(screen.says("Heads (model.heads): 1 is there twice. Give each value once."), "{:#?}", screen.words());
+    // Both mistakes of an axis are told, the field's first.
+    screen.fill("Field 1", "model.haeds");
+    screen.settle();
+    assert!(screen.says("There is no field model.haeds. Did you mean heads?"), "{:#?}", screen.words());
+    assert!(screen.says("model.haeds: 1 is there twice. Give each value once."), "{:#?}", screen.words());
+    assert!(!screen.says("Put commas") && !screen.is_enabled("Queue the runs"), "{:#?}", screen.words());
     screen.fill("Field 1", "seed");
     screen.fill("Values 1", "");
     screen.settle();

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use egui::{Key, Modifiers, vec2};
+use egui::{Key, Modifiers, Rect, vec2};
 use headroom_app::{
     context::{Panel, PanelContext, PanelGroup, PanelId, PanelInfo},
     link::Link,
@@ -616,6 +616,41 @@ fn the_view_menu_brings_the_inspector_in_a_narrow_window() {
         screen.click("Show or hide the inspector");
         screen.settle();
         assert_eq!(screen.has("Name of the run"), is_shown, "{:#?}", screen.words());
+    }
+}
+
+#[test]
+fn nothing_in_the_top_bar_moves_with_the_load_or_with_what_waits() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let current = screen.state().current.clone().unwrap().run;
+    let train = |run: RunId| JobLabel::Train { run, name: String::new() };
+    let places = |screen: &mut Screen, (cpu_percent, memory_bytes): (f64, u64), waiting: usize, is_paused: bool| {
+        screen.state().apply(Event::System {
+            cpu_percent,
+            memory_bytes,
+            free_bytes: 8 << 30,
+            disk_free_bytes: None,
+            gpus: Vec::new(),
+        });
+        let waiting = (0..waiting).map(|_| train(RunId::new())).collect();
+        screen.state().apply(Event::Queue { current: Some(train(current.clone())), is_paused, waiting });
+        screen.state().current.as_mut().unwrap().is_paused = is_paused;
+        screen.settle();
+        let controls = screen.controls().into_iter().filter(|(_, rect)| rect.bottom() < 40.0);
+        controls.map(|(_, rect)| rect).collect::<Vec<_>>()
+    };
+    for size in [vec2(1280.0, 820.0), vec2(900.0, 600.0)] {
+        screen.resize(size);
+        let before = places(&mut screen, (5.0, 90 << 20), 1, false);
+        assert!(before.len() >= 7, "{before:?}");
+        assert_eq!(places(&mut screen, (100.0, 1000 << 20), 12, false), before, "{size}");
+        assert_eq!(places(&mut screen, (5.0, 3 << 30), 0, false), before, "{size}");
+        // The name, its bar and what is told of a run that is paused stand at the left of the buttons.
+        let of_buttons = |all: Vec<Rect>| all.into_iter().filter(|rect| rect.left() > 0.4 * size.x).collect();
+        let (paused, before): (Vec<Rect>, Vec<Rect>) =
+            (of_buttons(places(&mut screen, (5.0, 90 << 20), 1, true)), of_buttons(before));
+        assert_eq!(paused, before, "{size}");
     }
 }
 

@@ -121,6 +121,37 @@ fn a_ratio_is_coloured_only_where_quartiles_lie_apart() {
 }
 
 #[test]
+fn the_largest_batch_is_a_column_only_where_it_was_looked_for() {
+    let mut record = example_benchmark(2, "with batches", 1.0);
+    let mut screen = shown(record.clone());
+    screen.resize(vec2(2200.0, 1900.0));
+    let heading = screen.painted().into_iter().find(|text| text.text == "Largest\nbatch");
+    assert!(heading.is_some_and(|text| text.rect.width() < 50.0), "it takes two lines");
+    for side in record.results.points.iter_mut().flat_map(|point| &mut point.sides) {
+        side.largest_batch = None;
+    }
+    // The choice in the form stays.
+    assert_eq!(shown(record).count("Largest batch") + 1, screen.count("Largest batch"), "{:#?}", screen.words());
+}
+
+#[test]
+fn no_control_of_the_form_is_cut_in_a_narrow_window() {
+    let mut screen = shown(example_benchmark(2, "narrow", 1.0));
+    for width in [900.0, 1280.0] {
+        screen.resize(vec2(width, 800.0));
+        let all = screen.painted();
+        for words in ["Largest batch", "Repeats", "Warm-up"] {
+            let text = all.iter().find(|text| text.text == words);
+            assert!(text.is_some_and(|text| !text.is_cut && text.rect.right() < width), "{words}, {width}: {text:?}");
+        }
+        // A number stands beside its name.
+        let name = all.iter().find(|text| text.text == "Repeats").unwrap().rect;
+        let number = screen.rect("Repeats");
+        assert!((name.center().y - number.center().y).abs() < 4.0, "{width}: {name:?} {number:?}");
+    }
+}
+
+#[test]
 fn another_quantity_is_shown_whole() {
     let mut screen = shown(example_benchmark(2, "zoomed", 1.0));
     screen.focus("Chart: Step time");

@@ -227,6 +227,10 @@ mod tests {
             ("()", 2, "before \")\""),
             ("größe ! 3", 7, "!="),
             ("name=\"x", 6, "not closed"),
+            ("tags:long", 1, "Write tags~long."),
+            ("loss<2 not State:done", 12, "Write State~done."),
+            ("name: long", 1, "Write name~word."),
+            ("(seed:2)", 2, "Write seed=2."),
         ] {
             let error = Filter::parse(text).unwrap_err();
             assert_eq!(error.column(text), column, "{text}: {}", error.message);
@@ -235,6 +239,14 @@ mod tests {
         assert!(Filter::parse(&"(".repeat(100_000)).is_err());
         assert!(Filter::parse(&"not ".repeat(100_000)).is_err());
         assert!(Filter::parse(&"word ".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn a_colon_in_a_word_or_a_value_is_no_error() {
+        for text in ["race:long", "\"state:done\"", "tag=race:long", "tag:long", "seed: two", "long: standard"] {
+            let read = Filter::parse(text);
+            assert!(read.is_ok(), "{text}: {read:?}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! A plain word matches runs that hold it in one of their words (name, tags, state ...), whatever its case. What a run is called
 //! where others have its name finds it too: `base, seed 2`. `~` means "contains". Numbers may carry k, M, G or T. Words with blanks
 //! or operators stand in double or single quotes. A comparison with a field that a run does not have is false, except `!=`.
+//! A colon compares nothing, and behind a field of every run it is an error; only `tag:` with a word means `tag=`.
 
 mod error;
 mod evaluate;

@@ -82,6 +82,11 @@ impl Default for Filter {
     }
 }
 
+/// Fields of every run that hold words. `tag:` with a word is read as `tag=` before it comes here.
+const WORD_FIELDS: [&str; 6] = ["device", "name", "note", "state", "tag", "tags"];
+/// Fields of every run that hold numbers.
+const NUMBER_FIELDS: [&str; 6] = ["number", "parameters", "seed", "steps", "threads", "tokens"];
+
 /// How deep parentheses and `not` may be nested, so that no text can exhaust the stack.
 const DEEPEST: usize = 64;
 /// How many words and signs a filter may have, for the same reason.
@@ -225,7 +230,11 @@ impl<I: Iterator<Item = Token>> Parser<I> {
             Kind::Word(word) if is_joint(&word) && !self.operator_follows() => {
                 Err(FilterError::new(token.at, format!("Expected a word or a comparison before `{word}`.")))
             }
-            Kind::Word(word) | Kind::Quoted(word) => self.comparison(word, token.at),
+            Kind::Word(word) => match instead_of_colon(&word) {
+                Some(message) => Err(FilterError::new(token.at, message)),
+                None => self.comparison(word, token.at),
+            },
+            Kind::Quoted(word) => self.comparison(word, token.at),
         };
         self.depth -= 1;
         found
@@ -284,4 +293,19 @@ impl<I: Iterator<Item = Token>> Parser<I> {
 
 fn is_joint(word: &str) -> bool {
     word.eq_ignore_ascii_case("and") || word.eq_ignore_ascii_case("or")
+}
+
+/// What is wrong with a colon behind a field, as in `state:finished`; none for words such as `race:long`.
+fn instead_of_colon(word: &str) -> Option<String> {
+    let (field, value) = word.split_once(':')?;
+    let is_one_of = |fields: &[&str]| fields.iter().any(|known| field.eq_ignore_ascii_case(known));
+    let operator = if is_one_of(&WORD_FIELDS) {
+        Operator::Contains
+    } else if is_one_of(&NUMBER_FIELDS) && Value::parse_number(value).is_some() {
+        Operator::Equal
+    } else {
+        return None;
+    };
+    let value = if value.is_empty() { "word" } else { value };
+    Some(format!("\":\" compares nothing. Write {field}{}{value}.", operator.symbol()))
 }

@@ -1,10 +1,13 @@
 use resvg::usvg::roxmltree::Document;
 
 use super::to_svg;
-use crate::export::{
-    Figure, FigureSeries,
-    figure::examples::{log_losses, losses},
-    png::parse,
+use crate::{
+    export::{
+        Figure, FigureSeries,
+        figure::examples::{log_losses, losses},
+        png::parse,
+    },
+    plot::Quantity,
 };
 
 fn texts(document: &Document<'_>) -> Vec<String> {
@@ -43,7 +46,7 @@ fn it_parses_and_says_what_it_shows() {
 #[test]
 fn log_axes_have_raised_exponents() {
     let mut figure = log_losses();
-    figure.x.range = (1e-8, 1e4);
+    (figure.x.axis.quantity, figure.x.range) = (Quantity::Number, (1e-8, 1e4));
     let svg = to_svg(&figure);
     parse(&svg).unwrap();
     assert!(texts(&Document::parse(&svg).unwrap()).iter().any(|t| t == "10−8"));

@@ -20,6 +20,7 @@ use crate::{
     },
     state::{State, SubjectId, folder_name},
     theme::LineStyle,
+    widgets::tooltip_above,
 };
 
 /// Under which name the text is remembered.
@@ -218,7 +219,7 @@ fn text_field_ui(ui: &mut Ui, typed: &mut String, (hint, help): (&str, &str), pa
     }
     let label = ui.label("Text file");
     let field = TextEdit::singleline(typed).desired_width(190.0).hint_text(hint);
-    let field = ui.add(field).labelled_by(label.id).on_hover_text(help);
+    let field = tooltip_above(ui.add(field).labelled_by(label.id), help);
     mark_path(ui, field, typed, &key, cx.dialogs);
     let browse = ui.add_enabled(!cx.dialogs.is_busy(&key), Button::new("Browse…"));
     if browse.accessible_name("Browse for a text").clicked() {

@@ -18,6 +18,8 @@ use crate::{
 const NARROW: f32 = 820.0;
 const NARROW_SLIDER: f32 = 80.0;
 const NARROW_LIST: f32 = 80.0;
+/// Below this width of the first row, in points, the band of groups has no room beside what they are grouped by.
+const NARROW_GROUPS: f32 = 520.0;
 
 /// A chart of the panel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,9 +95,24 @@ pub(super) fn controls_ui(
         if has_second {
             together_ui(ui, "second metric", |ui| second_ui(ui, view));
         }
-        group_ui(ui, runs, configs, view);
-        let help = "Trains variants of the baseline, or of the first shown run";
-        asked.race = ui.button("Race…").on_hover_text(help).accessible_name("Race from here").clicked();
+        let race_ui = |ui: &mut Ui| {
+            let help = "Trains variants of the baseline, or of the first shown run";
+            ui.button("Race…").on_hover_text(help).accessible_name("Race from here").clicked()
+        };
+        // The button goes to the next line with what stands before it, and not alone.
+        if view.group.is_some() && ui.max_rect().width() < NARROW_GROUPS {
+            together_ui(ui, "group", |ui| group_ui(ui, runs, configs, view));
+            asked.race = together_ui(ui, "band", |ui| {
+                band_ui(ui, view);
+                race_ui(ui)
+            });
+        } else {
+            asked.race = together_ui(ui, "group", |ui| {
+                group_ui(ui, runs, configs, view);
+                band_ui(ui, view);
+                race_ui(ui)
+            });
+        }
     });
     match view.shape {
         Shape::Parallel => return asked,
@@ -127,20 +144,23 @@ pub(super) fn controls_ui(
         };
         options.ui(ui);
         if view.shape == Shape::Workspace {
-            asked.reset = is_zoomed && reset_ui(ui);
-            choices_ui(ui, series, view, search);
+            asked.reset = together_ui(ui, "zoom and charts", |ui| {
+                let is_wanted = is_zoomed && reset_ui(ui);
+                choices_ui(ui, series, view, search);
+                is_wanted
+            });
             return;
         }
-        if has_baseline {
-            let help = "A chart of each run minus the baseline, seed by seed where runs are grouped";
-            ui.checkbox(&mut view.difference, "Difference to the baseline").on_hover_text(help);
-        }
-        let difference = (has_baseline && view.difference)
-            .then(|| (Which::Difference, format!("difference of {}", series_title(&view.metric).to_lowercase())));
-        let second = view.second.as_ref().map(|second| (Which::Metric(1), series_title(second)));
-        let charts: Vec<(Which, String)> =
-            std::iter::once((Which::Metric(0), series_title(&view.metric))).chain(difference).chain(second).collect();
-        together_ui(ui, "zoom and export", |ui| {
+        together_ui(ui, "difference, zoom and export", |ui| {
+            if has_baseline {
+                let help = "A chart of each run minus the baseline, seed by seed where runs are grouped";
+                ui.checkbox(&mut view.difference, "Difference to the baseline").on_hover_text(help);
+            }
+            let difference = (has_baseline && view.difference)
+                .then(|| (Which::Difference, format!("difference of {}", series_title(&view.metric).to_lowercase())));
+            let second = view.second.as_ref().map(|second| (Which::Metric(1), series_title(second)));
+            let first = (Which::Metric(0), series_title(&view.metric));
+            let charts: Vec<(Which, String)> = std::iter::once(first).chain(difference).chain(second).collect();
             asked.reset = is_zoomed && reset_ui(ui);
             asked.export = export_ui(ui, charts);
         });
@@ -180,28 +200,30 @@ fn group_ui(ui: &mut Ui, runs: &[RunSummary], configs: &FlatConfigs, view: &mut 
         Some(key) => text(key),
         None => "Nothing".to_owned(),
     };
-    together_ui(ui, "group", |ui| {
-        ui.label("Group by");
-        let combo = ComboBox::from_id_salt("group").selected_text(selected).width(150.0).show_ui(ui, |ui| {
-            let help = "Seeds of one config are put together as soon as there are several";
-            if ui.selectable_label(view.group_repeats, "seeds that repeat").on_hover_text(help).clicked() {
-                view.group_repeats = true;
+    ui.label("Group by");
+    let combo = ComboBox::from_id_salt("group").selected_text(selected).width(150.0).show_ui(ui, |ui| {
+        let help = "Seeds of one config are put together as soon as there are several";
+        if ui.selectable_label(view.group_repeats, "seeds that repeat").on_hover_text(help).clicked() {
+            view.group_repeats = true;
+        }
+        let mut choose = |ui: &mut Ui, group: Option<String>, label: &str| {
+            let is_chosen = !view.group_repeats && view.group == group;
+            if ui.selectable_label(is_chosen, label).clicked() {
+                (view.group_repeats, view.group) = (false, group);
             }
-            let mut choose = |ui: &mut Ui, group: Option<String>, label: &str| {
-                let is_chosen = !view.group_repeats && view.group == group;
-                if ui.selectable_label(is_chosen, label).clicked() {
-                    (view.group_repeats, view.group) = (false, group);
-                }
-            };
-            choose(ui, None, "Nothing");
-            let flat: Vec<_> = runs.iter().filter_map(|run| configs.get(&run.id)).map(AsRef::as_ref).collect();
-            for key in common_keys(&flat) {
-                let label = text(&key);
-                choose(ui, Some(key), &label);
-            }
-        });
-        combo.response.accessible_name("Group by");
+        };
+        choose(ui, None, "Nothing");
+        let flat: Vec<_> = runs.iter().filter_map(|run| configs.get(&run.id)).map(AsRef::as_ref).collect();
+        for key in common_keys(&flat) {
+            let label = text(&key);
+            choose(ui, Some(key), &label);
+        }
     });
+    combo.response.accessible_name("Group by");
+}
+
+/// The band around the means of groups, where there are some.
+fn band_ui(ui: &mut Ui, view: &mut View) {
     if view.group.is_some() {
         let name = view.band.name();
         let selected = if view.band == Band::None { name.to_owned() } else { format!("Band: {}", name.to_lowercase()) };

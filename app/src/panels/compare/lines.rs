@@ -1,8 +1,7 @@
 //! The lines of the chart: a run each, or a group each.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    sync::Arc,
+    collections::{BTreeSet, HashMap},
     time::{Duration, Instant},
 };
 
@@ -10,11 +9,10 @@ use headroom_engine::{
     config::counted,
     store::{RunId, RunState, RunSummary, series_names},
 };
-use serde_json::Value;
 
 use super::view::View;
 use crate::{
-    compare::{Aligned, Alignment, Band, Group, align, curve_x, group_all_but, group_by},
+    compare::{Aligned, Alignment, Band, align, curve_x, is_finished},
     panels::runs::FlatConfigs,
     plot::{Series, Version, XAxis},
     state::{Selection, State},
@@ -96,11 +94,6 @@ impl Bundle {
     }
 }
 
-/// As the table of a race has it: whatever ended in another way did not do all its steps.
-fn is_finished(state: RunState) -> bool {
-    state == RunState::Finished
-}
-
 /// Puts runs into bundles: alone under the name of theirs in `names`, or grouped once all configs are known. What holds the
 /// baseline is called as that is.
 pub fn bundles(
@@ -110,8 +103,7 @@ pub fn bundles(
     configs: &FlatConfigs,
     baseline: Option<&RunId>,
 ) -> Vec<Bundle> {
-    let known: Option<Vec<&Arc<BTreeMap<String, Value>>>> = runs.iter().map(|run| configs.get(&run.id)).collect();
-    let (Some(key), Some(known)) = (group, known) else {
+    let Some((key, groups)) = group.and_then(|key| Some((key, configs.grouped(runs, key)?))) else {
         let alone = runs.iter().zip(names);
         let bundle = |(run, name): (&RunSummary, &String)| Bundle {
             number: run.number,
@@ -123,24 +115,15 @@ pub fn bundles(
         };
         return alone.map(bundle).collect();
     };
-    let flat: Vec<&BTreeMap<String, Value>> = known.into_iter().map(AsRef::as_ref).collect();
-    let groups = if key == "seed" { group_all_but(&flat, "seed") } else { group_by(&flat, key) };
     let all = runs;
-    let members = |group: &Group| -> Vec<RunSummary> {
-        group.members.iter().filter_map(|&index| runs.get(index)).cloned().collect()
-    };
     let mut made: Vec<Bundle> = groups
         .iter()
         .filter_map(|group| {
-            let mut runs = members(group);
-            // The oldest run gives the colour, so that a new repetition changes nothing.
-            runs.sort_by_key(|run| run.number);
-            let idle = take_idle(&mut runs);
+            let mut runs: Vec<RunSummary> = group.runs.iter().filter_map(|&place| all.get(place)).cloned().collect();
+            let idle = group.idle.iter().filter_map(|&place| all.get(place)).map(|run| run.id.clone()).collect();
             let repeats = take_repeats(&mut runs);
             let first = runs.first()?;
-            let place_of = |run: &RunId| {
-                group.members.iter().copied().find(|&index| all.get(index).is_some_and(|own| own.id == *run))
-            };
+            let place_of = |run: &RunId| group.all().find(|&place| all.get(place).is_some_and(|own| own.id == *run));
             let pinned = baseline.and_then(place_of);
             let name = if runs.len() == 1 && (group.label.is_empty() || key == "seed") {
                 // That of the run whose figures are shown, unless it repeats what is pinned.
@@ -173,15 +156,6 @@ fn commonest_name<'a>(runs: &'a [RunSummary], first: &'a RunSummary) -> &'a str 
     runs.iter().rev().max_by_key(|run| count(&run.name)).map_or(&first.name, |run| &run.name)
 }
 
-/// Takes out runs that ended before their first step, where others of them did not.
-fn take_idle(runs: &mut Vec<RunSummary>) -> Vec<RunId> {
-    let is_idle = |run: &RunSummary| run.state.is_ended() && run.steps_done == 0;
-    if runs.iter().all(is_idle) {
-        return Vec::new();
-    }
-    runs.extract_if(.., |run| is_idle(run)).map(|run| run.id).collect()
-}
-
 /// Takes out runs that repeat an earlier one: the same seed, as many steps, and the same losses to the last bit.
 fn take_repeats(runs: &mut Vec<RunSummary>) -> Vec<RunId> {
     let print = |run: &RunSummary| {
@@ -206,10 +180,7 @@ fn take_repeats(runs: &mut Vec<RunSummary>) -> Vec<RunId> {
 /// Gives bundles the styles that they are drawn in. The runs of a group look as it does in every panel, and whatever holds the
 /// baseline looks as the baseline does.
 pub fn style_bundles(bundles: &mut [Bundle], is_grouped: bool, selection: &mut Selection) {
-    let grouped = bundles.iter().filter(|_| is_grouped);
-    let groups = grouped.filter_map(|bundle| Some((bundle, bundle.ids().next()?)));
-    let groups = groups.flat_map(|(bundle, first)| bundle.ids().map(|run| (run.clone(), first.clone()))).collect();
-    selection.draw_together(groups);
+    selection.draw_groups(bundles.iter().filter(|_| is_grouped).map(|bundle| bundle.ids().collect()));
     for bundle in bundles {
         let style = bundle.ids().next().map(|run| selection.style_of(run));
         bundle.style = style.unwrap_or(LineStyle::BASELINE);
@@ -342,6 +313,7 @@ impl LineMaker {
     pub fn make(&mut self, bundles: &[Bundle], metric: &str, view: &View, state: &mut State) -> Made {
         let mut made = Made::default();
         for bundle in bundles {
+            let loading_before = made.loading;
             let mut curves: Vec<Series> = Vec::with_capacity(bundle.runs.len());
             for run in &bundle.runs {
                 let Some(x) = curve_x(run, view.x) else {
@@ -369,6 +341,9 @@ impl LineMaker {
                     Some(made.alignment.map_or(kept.what.alignment, |so_far| coarser(so_far, kept.what.alignment)));
                 let (fewest, most) = kept.what.n;
                 let n = if fewest == most { most.to_string() } else { format!("{fewest}–{most}") };
+                // Those that are on their way are no runs without points.
+                let all = bundle.runs.len() - (made.loading - loading_before);
+                let n = if most < all { format!("{n} of {all}") } else { n };
                 made.lines.push(Line {
                     number,
                     name: format!("{name} (n = {n})"),
@@ -649,6 +624,29 @@ pub(super) mod tests {
         let made = make(&mut state);
         assert!(!made.stale);
         assert_eq!((made.lines[0].series.len(), made.lines[0].name.as_str()), (3, "base (n = 1–3)"));
+    }
+
+    #[test]
+    fn a_mean_says_of_how_many_of_its_runs_it_is() {
+        let mut state = state();
+        let mut another = state.runs[0].clone();
+        (another.id, another.number, another.seed) = (examples::summary(9, "base").id, 9, 9);
+        let mut record = state.records.get(&state.runs[0].id).unwrap().clone();
+        record.config["seed"] = 9.into();
+        record.summary = another.clone();
+        state.records.insert(another.id.clone(), record);
+        state.runs.push(another.clone());
+        let configs = configs(&mut state);
+        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None);
+        assert_eq!(grouped[0].runs.len(), 4);
+        let named = |state: &mut State| {
+            let made = LineMaker::default().make(&grouped, METRIC, &View::default(), state);
+            made.lines[0].name.clone()
+        };
+        state.series.want(&another.id, METRIC);
+        assert_eq!(named(&mut state), "base (n = 3)", "one is on its way");
+        state.series.take(another.id, METRIC.to_owned(), true, SeriesData::default());
+        assert_eq!(named(&mut state), "base (n = 3 of 4)", "it has no points");
     }
 
     #[test]

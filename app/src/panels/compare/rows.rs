@@ -214,9 +214,17 @@ pub struct Entry {
     pub against: Option<Delta>,
     /// The step that it was taken at, where some run still trains.
     pub until: Option<u64>,
+    /// How many runs the value is the mean of, where that was counted.
+    pub n: Option<usize>,
 }
 
 impl Entry {
+    /// What is said where the value is not of all runs of its row.
+    pub fn counted_in_part(&self, of: usize) -> Option<String> {
+        let n = self.n.filter(|n| *n < of)?;
+        Some(format!("The mean of {n} of {of} runs: the others have no value here, or do not count."))
+    }
+
     /// What to think of the delta.
     pub fn verdict(&self) -> Verdict {
         self.against.map(|delta| delta.verdict).unwrap_or_default()
@@ -250,8 +258,10 @@ pub struct Row {
     pub name: String,
     /// Whether a run diverged that its values are of.
     pub is_diverged: bool,
-    /// How many runs.
+    /// How many runs have a value: the fewest of any metric that has some.
     pub n: usize,
+    /// How many runs there are.
+    pub of: usize,
     /// What is said of runs that do not count; empty where all do.
     pub left_out: String,
     /// Whether it is, or holds, the baseline.
@@ -280,7 +290,8 @@ pub fn rows(
             number: bundle.number,
             name: name_of(bundle),
             is_diverged: told.iter().any(|run| run.state == RunState::Diverged),
-            n: told.len(),
+            n: n_of(bundle, measures),
+            of: bundle.runs.len(),
             left_out: bundle.left_out(),
             is_baseline: baseline.is_some_and(|run| bundle.has(run)),
             not_judged: None,
@@ -365,6 +376,20 @@ fn told<'a>(bundle: &'a Bundle, measures: &[Measure]) -> Vec<&'a RunSummary> {
     fewest.unwrap_or_else(|| bundle.runs.iter().collect())
 }
 
+/// How many runs have a value: the fewest of any metric that has some. Where nothing is asked of metrics, all of them.
+fn n_of(bundle: &Bundle, measures: &[Measure]) -> usize {
+    let series: Vec<&str> = measures.iter().filter_map(Measure::series).collect();
+    let counted = series.iter().map(|series| bundle.counted(series).len());
+    let fewest = counted.filter(|n| *n > 0).min();
+    fewest.unwrap_or(if series.is_empty() { bundle.runs.len() } else { 0 })
+}
+
+/// The mean of some runs, as the table has it.
+fn mean(summary: &Summary, measure: &Measure, band: Band) -> Entry {
+    let shown = shown_of(summary, measure, band);
+    Entry { value: Some(summary.mean), shown, n: Some(summary.n), ..Entry::default() }
+}
+
 fn entry(
     bundle: &Bundle,
     measure: &Measure,
@@ -380,25 +405,24 @@ fn entry(
             let counted = bundle.counted(series).into_iter();
             let readings = counted.filter_map(|run| courses.over_x(run, series).at(at?));
             let values: Vec<f64> = readings.map(|reading| reading.value).collect();
-            let Some(summary) = Summary::of(&values) else { return Entry::default() };
-            return Entry { value: Some(summary.mean), shown: shown_of(&summary, measure, band), ..Entry::default() };
+            return Summary::of(&values).map(|summary| mean(&summary, measure, band)).unwrap_or_default();
         }
         let line = charts.get(*chart).and_then(|made| made.lines.iter().find(|line| line.number == bundle.number));
         let found = line.zip(at).and_then(|(line, x)| Some((line.at(x)?, line.edges_at(x))));
-        let Some((mean, edges)) = found else { return Entry::default() };
+        let Some((value, edges)) = found else { return Entry::default() };
         let half = edges.map(|(low, high)| (high - low) / 2.0);
-        return Entry { value: Some(mean), shown: with_spread(mean, (half, edges), measure, band), ..Entry::default() };
+        let shown = with_spread(value, (half, edges), measure, band);
+        return Entry { value: Some(value), shown, ..Entry::default() };
     }
     // Times and steps are of the runs that the metrics are of.
     let runs = measure.series().map_or_else(|| told(bundle, measures), |series| bundle.counted(series));
     let values: Vec<f64> = runs.into_iter().filter_map(|run| measure.of(run)).collect();
-    let Some(summary) = Summary::of(&values) else { return Entry::default() };
-    Entry { value: Some(summary.mean), shown: shown_of(&summary, measure, band), ..Entry::default() }
+    Summary::of(&values).map(|summary| mean(&summary, measure, band)).unwrap_or_default()
 }
 
 /// The table as text, deltas in columns of their own.
 pub fn text_table(rows: &[Row], measures: &[Measure], at: &str) -> TextTable {
-    let grouped = rows.iter().any(|row| row.n > 1);
+    let grouped = rows.iter().any(|row| row.of > 1);
     let compared = rows.iter().any(|row| row.is_baseline);
     let mut header = vec!["Run".to_owned()];
     if grouped {
@@ -508,14 +532,16 @@ mod tests {
         let row = |state: &crate::state::State| {
             rows(&grouped(state), &measures, &[], None, Band::StandardDeviation, None, &Courses::default())[0].clone()
         };
-        assert_eq!(row(&state).n, 2);
+        assert_eq!((row(&state).n, row(&state).of), (2, 3));
+        let told = "The mean of 2 of 3 runs: the others have no value here, or do not count.";
+        assert_eq!(row(&state).entries[0].counted_in_part(3).as_deref(), Some(told));
         for run in &mut state.runs[..2] {
             run.metrics.clear();
         }
         assert_eq!(names(&grouped(&state)[0]), [2], "where none is done, those that have a value");
         state.runs[2].metrics.clear();
         let none = row(&state);
-        assert_eq!((none.n, none.entries[0].value), (3, None), "none has one");
+        assert_eq!((none.n, none.of, none.entries[0].value), (0, 3, None), "none has one");
         assert_eq!(none.entries[4].value, Some(60.0), "the time of all three");
     }
 
@@ -535,6 +561,8 @@ mod tests {
         let made = LineMaker::default().make(&grouped, &metrics[0], &View::default(), &mut state);
         let table = rows(&grouped, &measures, &[made], Some(50.0), Band::StandardDeviation, None, &courses);
         assert_eq!((table[0].n, table[0].left_out.as_str()), (2, "1 run ended before the last step: not counted."));
+        let n: Vec<Option<usize>> = table[0].entries.iter().map(|entry| entry.n).collect();
+        assert_eq!((table[0].of, n), (3, vec![Some(2); 6]));
         let value = |place: usize| table[0].entries[place].value.unwrap();
         assert!((value(0) - 4.8).abs() < 1e-9 && (value(1) - 4.8).abs() < 1e-9, "{} {}", value(0), value(1));
         assert_eq!(value(2), 2.5, "at step 50, where the seeds stand at 2, 3 and 4");

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use egui::{RichText, Ui};
 use headroom_engine::{
-    config::{counted, from_json},
+    config::from_json,
     store::{RunId, series_names},
 };
 
 use super::lines::Bundle;
-use crate::{findings::probe_samples, state::State, theme};
+use crate::{compare::unequal_samples_words, findings::probe_samples, state::State, theme};
 
 /// Samples by run, as far as its record is loaded; a config never changes.
 #[derive(Default)]
@@ -34,18 +34,12 @@ impl Samples {
         let has_curve = |bundle: &&Bundle| {
             bundle.runs.iter().any(|run| run.metrics.contains_key(series_names::PROBE_ENERGY_IN_1_PERCENT))
         };
-        let mut found: Vec<(u64, &Bundle)> =
-            bundles.iter().filter(has_curve).filter_map(|bundle| Some((self.of(bundle, state)?, bundle))).collect();
-        found.sort_by_key(|(samples, _)| *samples);
-        let ((fewest, first), (most, last)) = (found.first()?, found.last()?);
-        (fewest != most).then(|| {
-            format!(
-                "Energy in 1 %: \"{}\" has {}, \"{}\" has {most}; fewer make it larger.",
-                first.name,
-                counted(*fewest, "sample"),
-                last.name
-            )
-        })
+        let found: Vec<(u64, &str)> = bundles
+            .iter()
+            .filter(has_curve)
+            .filter_map(|bundle| Some((self.of(bundle, state)?, bundle.name.as_str())))
+            .collect();
+        unequal_samples_words(&found)
     }
 
     fn of(&mut self, bundle: &Bundle, state: &State) -> Option<u64> {

@@ -27,6 +27,14 @@ const LIST: f32 = 420.0;
 const FRONT: u64 = u64::MAX;
 /// Width of a line whose only point is drawn as a dot that can be met.
 const DOT: f32 = 3.6;
+/// What the dot of the baseline is wider by.
+const PINNED: f32 = 1.4;
+/// What a dot is wider by for each one that is drawn over it: it stands around them as a ring. Beyond so many rings they are no
+/// longer told apart.
+const RIM: f32 = 1.6;
+const RIMS: usize = 4;
+/// Points that are nearer than this, as a share of the chart's width and height, hide each other: some 5 points of the screen.
+const NEAR: (f64, f64) = (0.005, 0.012);
 /// Width of the front where it is a single point: its dot is larger than that of any run, and stands around it as a ring.
 const RING: f32 = 6.6;
 
@@ -52,6 +60,9 @@ struct Point {
 struct Drawn {
     series: Series,
     interval: Option<(Series, Series)>,
+    /// Where it stands, as a share of the whole chart.
+    place: (f64, f64),
+    width: f32,
 }
 
 /// The view; its points are made anew only when they changed.
@@ -59,6 +70,10 @@ struct Drawn {
 pub(super) struct ScatterView {
     points: Vec<Point>,
     drawn: Vec<Drawn>,
+    /// Whether x and y are logarithmic.
+    logs: (bool, bool),
+    /// The point that was clicked last.
+    chosen: Option<u64>,
     /// Which values the front was found by.
     direction: Option<Direction>,
     front: Series,
@@ -103,7 +118,7 @@ impl ScatterView {
             );
             return ScatterResponse::default();
         };
-        self.update(given, chosen);
+        self.update(given, chosen, view);
         ui.horizontal_wrapped(|ui| {
             together_ui(ui, "cost", |ui| {
                 ui.label("Against");
@@ -132,14 +147,29 @@ impl ScatterView {
             ui.label(RichText::new(words).color(palette.weak));
         }
         let of_run = |id: Option<u64>| id.filter(|id| *id != FRONT);
-        ScatterResponse { hovered: of_run(shown.hovered), clicked: of_run(shown.clicked) }
+        // An entry of the legend names one of them; a dot may hide others.
+        let is_on_dot = shown.is_in_plot;
+        let clicked = of_run(shown.clicked).map(|number| if is_on_dot { self.next_at(number) } else { number });
+        self.chosen = clicked.or(self.chosen);
+        ScatterResponse { hovered: of_run(shown.hovered), clicked }
+    }
+
+    /// The point that a click on this one means: of several at one place the one after that which was clicked last.
+    fn next_at(&self, number: u64) -> u64 {
+        let place_of = |number: u64| self.points.iter().position(|point| point.number == number);
+        let Some(at) = place_of(number).and_then(|at| self.drawn.get(at)) else { return number };
+        let all = self.points.iter().zip(&self.drawn);
+        let here: Vec<u64> =
+            all.filter(|(_, drawn)| is_near(drawn.place, at.place)).map(|(point, _)| point.number).collect();
+        let last = self.chosen.and_then(|chosen| here.iter().position(|own| *own == chosen));
+        last.and_then(|last| here.get((last + 1) % here.len())).copied().unwrap_or(number)
     }
 
     /// What is shown, as it is exported.
     pub fn figure(&mut self, given: &Given<'_>, view: &View, metadata: BTreeMap<String, String>) -> Option<Figure> {
         let (costs, _) = costs(given, view, &mut self.keys);
         let chosen = costs.iter().find(|cost| cost.key == view.cost).or(costs.first())?;
-        self.update(given, chosen);
+        self.update(given, chosen, view);
         let (x, y) = axes(chosen, given.metric, view);
         let lines = lines(&self.points, &self.drawn, &self.front);
         let mut figure = chart(&lines, x, y, view).figure(&mut self.state, &SharedX::default(), metadata);
@@ -195,18 +225,29 @@ impl ScatterView {
         &self.on_front
     }
 
-    fn update(&mut self, given: &Given<'_>, cost: &ParallelAxis) {
-        let (points, direction) = (points(given, cost), direction(given));
-        if points == self.points && Some(direction) == self.direction {
+    fn update(&mut self, given: &Given<'_>, cost: &ParallelAxis, view: &View) {
+        let (points, direction, logs) = (points(given, cost), direction(given), (view.log_x, view.log_y));
+        if points == self.points && Some(direction) == self.direction && logs == self.logs {
             return;
         }
-        self.direction = Some(direction);
+        (self.direction, self.logs) = (Some(direction), logs);
+        let shares = shares(&points, logs);
+        let width = |at: usize, (point, place): (&Point, &(f64, f64))| {
+            // As many rings as there are dots over it.
+            let rims = shares.iter().skip(at + 1).filter(|over| is_near(**over, *place)).count().min(RIMS);
+            let usual = if point.is_baseline { DOT + PINNED } else { DOT };
+            usual + RIM * rims as f32
+        };
         let one = |x: f64, y: f64| -> Series { std::iter::once((x, y)).collect() };
         self.drawn = points
             .iter()
-            .map(|point| Drawn {
+            .zip(&shares)
+            .enumerate()
+            .map(|(at, (point, place))| Drawn {
                 series: one(point.x, point.y),
                 interval: point.interval.map(|(low, high)| (one(point.x, low), one(point.x, high))),
+                place: *place,
+                width: width(at, (point, place)),
             })
             .collect();
         let places: Vec<(f64, f64)> = points.iter().map(|point| (point.x, point.y)).collect();
@@ -276,7 +317,11 @@ fn points(given: &Given<'_>, cost: &ParallelAxis) -> Vec<Point> {
         let counted = bundle.counted(given.metric).into_iter();
         let values: Vec<f64> = counted.filter_map(value).filter(|value| value.is_finite()).collect();
         let summary = Summary::of(&values)?;
-        let name = if summary.n > 1 { format!("{} (n = {})", bundle.name, summary.n) } else { bundle.name.clone() };
+        let name = match (summary.n, bundle.runs.len()) {
+            (_, 1) => bundle.name.clone(),
+            (n, all) if n < all => format!("{} (n = {n} of {all})", bundle.name),
+            (n, _) => format!("{} (n = {n})", bundle.name),
+        };
         Some(Point {
             number: bundle.number,
             name,
@@ -312,6 +357,24 @@ fn axes(cost: &ParallelAxis, metric: &str, view: &View) -> (Axis, Axis) {
     (x, Axis { label: format!("{}, {best}", y.label), ..y })
 }
 
+/// Where points stand, as shares of the chart that shows them all.
+fn shares(points: &[Point], (log_x, log_y): (bool, bool)) -> Vec<(f64, f64)> {
+    let of = |values: Vec<f64>, is_log: bool| -> Vec<f64> {
+        let values: Vec<f64> = values.into_iter().map(|value| if is_log { value.ln() } else { value }).collect();
+        let known = || values.iter().copied().filter(|value| value.is_finite());
+        let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
+        let share = |value: f64| if high > low { (value - low) / (high - low) } else { 0.0 };
+        values.iter().map(|value| share(*value)).collect()
+    };
+    let x = of(points.iter().map(|point| point.x).collect(), log_x);
+    x.into_iter().zip(of(points.iter().map(|point| point.y).collect(), log_y)).collect()
+}
+
+/// Whether two points, by their shares of the chart, hide each other.
+fn is_near(a: (f64, f64), b: (f64, f64)) -> bool {
+    (a.0 - b.0).abs() <= NEAR.0 && (a.1 - b.1).abs() <= NEAR.1
+}
+
 /// Whether one point beats all others in both.
 fn is_single(points: &[Point], front: &Series) -> bool {
     points.len() > 1 && front.len() == 1
@@ -320,12 +383,12 @@ fn is_single(points: &[Point], front: &Series) -> bool {
 fn lines<'a>(points: &'a [Point], drawn: &'a [Drawn], front: &'a Series) -> Vec<ChartLine<'a>> {
     let line = |(point, drawn): (&'a Point, &'a Drawn)| {
         let band = drawn.interval.as_ref().map(|(low, high)| widgets::Band { low, high });
-        let width = if point.is_baseline { DOT + 1.4 } else { DOT };
         // A dot has no dashes.
-        let style = LineStyle { dash: Dash::Solid, width, ..point.style };
+        let style = LineStyle { dash: Dash::Solid, width: drawn.width, ..point.style };
         ChartLine { band, ..ChartLine::styled(point.number, &point.name, &drawn.series, style) }
     };
-    let (dash, width) = if is_single(points, front) { (Dash::Solid, RING) } else { (Dash::Dashed, 1.2) };
+    let widest = drawn.iter().map(|drawn| drawn.width).fold(RING - RIM, f32::max);
+    let (dash, width) = if is_single(points, front) { (Dash::Solid, widest + RIM) } else { (Dash::Dashed, 1.2) };
     // The corners of its steps are no points.
     let front = (!front.is_empty()).then(|| ChartLine {
         colour: theme::BACKDROP,
@@ -443,6 +506,64 @@ mod tests {
         let view = View { cost: "attention.reuse.layers".to_owned(), ..View::default() };
         let figure = ScatterView::default().figure(&given, &view, BTreeMap::new()).unwrap();
         assert_eq!(figure.x.axis.label, "reuse.layers");
+    }
+
+    #[test]
+    fn of_points_at_one_place_all_are_seen_and_clicks_choose_one_after_the_other() {
+        let mut state = tests::state();
+        let configs = tests::configs(&mut state);
+        let metric = series_names::VALIDATION_LOSS;
+        // The first two and the last cost the same and come to nearly the same; the third stands apart.
+        for (run, best) in state.runs.iter_mut().zip([2.0, 2.000_1, 3.0, 2.0]) {
+            run.metrics.get_mut(metric).unwrap().best = Some(best);
+            run.parameters = Some(1_000_000);
+        }
+        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &configs, None);
+        let given = Given { bundles: &alone, metric, configs: &configs, baseline: None };
+        let mut scatter = ScatterView::default();
+        let figure = scatter.figure(&given, &View::default(), BTreeMap::new()).unwrap();
+        let runs = figure.series.iter().filter(|series| series.name != "Front");
+        let widths: Vec<f32> = runs.map(|series| series.width).collect();
+        assert_eq!(widths, [DOT + 2.0 * RIM, DOT + RIM, DOT, DOT], "those below stand around those above");
+        // The pointer meets the first of them each time.
+        let mut clicked = Vec::new();
+        for _ in 0..4 {
+            scatter.chosen = Some(scatter.next_at(0));
+            clicked.extend(scatter.chosen);
+        }
+        assert_eq!(clicked, [0, 1, 3, 0]);
+        assert_eq!(scatter.next_at(2), 2, "it stands alone");
+    }
+
+    #[test]
+    fn points_that_a_logarithmic_axis_draws_apart_hide_nothing() {
+        let point = |number: u64, x: f64| Point {
+            number,
+            name: String::new(),
+            x,
+            y: 1.0,
+            interval: None,
+            is_baseline: false,
+            style: LineStyle::BASELINE,
+        };
+        let points = [point(0, 1e6), point(1, 2e6), point(2, 1e9)];
+        let places = |is_log: bool| shares(&points, (is_log, false));
+        assert!(is_near(places(false)[0], places(false)[1]) && !is_near(places(true)[0], places(true)[1]));
+        assert!(!is_near(places(true)[0], places(true)[2]));
+    }
+
+    #[test]
+    fn a_mean_says_of_how_many_runs_it_is() {
+        let mut state = tests::state();
+        let configs = tests::configs(&mut state);
+        let metric = series_names::VALIDATION_LOSS;
+        state.runs[1].metrics.clear();
+        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None);
+        let given = Given { bundles: &grouped, metric, configs: &configs, baseline: None };
+        let view = View { group: Some("seed".to_owned()), ..View::default() };
+        let figure = ScatterView::default().figure(&given, &view, BTreeMap::new()).unwrap();
+        let names: Vec<&str> = figure.series.iter().map(|series| series.name.as_str()).collect();
+        assert!(names.contains(&"base (n = 2 of 3)") && names.contains(&"other"), "{names:?}");
     }
 
     #[test]

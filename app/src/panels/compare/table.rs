@@ -115,14 +115,16 @@ impl ComparedTable {
             self.table.hidden = without.into_iter().map(str::to_owned).collect();
         }
         ui.horizontal_wrapped(|ui| {
-            if self.at_ui(ui, view, common) && view.at.is_some() {
+            let asked = measures.iter().zip(&ids).filter(|(measure, _)| matches!(measure, Measure::At(..)));
+            let is_shown = asked.clone().any(|(_, id)| !self.table.hidden.contains(id));
+            if self.at_ui(ui, view, common, is_shown) && view.at.is_some() {
                 // It comes back with the x that is asked for.
-                let asked = measures.iter().zip(&ids).filter(|(measure, _)| matches!(measure, Measure::At(..)));
                 self.table.hidden.retain(|hidden| asked.clone().all(|(_, id)| id != hidden));
             }
             let hidden = self.table.hidden.clone();
             self.table.columns_menu_ui(ui, &columns);
             self.chose_columns |= hidden != self.table.hidden;
+            self.left_out_ui(ui, &columns);
             copy_menu_ui(ui, "Copy table", "The table", || text_table(&table, &measures, &words), cx);
             let text = match table.iter().find(|row| row.is_baseline) {
                 Some(row) if row.n > 1 => {
@@ -194,16 +196,33 @@ impl ComparedTable {
         response.hovered
     }
 
-    /// The x at which the table compares; an empty field means the furthest that all reach. Whether another one was typed.
-    fn at_ui(&mut self, ui: &mut Ui, view: &mut View, common: Option<f64>) -> bool {
+    /// Says how many columns are not shown, beside the menu that shows them.
+    fn left_out_ui(&self, ui: &mut Ui, columns: &[Column<'_>]) {
+        let is_hidden = |column: &&Column<'_>| column.hideable && self.table.hidden.contains(column.id);
+        let hidden: Vec<&str> = columns.iter().filter(is_hidden).map(|column| column.title).collect();
+        if hidden.is_empty() {
+            return;
+        }
+        let why = if self.chose_columns { "Not shown" } else { "There is no room for" };
+        let words = RichText::new(format!("{} hidden", hidden.len())).color(theme::palette(ui.visuals()).weak);
+        ui.label(words).on_hover_text(format!("{why}: {}", hidden.join("; ")));
+    }
+
+    /// The x at which the table compares; an empty field means the furthest that all reach. `is_shown`: the table has the column.
+    /// Whether another x was typed.
+    fn at_ui(&mut self, ui: &mut Ui, view: &mut View, common: Option<f64>, is_shown: bool) -> bool {
         let quantity = view.x.quantity();
-        ui.label(format!("Column at {}", view.x.label().to_lowercase()));
+        let what = if is_shown { "Column at" } else { "Add a column at" };
+        ui.label(format!("{what} {}", view.x.label().to_lowercase()));
         let mut text = self.at.clone().unwrap_or_else(|| view.at.map(|at| at.to_string()).unwrap_or_default());
-        let hint = common.map_or_else(String::new, |common| quantity.value(common));
+        let hint = common.filter(|_| is_shown).map_or_else(String::new, |common| quantity.value(common));
         let typed = ui.add(TextEdit::singleline(&mut text).desired_width(110.0).hint_text(hint));
-        let typed = typed.accessible_name("Column at").on_hover_text(
-            "One of the columns holds the last value at or before this x, unsmoothed. Empty: the furthest x that all runs reach.",
-        );
+        let help = if is_shown {
+            "One of the columns holds the last value at or before this x, unsmoothed. Empty: the furthest x that all runs reach."
+        } else {
+            "An x that is typed here adds a column with the last value at or before it, unsmoothed."
+        };
+        let typed = typed.accessible_name("Column at").on_hover_text(help);
         if typed.changed() {
             use crate::compare::filter::Value;
             view.at = Value::parse_number(text.trim());
@@ -270,10 +289,11 @@ fn columns<'a>(
         Column::text("run", "Run", 150.0).always().grows(),
     ];
     if is_grouped {
-        columns.push(
-            Column::number("n", "n", 36.0)
-                .help("Runs of the group that its figures are of; one that was repeated with its seed counts once"),
-        );
+        // "2 of 3" needs more room than a number.
+        let width = if table.iter().any(|row| row.n < row.of) { 56.0 } else { 36.0 };
+        let help = "Runs of the group that its figures are of, and of how many where some have no value or do not count; one that \
+                    was repeated with its seed counts once";
+        columns.push(Column::number("n", "n", width).help(help));
     }
     for ((measure, id), (title, short)) in measures.iter().zip(ids).zip(titles) {
         let (width, rank) = measure.room(is_grouped, is_compared);
@@ -345,7 +365,8 @@ fn cell_ui(
             }
         }
         "n" => {
-            let n = ui.add(Label::new(row.n.to_string()).selectable(false));
+            let words = if row.n < row.of { format!("{} of {}", row.n, row.of) } else { row.n.to_string() };
+            let n = ui.add(Label::new(words).selectable(false));
             if !row.left_out.is_empty() {
                 n.on_hover_text(&row.left_out);
             }
@@ -369,7 +390,8 @@ fn cell_ui(
             }
             let value = ui.add(Label::new(&entry.shown).selectable(false));
             if let Some(exact) = entry.value {
-                value.on_hover_text(exact.to_string());
+                let of = entry.counted_in_part(row.of);
+                value.on_hover_text(std::iter::once(exact.to_string()).chain(of).collect::<Vec<_>>().join("\n"));
             }
         }
     }
@@ -395,6 +417,7 @@ mod tests {
             name: number.to_string(),
             is_diverged: false,
             n: 1,
+            of: 1,
             left_out: String::new(),
             is_baseline: false,
             not_judged: None,
@@ -439,7 +462,7 @@ mod tests {
             let clear = Delta { verdict: Verdict::Better, ..delta };
             let entries = vec![entry, Entry { against: Some(clear), ..Entry::default() }];
             let (name, left_out) = ("a".to_owned(), String::new());
-            Row { number: 1, name, is_diverged: false, n: 1, left_out, is_baseline, not_judged: None, entries }
+            Row { number: 1, name, is_diverged: false, n: 1, of: 1, left_out, is_baseline, not_judged: None, entries }
         };
         let said = |rows: &[Row]| all_in_all(rows, &measures);
         let (noise, unknown) = ("No difference clears its noise. ", "Nothing is known of the noise yet: ");

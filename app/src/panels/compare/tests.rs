@@ -172,9 +172,10 @@ fn what_is_typed_brings_its_column_where_there_is_no_room_for_all() {
     driver.size = vec2(420.0, 1800.0);
     driver.settle(&mut panel);
     assert!(!driver.says("at step 100"), "{:#?}", driver.names());
+    assert!(driver.says("Add a column at step") && driver.says(" hidden"), "{:#?}", driver.names());
     driver.type_into(&mut panel, "Column at", "50");
     driver.settle(&mut panel);
-    assert!(driver.says("at step 50"), "{:#?}", driver.names());
+    assert!(driver.says("at step 50") && !driver.says("Add a column"), "{:#?}", driver.names());
 }
 
 #[test]

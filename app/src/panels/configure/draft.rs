@@ -1,6 +1,7 @@
 use std::{
+    collections::BTreeMap,
     mem::discriminant,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -17,6 +18,11 @@ use crate::{file_dialogs::current_folder, state::State};
 const REST: Duration = Duration::from_millis(300);
 /// The engine's silence that is taken for consent.
 const SILENCE: Duration = Duration::from_secs(5);
+/// Questions whose config is remembered: while a run trains, several wait for their answers.
+const REMEMBERED: usize = 32;
+
+/// What a step goes back to: the config, where its relative paths start, and its [`Draft::origin`].
+type Step = (RunConfig, PathBuf, u64);
 
 /// The config that is being made, and what is known of it.
 pub struct Draft {
@@ -32,13 +38,17 @@ pub struct Draft {
     pub is_estimate_old: bool,
     /// What it cost before the edit that goes on: a number that is half typed costs something too, which nobody asked for.
     before_edit: Option<Estimate>,
+    /// The field that has the keyboard.
+    attended: Option<&'static str>,
+    /// Whether the text of some field was no value when costs were counted.
+    is_half_typed: bool,
     /// Its heads, also while it is not.
     pub heads: Heads,
     /// Which of the configs that were put here as a whole it goes back to: Undo leads to that of before.
     pub origin: u64,
     /// How many were.
     loads: u64,
-    history: History<(RunConfig, u64)>,
+    history: History<Step>,
     judged: Vec<Problem>,
     /// Counts changes; the question to the engine about the newest one bears this number.
     revision: u64,
@@ -46,8 +56,8 @@ pub struct Draft {
     pub edition: u64,
     changed: Instant,
     asked: Option<(u64, Instant)>,
-    /// The config that the newest question was about.
-    asked_config: Option<RunConfig>,
+    /// The configs that the newest questions were about, and where their relative paths start, by the number of the question.
+    questions: BTreeMap<u64, (RunConfig, PathBuf)>,
     /// The answer of the engine that was taken over last.
     noticed: Option<u64>,
     /// Images that the engine has looked at, and their shape.
@@ -68,6 +78,8 @@ impl Default for Draft {
             estimate: None,
             is_estimate_old: false,
             before_edit: None,
+            attended: None,
+            is_half_typed: false,
             heads: Heads::default(),
             origin: 0,
             loads: 0,
@@ -77,7 +89,7 @@ impl Default for Draft {
             edition: 0,
             changed: Instant::now(),
             asked: None,
-            asked_config: None,
+            questions: BTreeMap::new(),
             noticed: None,
             images: None,
             classes: (Source::default(), Vec::new()),
@@ -104,21 +116,22 @@ impl Draft {
     /// Replaces the whole config; Undo brings the one before back.
     pub fn load(&mut self, config: RunConfig, base_dir: PathBuf) {
         let before = std::mem::replace(&mut self.config, config);
-        self.base_dir = base_dir;
+        let folder = std::mem::replace(&mut self.base_dir, base_dir);
         self.unreadable.forget("");
         self.edition += 1;
-        if before != self.config {
-            self.history.replace((before, self.origin), Instant::now());
+        if (&before, &folder) != (&self.config, &self.base_dir) {
+            self.history.replace((before, folder, self.origin), Instant::now());
         }
         self.loads += 1;
         self.origin = self.loads;
-        self.before_edit = None;
+        self.end_edit();
         self.judge();
     }
 
     /// After an edit: remembers the config of before, judges the new one.
     pub fn edited(&mut self, before: RunConfig, field: &'static str) {
-        if before != self.config && self.history.record((before, self.origin), field, Instant::now()) {
+        let is_attended = self.attended == Some(field);
+        if before != self.config && self.history.record(self.step_of(before), field, Instant::now()) && !is_attended {
             self.before_edit.clone_from(&self.estimate);
         }
         self.judge();
@@ -127,15 +140,38 @@ impl Draft {
     /// After an edit that is a step of its own, however soon another follows.
     pub fn stepped(&mut self, before: RunConfig) {
         if before != self.config {
-            self.history.replace((before, self.origin), Instant::now());
+            self.history.replace(self.step_of(before), Instant::now());
         }
-        self.before_edit = None;
+        self.end_edit();
         self.judge();
+    }
+
+    /// The form was drawn, and this field of it has the keyboard. However long somebody types there, it is one edit: the costs
+    /// of before it are those of before the field got the keyboard.
+    pub fn attend(&mut self, field: Option<&'static str>) {
+        if self.attended != field {
+            self.attended = field;
+            if field.is_some() && !self.is_half_typed {
+                self.before_edit.clone_from(&self.estimate);
+            }
+        }
+        if self.is_half_typed == self.unreadable.is_empty() {
+            // Text became no value, or a value again, without a change of the config.
+            self.count();
+        }
+    }
+
+    fn end_edit(&mut self) {
+        (self.before_edit, self.attended) = (None, None);
+    }
+
+    fn step_of(&self, config: RunConfig) -> Step {
+        (config, self.base_dir.clone(), self.origin)
     }
 
     /// A step back; false if there is none.
     pub fn undo(&mut self) -> bool {
-        match self.history.undo(&(self.config.clone(), self.origin)) {
+        match self.history.undo(&self.step_of(self.config.clone())) {
             Some(step) => self.step_to(step),
             None => false,
         }
@@ -143,15 +179,15 @@ impl Draft {
 
     /// A step forth; false if there is none.
     pub fn redo(&mut self) -> bool {
-        match self.history.redo(&(self.config.clone(), self.origin)) {
+        match self.history.redo(&self.step_of(self.config.clone())) {
             Some(step) => self.step_to(step),
             None => false,
         }
     }
 
-    fn step_to(&mut self, (config, origin): (RunConfig, u64)) -> bool {
-        (self.config, self.origin) = (config, origin);
-        self.before_edit = None;
+    fn step_to(&mut self, step: Step) -> bool {
+        (self.config, self.base_dir, self.origin) = step;
+        self.end_edit();
         self.unreadable.forget("");
         self.edition += 1;
         self.judge();
@@ -170,16 +206,16 @@ impl Draft {
             return;
         }
         self.noticed = Some(check.revision);
-        let of = self.asked_config.as_ref().zip(check.vocabulary);
-        let vocabulary = of.map(|(asked, found)| (asked.data.tokenizer.clone(), asked.model.initial.clone(), found));
+        let of = self.questions.get(&check.revision).zip(check.vocabulary);
+        let vocabulary =
+            of.map(|((asked, _), found)| (asked.data.tokenizer.clone(), asked.model.initial.clone(), found));
         if self.vocabulary != vocabulary {
             self.vocabulary = vocabulary;
             self.count();
         }
         let preview = check.preview.as_ref();
-        let Some((preview, asked)) = preview.zip(self.asked_config.as_ref().map(|config| &config.data.source)) else {
-            return;
-        };
+        let asked = self.questions.get(&check.revision).map(|(config, _)| &config.data.source);
+        let Some((preview, asked)) = preview.zip(asked) else { return };
         let images = match (preview.images(), asked) {
             (Some(found), Source::Images(asked)) => Some((asked.path.clone(), found.shape)),
             _ => self.images.clone(),
@@ -192,11 +228,14 @@ impl Draft {
         }
     }
 
-    /// What the engine found in the data when it was asked last, as long as they are of the same kind.
+    /// What the engine found in the data when it answered last, as long as these are of the same kind and in the same files.
     pub fn preview<'a>(&self, state: &'a State) -> Option<&'a DataPreview> {
-        let asked = self.asked_config.as_ref().map(|config| &config.data.source);
-        let is_same = asked.is_none_or(|asked| discriminant(asked) == discriminant(&self.config.data.source));
-        state.check.as_ref()?.preview.as_ref().filter(|_| is_same)
+        let check = state.check.as_ref()?;
+        let (asked, base_dir) = self.questions.get(&check.revision)?;
+        let (asked, now) = (&asked.data.source, &self.config.data.source);
+        let is_same =
+            discriminant(asked) == discriminant(now) && files(asked) == files(now) && *base_dir == self.base_dir;
+        check.preview.as_ref().filter(|_| is_same)
     }
 
     /// The config with what is known of its images.
@@ -245,6 +284,9 @@ impl Draft {
     fn count(&mut self) {
         let counted;
         (counted, self.judged) = Estimate::judged(&self.known(), self.known_vocabulary());
+        // Of text that is no value yet the config has what was read of it on the way, such as the 1 of a 128 that is deleted.
+        self.is_half_typed = !self.unreadable.is_empty();
+        let counted = counted.filter(|_| !self.is_half_typed || self.before_edit.is_none());
         self.is_estimate_old = counted.is_none();
         if counted.is_some() {
             self.estimate = counted;
@@ -261,8 +303,9 @@ impl Draft {
     /// Everything that is wrong: text that is no value, the config's own problems, and what the engine said last.
     pub fn problems(&self, state: &State) -> Vec<Problem> {
         let mut all: Vec<Problem> = self.unreadable.problems().collect();
-        let answers = state.check.iter().flat_map(|check| &check.problems);
-        let answers = answers.filter(|problem| self.is_as_asked(&problem.field));
+        let check = state.check.as_ref().and_then(|check| Some((check, self.questions.get(&check.revision)?)));
+        let answers = check.into_iter().flat_map(|(check, asked)| check.problems.iter().map(move |said| (said, asked)));
+        let answers = answers.filter(|(said, asked)| self.is_as_asked(&said.field, asked)).map(|(said, _)| said);
         for problem in self.judged.iter().chain(answers) {
             // A field whose text is no value has its own problem; the value behind it is the old one.
             if !self.unreadable.has(&problem.field) && !all.contains(problem) {
@@ -272,14 +315,19 @@ impl Draft {
         all
     }
 
-    /// Whether a field holds what it held when the engine was asked last: else its answer says nothing of the field.
-    fn is_as_asked(&self, field: &str) -> bool {
-        let Some(asked) = &self.asked_config else { return true };
+    /// Whether a field holds what it held when the engine was asked this, about the same data: else its answer says nothing of the
+    /// field.
+    fn is_as_asked(&self, field: &str, (asked, base_dir): &(RunConfig, PathBuf)) -> bool {
         let value = |config: &RunConfig| {
             let config = serde_json::to_value(config).unwrap_or_default();
             config.pointer(&format!("/{}", field.replace('.', "/"))).cloned()
         };
-        value(asked) == value(&self.config)
+        let (data, of) = (&self.config.data, &asked.data);
+        let is_of_tokens = ["data.tokenizer", "data.sequence_length"].iter().any(|start| field.starts_with(start));
+        *base_dir == self.base_dir
+            && data.source == of.source
+            && (!is_of_tokens || data.tokenizer == of.tokenizer)
+            && value(asked) == value(&self.config)
     }
 
     /// Whether the config is sound as far as can be said without the engine.
@@ -297,7 +345,10 @@ impl Draft {
             return Err(Some(rest));
         }
         self.asked = Some((self.revision, Instant::now()));
-        self.asked_config = Some(self.config.clone());
+        self.questions.insert(self.revision, (self.config.clone(), self.base_dir.clone()));
+        if self.questions.len() > REMEMBERED {
+            self.questions.pop_first();
+        }
         Ok(Command::Check {
             config: Box::new(self.config.clone()),
             base_dir: self.base_dir.clone(),
@@ -312,10 +363,27 @@ impl Draft {
     }
 }
 
+/// The files that are trained on.
+fn files(source: &Source) -> [Option<&Path>; 3] {
+    match source {
+        Source::File(file) => [Some(file.path.as_path()), None, None],
+        Source::Pairs(pairs) => [pairs.source.as_deref(), pairs.target.as_deref(), pairs.path.as_deref()],
+        Source::Table(table) => [Some(table.path.as_path()), None, None],
+        Source::Squad(squad) => [Some(squad.path.as_path()), None, None],
+        Source::Images(images) => [Some(images.path.as_path()), images.labels.as_deref(), images.classes.as_deref()],
+        Source::Grammar(_)
+        | Source::Random(_)
+        | Source::NumberWords(_)
+        | Source::Pathfinder(_)
+        | Source::ListOps(_) => [None; 3],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use headroom_engine::{
         config::{FileSource, InitialTokenizer, Source, Tokenizer},
+        data::ExamplesPreview,
         worker::Event,
     };
 
@@ -340,6 +408,28 @@ mod tests {
         assert!(!draft.undo());
         assert!(draft.redo());
         assert_eq!((draft.config.name.as_str(), draft.origin), ("other", loaded));
+    }
+
+    #[test]
+    fn a_step_past_the_opening_of_a_file_leads_to_the_folder_of_before() {
+        let mut draft = Draft::default();
+        let (own, config) = (draft.base_dir.clone(), draft.config.clone());
+        let other = RunConfig { name: "other".to_owned(), ..RunConfig::default() };
+        draft.load(other, PathBuf::from("/elsewhere"));
+        let before = draft.config.clone();
+        draft.config.train.batch += 1;
+        draft.edited(before, "train.batch");
+        assert!(draft.undo());
+        assert_eq!(draft.base_dir, PathBuf::from("/elsewhere"), "it is still that of the file");
+        assert!(draft.undo());
+        assert_eq!((&draft.config, &draft.base_dir), (&config, &own));
+        assert!(draft.redo());
+        assert_eq!(draft.base_dir, PathBuf::from("/elsewhere"));
+        // The same config in another folder has other files.
+        let same = draft.config.clone();
+        draft.load(same, PathBuf::from("/third"));
+        assert!(draft.undo());
+        assert_eq!(draft.base_dir, PathBuf::from("/elsewhere"));
     }
 
     #[test]
@@ -392,6 +482,46 @@ mod tests {
     }
 
     #[test]
+    fn a_number_is_half_typed_as_long_as_its_field_has_the_keyboard() {
+        let mut draft = Draft::default();
+        let known = draft.estimate.clone();
+        let batch = |draft: &mut Draft, batch: usize| {
+            let before = draft.config.clone();
+            draft.config.train.batch = batch;
+            draft.attend(Some("train.batch"));
+            draft.edited(before, "train.batch");
+        };
+        // 128 is deleted letter by letter; that takes longer than typing that is one step of Undo.
+        draft.attend(Some("train.batch"));
+        for left in [128, 12, 1] {
+            batch(&mut draft, left);
+            draft.history = History::default();
+        }
+        assert!(!draft.is_estimate_old && draft.estimate != known);
+        draft.unreadable.insert("train.batch", "Enter a whole number.".to_owned());
+        draft.attend(Some("train.batch"));
+        assert!(draft.is_estimate_old);
+        assert_eq!(draft.estimate, known, "not those of a batch of 1");
+        // The same when it is left like that, and another field gets the keyboard.
+        draft.attend(None);
+        draft.attend(Some("model.width"));
+        assert_eq!(draft.estimate, known);
+        draft.attend(Some("train.batch"));
+        draft.unreadable.forget("train.batch");
+        batch(&mut draft, 64);
+        assert!(!draft.is_estimate_old && draft.estimate != known);
+        // What is valid when the field is left counts from then on.
+        let left = draft.estimate.clone();
+        draft.attend(None);
+        draft.attend(Some("model.heads"));
+        let before = draft.config.clone();
+        draft.config.model.heads = 5;
+        draft.edited(before, "model.heads");
+        assert!(draft.is_estimate_old);
+        assert_eq!(draft.estimate, left);
+    }
+
+    #[test]
     fn costs_are_of_the_vocabulary_that_the_engine_found_as_long_as_it_is_that_of_the_config() {
         let mut draft = Draft::default();
         let mut config = draft.config.clone();
@@ -440,5 +570,55 @@ mod tests {
         draft.config.data.source = Source::File(FileSource { path: "there.txt".into(), ..FileSource::default() });
         draft.edited(before, "data.path");
         assert_eq!(draft.problems(&state), [], "what was corrected bears no mark");
+    }
+
+    fn read(draft: &mut Draft, path: &str) {
+        let before = draft.config.clone();
+        draft.config.data.source = Source::File(FileSource { path: path.into(), ..FileSource::default() });
+        draft.edited(before, "data.path");
+    }
+
+    #[test]
+    fn what_was_found_in_other_data_is_not_said_of_these() {
+        let mut draft = Draft::default();
+        read(&mut draft, "tiny.txt");
+        let Ok(Command::Check { revision, .. }) = draft.question(true) else { panic!("no question") };
+        let few = Problem::new("data.tokenizer.vocabulary", "the training text yields only 534 different tokens");
+        let short = Problem::new("train.batch", "the text is shorter than a batch");
+        let state = answer(revision, vec![few.clone(), short.clone()]);
+        assert_eq!(draft.problems(&state), [few.clone(), short.clone()]);
+        read(&mut draft, "wiki.txt");
+        assert_eq!(draft.problems(&state), []);
+        // It is asked, and the answer is still that about the other file.
+        assert!(draft.question(true).is_ok());
+        assert_eq!(draft.problems(&state), []);
+        read(&mut draft, "tiny.txt");
+        assert_eq!(draft.problems(&state), [few.clone(), short]);
+        let before = draft.config.clone();
+        draft.config.data.tokenizer = Tokenizer::Initial(InitialTokenizer {});
+        draft.edited(before, "data.tokenizer");
+        assert!(!draft.problems(&state).contains(&few), "of another tokenizer");
+        // The same path in another folder is another file; nor is anything of it said once it is taken back.
+        let config = RunConfig { name: "other".to_owned(), ..draft.config.clone() };
+        draft.load(config, PathBuf::from("/elsewhere"));
+        assert!(!draft.problems(&state).iter().any(|problem| problem.field == "train.batch"));
+        while draft.undo() {}
+        assert_eq!(draft.problems(&state), []);
+    }
+
+    #[test]
+    fn what_was_found_in_a_file_is_not_shown_under_another_path() {
+        let mut draft = Draft::default();
+        read(&mut draft, "tiny.txt");
+        let Ok(Command::Check { revision, .. }) = draft.question(true) else { panic!("no question") };
+        let mut state = answer(revision, Vec::new());
+        state.check.as_mut().unwrap().preview =
+            Some(DataPreview::Examples(ExamplesPreview { about: "One pair.".to_owned(), examples: Vec::new() }));
+        assert!(draft.preview(&state).is_some());
+        read(&mut draft, "wiki.txt");
+        assert!(draft.preview(&state).is_none() && draft.question(true).is_ok());
+        assert!(draft.preview(&state).is_none(), "it was asked about, and not answered");
+        read(&mut draft, "tiny.txt");
+        assert!(draft.preview(&state).is_some());
     }
 }

@@ -31,6 +31,16 @@ impl Unreadable {
         self.0.iter().map(|(path, why)| Problem::new(*path, why.clone()))
     }
 
+    /// Whether the text of every field is a value.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The text in this field is no value, for this reason.
+    pub fn insert(&mut self, path: &'static str, why: String) {
+        self.0.insert(path, why);
+    }
+
     /// Whether the text in this field is no value.
     pub fn has(&self, path: &str) -> bool {
         self.0.contains_key(path)
@@ -72,6 +82,8 @@ pub struct Form<'a> {
     pub dialogs: &'a mut FileDialogs,
     /// Labels of the fields that were drawn.
     pub labels: &'a mut Labels,
+    /// The field that has the keyboard in this frame.
+    pub attended: Option<&'static str>,
     /// The field that changed in this frame.
     pub touched: Option<&'static str>,
     /// The change is a step of its own: clicks in quick succession are not one edit, as typing is.
@@ -99,13 +111,16 @@ impl Form<'_> {
             .problem(Some(problem.as_str()).filter(|problem| !problem.is_empty()));
         let out = add(field, ui);
         match out.unreadable {
-            Some(why) => drop(self.unreadable.0.insert(words.path, why)),
+            Some(why) => self.unreadable.insert(words.path, why),
             None => drop(self.unreadable.0.remove(words.path)),
         }
         if self.focus.as_deref() == Some(words.path) {
             out.response.request_focus();
             out.response.scroll_to_me(Some(Align::Center));
             *self.focus = None;
+        }
+        if out.response.has_focus() {
+            self.attended = Some(words.path);
         }
         if out.changed {
             self.touched = Some(words.path);

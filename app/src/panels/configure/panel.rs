@@ -178,6 +178,7 @@ impl ConfigurePanel {
             focus: &mut self.focus,
             base_dir,
             dialogs: cx.dialogs,
+            attended: None,
             touched: None,
             is_step: false,
             labels: &mut self.labels,
@@ -235,7 +236,7 @@ impl ConfigurePanel {
                 training(ui, &mut form, config);
             }
         });
-        let touched = (form.touched, form.is_step);
+        let (attended, touched) = (form.attended, (form.touched, form.is_step));
         match self.editor.take_marks_wish() {
             Some(MarksWish::Remove) => cx.state.analysis.marked = None,
             Some(MarksWish::OpenConfig) => {
@@ -246,6 +247,7 @@ impl ConfigurePanel {
             }
             None => {}
         }
+        self.draft.attend(attended);
         match touched {
             (Some(_), true) => self.draft.stepped(before),
             (Some(field), false) => self.draft.edited(before, field),
@@ -293,7 +295,8 @@ fn section(ui: &mut Ui, name: &str, problems: &[Problem], paths: &[&str], add: i
                 ui.label(RichText::new(words).small().color(palette.error));
             }
         });
-        add(ui);
+        // The fields of a section know each other by the scope in which they stand.
+        ui.push_id(name, add);
     });
 }
 

@@ -1,22 +1,28 @@
 //! What the draft costs, part by part on hover.
 
-use std::cell::Cell;
+use std::{cell::Cell, collections::BTreeMap};
 
 use egui::{Grid, RichText, Ui};
 use headroom_engine::{
     attention::{Part, PartCost},
-    config::{DataConfig, Source, from_json},
+    config::{DataConfig, Source},
+    data::DataPreview,
+    store::{RunId, RunSummary},
 };
+use serde_json::Value;
 
 use super::{
     difference::{Change, Difference},
     draft::Draft,
     estimate::Estimate,
 };
-use crate::{common::Expected, context::PanelContext, format, state::State, theme};
+use crate::{common::Expected, compare::flatten, context::PanelContext, format, state::State, theme};
 
 /// Room for a name and its number, in points.
 const PAIR: f32 = 236.0;
+
+/// The newest runs, among which one that has read the same text is looked for.
+const RUNS_OF_TEXT: usize = 256;
 
 /// What takes the place of a number that is not known.
 const UNKNOWN: &str = "—";
@@ -30,8 +36,8 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
     ui.label(RichText::new("What it takes").strong());
     let estimate = draft.estimate.as_ref();
     let known = Known {
-        train_tokens: train_tokens(cx.state, &draft.config.data),
-        train_rows: train_rows(cx.state, &draft.config.data),
+        train_tokens: train_tokens(cx.state, draft),
+        train_rows: train_rows(draft.preview(cx.state), &draft.config.data),
     };
     let free = free_bytes(draft, cx.state);
     let difference = estimate.and_then(|estimate| estimate.difference).filter(|difference| !difference.is_none());
@@ -139,14 +145,15 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
                 }
             });
             let per_epoch = steps_per_epoch(draft, estimate, known);
-            line(
-                ui,
-                "Steps per epoch",
-                per_epoch.map_or_else(|| "after the first run".to_owned(), format::count),
-                &|ui| {
-                    ui.label("Known once a run has read and tokenised this text; of a short table at once.");
-                },
-            );
+            let (unknown, about) = if is_of_examples(source) {
+                let about = "The examples to train on divided by those of a step; known of a short table at once.";
+                (UNKNOWN, about)
+            } else {
+                ("after the first run", "Known once a run has read and tokenised this text.")
+            };
+            line(ui, "Steps per epoch", per_epoch.map_or_else(|| unknown.to_owned(), format::count), &|ui| {
+                ui.label(about);
+            });
             let steps = estimate.and_then(|e| steps_of(draft, e, known));
             line(ui, "Steps", steps.map_or_else(|| UNKNOWN.to_owned(), format::count), &|ui| {
                 ui.label("Optimiser steps of the whole run.");
@@ -209,8 +216,8 @@ fn steps_per_epoch(draft: &Draft, estimate: Option<&Estimate>, known: Known) -> 
 }
 
 /// Rows of the config's table, or images, that are trained on, where the engine has seen all of them.
-fn train_rows(state: &State, data: &DataConfig) -> Option<u64> {
-    let found = state.check.as_ref()?.preview.as_ref()?;
+fn train_rows(found: Option<&DataPreview>, data: &DataConfig) -> Option<u64> {
+    let found = found?;
     let (rows, has_held_out) = match &data.source {
         Source::Table(table) => (found.table().filter(|found| found.is_whole)?.rows, table.validation_path.is_some()),
         Source::Images(images) => (found.images()?.images, images.validation_path.is_some()),
@@ -221,16 +228,37 @@ fn train_rows(state: &State, data: &DataConfig) -> Option<u64> {
     Some((rows as f64 * (1.0 - held_out)).round() as u64).filter(|rows| *rows > 0)
 }
 
-/// Tokens of this very text, where a run of this session has read it.
-fn train_tokens(state: &mut State, data: &DataConfig) -> Option<u64> {
-    let started: Vec<_> = state.started.keys().cloned().collect();
-    for run in &started {
-        state.want_record(run);
+/// Tokens of this very text, where a run of the store has read it. None where steps are counted in examples, each of which has a
+/// length of its own.
+fn train_tokens(state: &mut State, draft: &Draft) -> Option<u64> {
+    if is_of_examples(&draft.config.data.source) {
+        return None;
     }
-    started.iter().rev().find_map(|run| {
-        let config = from_json(&state.records.get(run)?.config.to_string()).ok()?;
-        (config.data == *data).then(|| state.started.get(run).map(|facts| facts.train_tokens))?
-    })
+    let config = draft.config.clone().anchored(&draft.base_dir);
+    let own = flatten(&serde_json::to_value(&config).ok()?);
+    let read = |run: &RunSummary| {
+        let started = state.started.get(&run.id).map(|facts| facts.train_tokens);
+        Some((run.id.clone(), started.or(run.train_tokens)?))
+    };
+    let runs: Vec<(RunId, u64)> = state.runs.iter().filter_map(read).take(RUNS_OF_TEXT).collect();
+    let mut configs = std::mem::take(&mut state.configs);
+    configs.want(state, runs.iter().map(|(run, _)| run.clone()));
+    let is_same = |run: &RunId| configs.get(run).is_some_and(|other| text_of(other).eq(text_of(&own)));
+    let found = runs.iter().find(|(run, _)| is_same(run)).map(|(_, tokens)| *tokens);
+    state.configs = configs;
+    found
+}
+
+/// Whether a batch is so many examples, and not so many tokens.
+fn is_of_examples(source: &Source) -> bool {
+    source.has_labels() || source.has_pairs()
+}
+
+/// The fields that decide which tokens are trained on.
+fn text_of(config: &BTreeMap<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+    let has_tokens_of_model = config.get("data.tokenizer.kind").is_some_and(|kind| kind == "initial");
+    let counts = move |key: &str| key.starts_with("data.") || (has_tokens_of_model && key == "model.initial");
+    config.iter().filter(move |(key, _)| counts(key))
 }
 
 /// One number part by part.
@@ -266,4 +294,44 @@ fn memory_ui(ui: &mut Ui, estimate: Option<&Estimate>) {
             ui.end_row();
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use headroom_engine::config::{FileSource, NumberWordsSource, RunConfig};
+
+    use super::*;
+    use crate::examples;
+
+    #[test]
+    fn a_run_of_the_store_that_read_the_same_text_says_how_many_tokens_it_has() {
+        let mut state = State::default();
+        state.runs.push(examples::summary(1, "run"));
+        let file = |path: &str| Source::File(FileSource { path: path.into(), ..FileSource::default() });
+        let mut draft = Draft::default();
+        draft.load(RunConfig::default(), PathBuf::from("/texts"));
+        draft.config.data.source = file("a.txt");
+        assert_eq!(train_tokens(&mut state, &draft), None, "its config is not there yet");
+        assert_eq!(state.take_requests().len(), 1);
+        let mut record = examples::record(1, "run");
+        let mut stored = RunConfig::default();
+        stored.data.source = file("a.txt");
+        record.config = serde_json::to_value(stored.clone().anchored(&draft.base_dir)).unwrap();
+        state.records.insert(record.summary.id.clone(), record);
+        assert_eq!(train_tokens(&mut state, &draft), Some(51_200));
+        // However it is trained, and whatever reads it.
+        draft.config.model.layers += 1;
+        draft.config.train.batch += 1;
+        assert_eq!(train_tokens(&mut state, &draft), Some(51_200));
+        draft.config.data.source = file("b.txt");
+        assert_eq!(train_tokens(&mut state, &draft), None);
+        // Pairs are counted, not their tokens.
+        stored.data.source = Source::NumberWords(NumberWordsSource::default());
+        draft.config.data.source = stored.data.source.clone();
+        let id = state.runs[0].id.clone();
+        state.configs.insert(id, &serde_json::to_value(&stored).unwrap());
+        assert_eq!(train_tokens(&mut state, &draft), None);
+    }
 }

@@ -13,7 +13,7 @@ use crate::{
     context::{PanelContext, PanelId},
     panels::model_choice::ModelChoice,
     theme,
-    widgets::number_ui,
+    widgets::{number_ui, tooltip_beside},
 };
 
 /// Examples that can be chosen.
@@ -162,7 +162,7 @@ impl Setting {
                 ComboBox::from_id_salt(("cache", second)).width(150.0).selected_text(chosen).show_ui(ui, |ui| {
                     for cache in Cache::ALL {
                         let (name, about) = (cache.label(), cache_about(&cache));
-                        ui.selectable_value(&mut self.search.cache, cache, name).on_hover_text(about);
+                        tooltip_beside(ui.selectable_value(&mut self.search.cache, cache, name), about);
                     }
                 });
             combo.response.accessible_name(format!("Keep between tokens{suffix}"));

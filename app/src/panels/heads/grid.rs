@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use egui::{Align2, FontId, Rect, ScrollArea, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2, pos2, vec2};
 use headroom_engine::attention::HeadAt;
 
+use super::tokens::MASKED;
 use crate::{
     export::{MapBlocks, MapFigure},
     panels::analysis::{MapStyle, head_name},
@@ -103,6 +104,7 @@ pub fn grid_ui(
                             .axes(&plain, &plain)
                             .tone(tone)
                             .cell_name(&cell_name)
+                            .gap(MASKED)
                             .without_bar()
                             .stretched()
                             .room(vec2(side - 1.0, side - 2.0))
@@ -169,11 +171,8 @@ mod tests {
         assert_eq!(side(vec2(200.0, 500.0), 6, 32), LEAST, "and many heads scroll sideways");
     }
 
-    /// Where the numbers stand that are in sight, in a grid that is scrolled so far down.
-    fn seen_numbers(scrolled: f32) -> BTreeMap<String, egui::Pos2> {
-        let plain = || HeatData::new(2, 2, vec![0.25; 4]);
-        let (layers, heads) = (24, 4);
-        let maps = ShownMaps {
+    fn shown(layers: usize, heads: usize, thumbnails: Vec<HeatData>) -> ShownMaps {
+        ShownMaps {
             examples: 0,
             target: String::new(),
             step: None,
@@ -181,8 +180,15 @@ mod tests {
             picture: None,
             layers,
             heads,
-            thumbnails: (0..layers * heads).map(|_| plain()).collect(),
-        };
+            thumbnails,
+        }
+    }
+
+    /// Where the numbers stand that are in sight, in a grid that is scrolled so far down.
+    fn seen_numbers(scrolled: f32) -> BTreeMap<String, egui::Pos2> {
+        let plain = || HeatData::new(2, 2, vec![0.25; 4]);
+        let (layers, heads) = (24, 4);
+        let maps = shown(layers, heads, (0..layers * heads).map(|_| plain()).collect());
         let ctx = egui::Context::default();
         let mut states = BTreeMap::new();
         let mut seen = BTreeMap::new();
@@ -215,6 +221,33 @@ mod tests {
             }
         }
         seen
+    }
+
+    #[test]
+    fn a_masked_cell_of_a_thumbnail_is_told_as_one() {
+        let maps = shown(1, 1, vec![HeatData::new(2, 2, vec![1.0, f32::NAN, 0.5, 0.5])]);
+        let (ctx, mut states) = (egui::Context::default(), BTreeMap::new());
+        let mut told = Vec::new();
+        for frame in 0..40 {
+            // The upper right of a thumbnail that is as large as one may be.
+            let pointer = egui::Event::PointerMoved(pos2(NUMBERS + 0.75 * MOST, HEADINGS + 0.25 * MOST));
+            let input = egui::RawInput {
+                screen_rect: Some(Rect::from_min_size(pos2(0.0, 0.0), vec2(600.0, 400.0))),
+                time: Some(f64::from(frame) * 0.1),
+                events: if frame == 2 { vec![pointer] } else { Vec::new() },
+                ..egui::RawInput::default()
+            };
+            let mut output = ctx.run_ui(input, |ui| {
+                let _ = grid_ui(ui, &maps, MapStyle::default(), &mut states, &[None, None], 300.0);
+            });
+            output.textures_delta.clear();
+            let texts = output.shapes.iter().filter_map(|shape| match &shape.shape {
+                egui::Shape::Text(text) => Some(text.galley.text().to_owned()),
+                _ => None,
+            });
+            told = texts.collect();
+        }
+        assert!(told.iter().any(|text| text == MASKED), "{told:?}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use egui::{Button, RichText, ScrollArea, Ui};
+use egui::{Button, RichText, ScrollArea, Ui, vec2};
 use headroom_engine::{
     config::{counted, from_json},
     objective::Metric,
@@ -19,7 +19,7 @@ use super::{
     follow::{follow_ui, live_run},
     mistakes::MistakesView,
     samples::{SampleView, samples_ui},
-    strip::{judged_beside_loss, strip_ui},
+    strip::{Numbers, PROGRESS_HEIGHT, judged_beside_loss, progress_ui, strip_ui},
 };
 use crate::{
     common::{ExportDialog, Exportable, RunOperation, no_runs_ui, perform, state_sign_ui, state_text, working_ui},
@@ -30,7 +30,9 @@ use crate::{
     plot::{CurveX, DEFAULT_SMOOTHING, XAxis},
     state::CurrentRun,
     theme::{self, Dash, LineStyle},
-    widgets::{ChartOptions, ChartState, HeightHandle, Multiples, SharedX, Tile, swatch_ui, together_ui},
+    widgets::{
+        ChartOptions, ChartState, HeightHandle, Multiples, SharedX, SpareHeight, Tile, is_new, swatch_ui, together_ui,
+    },
 };
 
 /// Runs whose zoom is kept.
@@ -39,6 +41,8 @@ const ZOOMS: usize = 16;
 const WIDE: f32 = 860.0;
 /// Room between two charts below each other, with the title of the lower one.
 const BETWEEN: f32 = 26.0;
+/// The usual height of the small charts, and of similarity and energy below the loss.
+const SMALL_HEIGHT: f32 = 150.0;
 
 /// How the charts are drawn; remembered between starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,6 +113,9 @@ pub struct LivePanel {
     mistakes: MistakesView,
     /// What is to be said of a run's energy in the largest eigenvalues.
     probed: Option<(RunId, Option<u64>, Probed)>,
+    /// The run whose progress was shown in this visit of the panel.
+    progress_of: Option<RunId>,
+    spare: SpareHeight,
     /// The metric that is told beside the loss.
     judged: Option<(RunId, Option<&'static Metric>)>,
     export: Option<ExportDialog>,
@@ -165,7 +172,9 @@ impl LivePanel {
         heading_ui(ui, run, current.as_ref(), cx);
         alerts_ui(ui, run, cx);
         let judged = self.judged(run, cx);
-        strip_ui(ui, run, judged, current.as_ref(), cx.state.system.as_ref());
+        let numbers = Numbers::of(run, judged, current.as_ref(), cx.state.system.as_ref());
+        strip_ui(ui, &numbers, run.state);
+        self.progress_ui(ui, run, &numbers, current.as_ref());
         ui.add_space(4.0);
         self.controls_ui(ui, run, view, cx);
         let Some(x) = curve_x(run, view.x) else {
@@ -173,7 +182,7 @@ impl LivePanel {
             view.x = XAxis::Step;
             return;
         };
-        self.loss_ui(ui, run, x, view, cx);
+        let high = self.loss_ui(ui, run, x, view, cx);
         if std::mem::take(&mut self.wants_export) {
             self.export_chart(&LOSS, run, view, cx);
         }
@@ -181,7 +190,26 @@ impl LivePanel {
         samples_ui(ui, &mut self.sample, run, cx);
         ui.add_space(8.0);
         self.confusion_ui(ui, run, cx);
-        self.small_ui(ui, run, x, view, cx);
+        let low = self.small_ui(ui, run, x, view, cx);
+        self.spare.update(ui, high + low);
+    }
+
+    /// How far the run is. Once it has ended, the place of the bar stays empty as long as the run is looked at: what stands below does
+    /// not move.
+    fn progress_ui(&mut self, ui: &mut Ui, run: &RunSummary, numbers: &Numbers, current: Option<&CurrentRun>) {
+        if is_new(ui, ui.scope_id().with("progress")) {
+            self.progress_of = None;
+        }
+        if run.state.is_active() {
+            progress_ui(ui, numbers, current);
+            self.progress_of = Some(run.id.clone());
+        } else if self.progress_of.as_ref() == Some(&run.id) {
+            ui.allocate_space(vec2(1.0, PROGRESS_HEIGHT));
+        } else {
+            self.progress_of = None;
+            // With the bar or without it, what comes below is the same to the pointer and the keyboard.
+            ui.skip_ahead_auto_ids(1);
+        }
     }
 
     /// The metric that is told beside the loss, once the run's config is known.
@@ -227,16 +255,26 @@ impl LivePanel {
         ui.add_space(8.0);
     }
 
-    /// The small charts, in the user's order.
-    fn small_ui(&mut self, ui: &mut Ui, run: &RunSummary, x: CurveX, view: &mut View, cx: &mut PanelContext<'_>) {
+    /// The small charts, in the user's order. How many of them stand below each other and have no height of the user's choice.
+    fn small_ui(
+        &mut self,
+        ui: &mut Ui,
+        run: &RunSummary,
+        x: CurveX,
+        view: &mut View,
+        cx: &mut PanelContext<'_>,
+    ) -> usize {
         let fitting: Vec<&Plot> = view.small.ordered(SMALL.iter().filter(|plot| plot.fits(run)));
         let tiles: Vec<Tile<'_>> =
             fitting.iter().map(|plot| Tile { key: plot.id, title: plot.title.to_owned() }).collect();
         let directions: Vec<&str> = fitting.iter().map(|plot| plot.direction()).collect();
-        let height = view.small_height.unwrap_or(150.0);
+        let height = self.spare.of(view.small_height, SMALL_HEIGHT);
         let mut export = None;
         let shown = &*view;
-        let wish = Multiples::new("small", height).about(&directions).show(
+        let grid = Multiples::new("small", height).about(&directions);
+        let across = grid.columns(ui.available_width(), tiles.len());
+        let stacked = if view.small_height.is_none() { tiles.len().div_ceil(across) } else { 0 };
+        let wish = grid.show(
             ui,
             &tiles,
             |ui, place, height| self.plot_ui(ui, fitting[place], run, x, (shown, height), false, cx),
@@ -260,6 +298,7 @@ impl LivePanel {
         {
             view.small.left_out.clear();
         }
+        stacked
     }
 
     /// From how few maps the energy is told, where its chart is there: that alone makes it large; and that maps which are the same by
@@ -287,12 +326,21 @@ impl LivePanel {
         }
     }
 
-    /// The loss, and beside or below it how alike heads become and in how small a space their scores live, on the same x.
-    fn loss_ui(&mut self, ui: &mut Ui, run: &RunSummary, x: CurveX, view: &mut View, cx: &mut PanelContext<'_>) {
+    /// The loss, and beside or below it how alike heads become and in how small a space their scores live, on the same x. How many
+    /// charts stand below each other and have no height of the user's choice.
+    fn loss_ui(
+        &mut self,
+        ui: &mut Ui,
+        run: &RunSummary,
+        x: CurveX,
+        view: &mut View,
+        cx: &mut PanelContext<'_>,
+    ) -> usize {
         let beside: Vec<&Plot> = [&SIMILARITY, &ENERGY].into_iter().filter(|plot| plot.fits(run)).collect();
         // What is left of the window below, with samples and the first row of small charts in sight.
         let usual = (0.36 * ui.ctx().content_rect().height()).clamp(220.0, 760.0);
-        let height = view.height.unwrap_or(usual);
+        let height = self.spare.of(view.height, usual);
+        let stacked = usize::from(view.height.is_none());
         let is_wide = ui.available_width() >= WIDE && !beside.is_empty();
         if is_wide {
             let gap = ui.spacing().item_spacing.x;
@@ -315,14 +363,17 @@ impl LivePanel {
             self.plot_ui(ui, &LOSS, run, x, (view, height), true, cx);
         }
         HeightHandle::new("loss", 140.0..=1600.0).show(ui, &mut view.height, height);
-        if !is_wide && !beside.is_empty() {
-            ui.columns(beside.len(), |columns| {
-                for (ui, plot) in columns.iter_mut().zip(&beside) {
-                    self.plot_ui(ui, plot, run, x, (view, 150.0), true, cx);
-                }
-            });
-            self.probed_ui(ui, run, &beside, cx);
+        if is_wide || beside.is_empty() {
+            return stacked;
         }
+        let height = self.spare.of(None, SMALL_HEIGHT);
+        ui.columns(beside.len(), |columns| {
+            for (ui, plot) in columns.iter_mut().zip(&beside) {
+                self.plot_ui(ui, plot, run, x, (view, height), true, cx);
+            }
+        });
+        self.probed_ui(ui, run, &beside, cx);
+        stacked + 1
     }
 
     #[expect(clippy::too_many_arguments, reason = "what is drawn, and how")]

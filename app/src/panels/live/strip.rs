@@ -169,6 +169,8 @@ pub fn mean_speed(run: &RunSummary) -> Option<f64> {
 const VALUE_POINTS: f32 = 17.0;
 /// Least width of a block, so that its label fits.
 const BLOCK_WIDTH: f32 = 64.0;
+/// Height of the bar below the numbers, in points.
+pub const PROGRESS_HEIGHT: f32 = 16.0;
 
 /// The metric that is told beside the loss of a run: the one by which it is judged, or the first that its task has. Runs that learn
 /// language are told by their loss.
@@ -183,19 +185,12 @@ pub fn judged_beside_loss(config: &RunConfig) -> Option<&'static Metric> {
     })
 }
 
-/// Draws the numbers, and below them how far the run is.
-pub fn strip_ui(
-    ui: &mut Ui,
-    run: &RunSummary,
-    judged: Option<&'static Metric>,
-    current: Option<&CurrentRun>,
-    system: Option<&SystemLoad>,
-) {
+/// Draws the numbers of a run in this state.
+pub fn strip_ui(ui: &mut Ui, numbers: &Numbers, state: RunState) {
     let palette = theme::palette(ui.visuals());
-    let numbers = Numbers::of(run, judged, current, system);
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 22.0;
-        for (label, value, about) in numbers.shown(run.state) {
+        for (label, value, about) in numbers.shown(state) {
             // A block of a known size goes to the next row as a whole.
             let font = FontId::proportional(VALUE_POINTS);
             let wide = ui.painter().layout_no_wrap(value.clone(), font, palette.strong).size().x;
@@ -209,17 +204,20 @@ pub fn strip_ui(
             });
         }
     });
-    if run.state.is_active() {
-        let (fraction, text) = match current.and_then(|current| current.preparing.as_ref()) {
-            Some((stage, fraction)) => (*fraction as f32, format!("{stage} {}", format::percent(*fraction))),
-            None => (numbers.fraction(), format::percent(f64::from(numbers.fraction()))),
-        };
-        ui.scope(|ui| {
-            // The track: a field's ground is the panel's own colour in the light theme.
-            ui.visuals_mut().extreme_bg_color = palette.grid;
-            ui.add(ProgressBar::new(fraction).desired_height(16.0).text(RichText::new(text).small()));
-        });
-    }
+}
+
+/// Draws how far a run is that has not ended.
+pub fn progress_ui(ui: &mut Ui, numbers: &Numbers, current: Option<&CurrentRun>) {
+    let palette = theme::palette(ui.visuals());
+    let (fraction, text) = match current.and_then(|current| current.preparing.as_ref()) {
+        Some((stage, fraction)) => (*fraction as f32, format!("{stage} {}", format::percent(*fraction))),
+        None => (numbers.fraction(), format::percent(f64::from(numbers.fraction()))),
+    };
+    ui.scope(|ui| {
+        // The track: a field's ground is the panel's own colour in the light theme.
+        ui.visuals_mut().extreme_bg_color = palette.grid;
+        ui.add(ProgressBar::new(fraction).desired_height(PROGRESS_HEIGHT).text(RichText::new(text).small()));
+    });
 }
 
 #[cfg(test)]

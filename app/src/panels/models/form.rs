@@ -17,7 +17,7 @@ use crate::{
     format,
     state::Preview,
     theme,
-    widgets::{number_ui, slider_ui, together_ui},
+    widgets::{number_ui, slider_ui, together_ui, tooltip_above},
 };
 
 /// Room for all kinds in their list, in points.
@@ -389,7 +389,7 @@ impl ConversionForm {
             ui.horizontal_wrapped(|ui| {
                 let name = ui.label(label);
                 let edit = TextEdit::singleline(field).desired_width(width).hint_text(hint);
-                let edit = ui.add(edit).labelled_by(name.id).on_hover_text(help);
+                let edit = tooltip_above(ui.add(edit).labelled_by(name.id), help);
                 if number == 0 {
                     mark_path(ui, edit, field, key, cx.dialogs);
                 }

@@ -7,7 +7,10 @@ use headroom_engine::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{theme, widgets::number_ui};
+use crate::{
+    theme,
+    widgets::{number_ui, together_ui, tooltip_beside},
+};
 
 /// Fields that are offered for an axis; any other can be typed.
 const OFFERED: [&str; 9] = [
@@ -104,7 +107,7 @@ impl Form {
                 ui.selectable_value(&mut self.preset, None, "Draft in Configure");
                 for preset in presets() {
                     let value = Some(preset.name.to_owned());
-                    ui.selectable_value(&mut self.preset, value, preset.name).on_hover_text(preset.about());
+                    tooltip_beside(ui.selectable_value(&mut self.preset, value, preset.name), preset.about());
                 }
             });
             combo
@@ -228,8 +231,10 @@ pub fn generation_ui(ui: &mut Ui) -> Option<GenerationPreset> {
 }
 
 fn named_ui(ui: &mut Ui, name: &str, value: &mut usize, range: std::ops::RangeInclusive<usize>, help: &str) {
-    ui.label(name);
-    number_ui(ui, value, range, |drag| drag).on_hover_text(help).accessible_name(name);
+    together_ui(ui, name, |ui| {
+        ui.label(name);
+        number_ui(ui, value, range, |drag| drag).on_hover_text(help).accessible_name(name);
+    });
 }
 
 #[cfg(test)]

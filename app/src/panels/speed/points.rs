@@ -13,7 +13,7 @@ use crate::{
     theme,
 };
 
-const COLUMNS: [(&str, &str); 13] = [
+const COLUMNS: [(&str, &str); 12] = [
     ("Side", ""),
     ("Step", "Median of the counted steps"),
     ("Quartiles", "Half of the steps lie between them"),
@@ -32,21 +32,21 @@ const COLUMNS: [(&str, &str); 13] = [
     ("Predicted", "Memory by the cost model, and measured over predicted"),
     ("FLOP/s", "FLOPs by the cost model over the median, and products done over predicted"),
     ("Energy", "Of a step, over many in a row: of the whole GPU, or of the whole processor, where it tells"),
-    ("Largest batch", "The largest batch whose forward pass fits into memory"),
 ];
 
 /// Draws the table. `chosen` is the point and side whose operations are shown; a click chooses another.
 pub fn points_ui(ui: &mut Ui, spec: &SweepSpec, points: &[PointResult], chosen: &mut (usize, usize)) {
     let palette = theme::palette(ui.visuals());
+    let has_batches = points.iter().flat_map(|point| &point.sides).any(|side| side.largest_batch.is_some());
     Grid::new("points").striped(true).spacing([10.0, 4.0]).show(ui, |ui| {
         for axis in &spec.axes {
             ui.label(RichText::new(&axis.field).small().color(palette.weak));
         }
         for (title, help) in COLUMNS {
-            let label = ui.label(RichText::new(title).small().color(palette.weak));
-            if !help.is_empty() {
-                label.on_hover_text(help);
-            }
+            heading_ui(ui, title, help);
+        }
+        if has_batches {
+            heading_ui(ui, "Largest batch", "The largest batch whose forward pass fits into memory");
         }
         ui.end_row();
         for (place, point) in points.iter().enumerate() {
@@ -67,19 +67,29 @@ pub fn points_ui(ui: &mut Ui, spec: &SweepSpec, points: &[PointResult], chosen: 
                         let first = first.filter(|_| side_place > 0);
                         measured_ui(ui, found, first, point.disturbed_by().is_some());
                     }
-                    other => refused_ui(ui, other, COLUMNS.len() - 2),
+                    other => refused_ui(ui, other, COLUMNS.len() - 1),
                 }
                 match &side.largest_batch {
                     Some(found) => {
                         let label = ui.label(format::count(found.batch as u64));
                         label.on_hover_text(batch_words(found));
                     }
-                    None => none_ui(ui),
+                    None if has_batches => none_ui(ui),
+                    None => {}
                 }
                 ui.end_row();
             }
         }
     });
+}
+
+/// The heading of a column, a word a line: a table of many columns is not wider for its headings.
+pub(super) fn heading_ui(ui: &mut Ui, title: &str, help: &str) {
+    let colour = theme::palette(ui.visuals()).weak;
+    let label = ui.label(RichText::new(title.replace(' ', "\n")).small().color(colour)).accessible_name(title);
+    if !help.is_empty() {
+        label.on_hover_text(help);
+    }
 }
 
 /// How a time stands to that of the first side, by their quartiles.

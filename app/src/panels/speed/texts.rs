@@ -6,7 +6,7 @@ use headroom_engine::{
     speed::{GenerationMeasurement, LargestBatch, Outcome, PointResult, SweepSpec},
 };
 
-use super::points::{none_ui, refused_ui};
+use super::points::{heading_ui, none_ui, refused_ui};
 use crate::{
     format,
     measured::{PUBLISHED_SETTING, Standing, millis, published_ratios, quartile_words},
@@ -36,11 +36,11 @@ pub fn texts_ui(ui: &mut Ui, spec: &SweepSpec, points: &[PointResult], chosen: &
             ui.label(RichText::new(&axis.field).small().color(palette.weak));
         }
         for (title, help) in COLUMNS {
-            ui.label(RichText::new(title).small().color(palette.weak)).on_hover_text(help);
+            heading_ui(ui, title, help);
         }
         if has_batches {
             let help = "The most sources at the same time that fit into memory, and texts a second with them";
-            ui.label(RichText::new("Largest batch").small().color(palette.weak)).on_hover_text(help);
+            heading_ui(ui, "Largest batch", help);
         }
         ui.end_row();
         for (place, point) in points.iter().enumerate() {

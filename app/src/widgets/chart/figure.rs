@@ -34,7 +34,7 @@ impl Chart<'_> {
         Figure {
             title: self.title.to_owned(),
             subtitle,
-            x: FigureAxis { axis: self.x.clone(), range: x },
+            x: FigureAxis { axis: self.x_axis_of(state), range: x },
             y: FigureAxis { axis: self.y.clone(), range: y },
             series: self.series(x),
             whole,

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::time::Duration;
 
 use egui::{
     Align2, Color32, CursorIcon, Response, RichText, Role, Sense, Stroke, StrokeKind, TextStyle, TextWrapMode, Ui,
@@ -81,6 +82,8 @@ pub struct ChartResponse {
     pub hovered: Option<u64>,
     /// The id of the line that was clicked.
     pub clicked: Option<u64>,
+    /// Whether it was clicked in the plot, and not in the legend.
+    pub is_in_plot: bool,
     /// How many values are not shown because they are at or below zero on a logarithmic axis.
     pub dropped: usize,
     /// The x range shown, in data values.
@@ -262,6 +265,18 @@ impl<'a> Chart<'a> {
         self.lines.iter().filter_map(|line| state.lines.get(&(line.id, line.series.version().generation)))
     }
 
+    /// The x axis; of points that all have one count it has the tick of that.
+    pub(super) fn x_axis_of(&self, state: &ChartState) -> Axis {
+        let ranges = self.caches(state).filter_map(|cache| cache.main.x_range());
+        let only = ranges.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).filter(|(lo, hi)| lo == hi);
+        match only {
+            Some((at, _)) if self.x.quantity == Quantity::Count => {
+                self.x.clone().ticked_at(vec![self.x.scale.inverse(at)])
+            }
+            _ => self.x.clone(),
+        }
+    }
+
     /// The bounds to show, in axis positions: zoomed where the user zoomed, else what holds the data.
     pub(super) fn bounds(&self, state: &mut ChartState, shared: &SharedX) -> ((f64, f64), (f64, f64)) {
         let zoom = |range: Option<(f64, f64)>, scale: Scale| {
@@ -357,6 +372,7 @@ impl<'a> Chart<'a> {
         let dropped = self.caches(state).map(|cache| cache.main.dropped()).sum();
         let is_empty = !self.caches(state).any(|cache| !cache.main.pyramid.is_empty());
         self.overlay(ui, &response, dropped, is_empty);
+        let was_zoomed = state.is_zoomed() || self.link.is_some_and(|link| shared.range(link).is_some());
         self.navigate(ui, state, shared, &response, &transform);
         self.zoomed_ui(ui, state, shared, response.rect);
 
@@ -378,11 +394,12 @@ impl<'a> Chart<'a> {
                 shared.pointer = Some((link, value, pass, id));
             }
         }
-        let clicked = if response.clicked() { hovered } else { None };
+        let clicked = clicked_line(ui, state, &response, hovered, was_zoomed);
         let mut shown = ChartResponse {
             response,
             hovered,
             clicked,
+            is_in_plot: clicked.is_some(),
             dropped,
             x_range: (self.x.scale.inverse(x.0), self.x.scale.inverse(x.1)),
             y_range: (self.y.scale.inverse(y.0), self.y.scale.inverse(y.1)),
@@ -390,6 +407,7 @@ impl<'a> Chart<'a> {
         if self.legend {
             let entries: Vec<LegendEntry<'_>> = self.lines.iter().map(LegendEntry::from).collect();
             let (hovered, clicked) = legend_ui(ui, &entries, self.highlight);
+            shown.is_in_plot &= clicked.is_none();
             (shown.hovered, shown.clicked) = (hovered.or(shown.hovered), clicked.or(shown.clicked));
         }
         self.describe(ui, &shown, is_empty);
@@ -411,12 +429,13 @@ impl<'a> Chart<'a> {
         let palette = theme::palette(ui.visuals());
         let size = if state.size == Vec2::ZERO { Vec2::new(ui.available_width(), self.height) } else { state.size };
         let is_empty = !self.caches(state).any(|cache| !cache.main.pyramid.is_empty());
-        let marks = |axis, range, length: f32, spacing: f32| {
+        let x_axis = self.x_axis_of(state);
+        let marks = |axis: &Axis, range: (f64, f64), length: f32, spacing: f32| {
             // An empty chart has no numbers to show.
             let target = (length / spacing).clamp(2.0, 10.0) as usize;
             if is_empty { Marks::default() } else { Marks::new(axis, range, target) }
         };
-        let x_marks = marks(&self.x, x, size.x, 100.0);
+        let x_marks = marks(&x_axis, x, size.x, 100.0);
         let y_marks = marks(&self.y, y, size.y, 42.0);
         let small = TextStyle::Small.resolve(ui.style());
         let hints = |hints: AxisHints<'a>, title: String, marks: &Marks| {
@@ -557,6 +576,36 @@ pub(super) fn dropped_note(dropped: usize) -> String {
         1 => "1 value at or below zero is not shown on the log axis.".to_owned(),
         n => format!("{} values at or below zero are not shown on the log axis.", crate::format::count(n as u64)),
     }
+}
+
+/// The line that a click chooses; `was_zoomed`: a double click shows everything again, and chooses nothing.
+fn clicked_line(
+    ui: &Ui,
+    state: &mut ChartState,
+    response: &Response,
+    hovered: Option<u64>,
+    was_zoomed: bool,
+) -> Option<u64> {
+    if response.double_clicked() && was_zoomed {
+        state.click = None;
+        return None;
+    }
+    let now = ui.input(|i| i.time);
+    let delay = ui.ctx().options(|options| options.input_options.max_double_click_delay);
+    if response.clicked() {
+        if !was_zoomed {
+            return hovered;
+        }
+        state.click = hovered.map(|line| (line, now));
+    }
+    let (line, at) = state.click?;
+    let left = delay - (now - at);
+    if left > 0.0 {
+        ui.ctx().request_repaint_after(Duration::from_secs_f64(left));
+        return None;
+    }
+    state.click = None;
+    Some(line)
 }
 
 /// Values that lie closer together, as a share of themselves, differ by rounding alone.

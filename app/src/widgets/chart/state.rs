@@ -84,6 +84,9 @@ pub struct ChartState {
     of: String,
     others: BTreeMap<String, (Range, Range, u64)>,
     pub(super) drag: Option<Drag>,
+    /// The line that was clicked and when, in a chart that is zoomed: it is reported once a second click can no longer make it a
+    /// double click, which shows everything again.
+    pub(super) click: Option<(u64, f64)>,
     /// Size of the plot area in the last frame, for the choice of ticks.
     pub(super) size: Vec2,
     /// By (line id, generation of its series).

@@ -58,6 +58,27 @@ fn a_view_between_two_points_is_of_the_line_there() {
 }
 
 #[test]
+fn the_tick_of_a_single_point_is_at_its_step() {
+    let labels = |steps: &[f64], log: bool| -> Vec<String> {
+        let series: Series = steps.iter().map(|step| (*step, 0.5)).collect();
+        let lines = [ChartLine::new(0, "a", &series)];
+        let (mut state, shared) = (ChartState::default(), SharedX::default());
+        let chart = Chart::new("c", "C", &lines).smoothing(0.0).log_x(log);
+        let figure = chart.figure(&mut state, &shared, std::collections::BTreeMap::new());
+        let ((lo, hi), _) = chart.bounds(&mut state, &shared);
+        let axis = chart.x_axis_of(&state);
+        let ticks = axis.ticks(axis.scale.inverse(lo), axis.scale.inverse(hi), 5);
+        assert_eq!(figure.x.axis, axis, "the figure has the same");
+        ticks.into_iter().map(|tick| tick.label).filter(|label| !label.is_empty()).collect()
+    };
+    for log in [false, true] {
+        assert_eq!(labels(&[437.0], log), ["437"]);
+        assert_eq!(labels(&[1.0], log), ["1"]);
+        assert!(labels(&[437.0, 500.0], log).len() > 2, "two tell a scale");
+    }
+}
+
+#[test]
 fn charts_below_each_other_show_the_same_x() {
     let series: Series = [(100.0, 0.1), (150.0, 0.3)].into_iter().collect();
     let lines = [ChartLine::new(0, "a", &series)];
@@ -241,7 +262,7 @@ struct Bench {
     series: Series,
     time: f64,
     shown: Option<ChartResponse>,
-    repaint_delay: std::time::Duration,
+    repaint_delay: Duration,
     modifiers: Modifiers,
 }
 
@@ -254,7 +275,7 @@ impl Bench {
             series: (0..=100).map(|i| (f64::from(i), f64::from(i))).collect(),
             time: 0.0,
             shown: None,
-            repaint_delay: std::time::Duration::ZERO,
+            repaint_delay: Duration::ZERO,
             modifiers: Modifiers::NONE,
         };
         bench.frames(&[vec![], vec![], vec![]]);
@@ -344,6 +365,37 @@ fn a_drag_zooms_to_the_box_and_a_double_click_resets() {
     bench.click(bench.at(0.9, 0.1));
     bench.frames(&[vec![]]);
     assert_eq!((bench.shown().x_range, bench.shown().y_range), all);
+}
+
+#[test]
+fn a_double_click_that_resets_the_zoom_chooses_no_line() {
+    let mut bench = Bench::new();
+    let zoom = |bench: &mut Bench| {
+        bench.drag(Modifiers::NONE, bench.at(0.25, 0.25), bench.at(0.75, 0.75));
+        // A click soon after the drag would be the second of two.
+        bench.frames(&vec![vec![]; 10]);
+        assert!(bench.state.is_zoomed());
+    };
+    zoom(&mut bench);
+    let on = bench.at(0.5, 0.5);
+    for _ in 0..2 {
+        bench.click(on);
+        assert_eq!(bench.shown().clicked, None);
+    }
+    assert!(!bench.state.is_zoomed());
+    for _ in 0..10 {
+        bench.frames(&[vec![]]);
+        assert_eq!(bench.shown().clicked, None);
+    }
+    // A single click chooses it, as soon as it is known to be one.
+    zoom(&mut bench);
+    bench.click(on);
+    assert_eq!((bench.shown().hovered, bench.shown().clicked), (Some(7), None));
+    let chosen = (0..10).filter(|_| {
+        bench.frames(&[vec![]]);
+        bench.shown().clicked == Some(7)
+    });
+    assert_eq!(chosen.count(), 1);
 }
 
 #[test]

@@ -4,10 +4,12 @@ use egui::{Align2, Color32, Painter, Rect, Stroke, StrokeKind, TextStyle, Ui, po
 
 use super::{
     bar::upright,
-    layout::{GAP, HeatLayout, LETTER, LINE, View},
+    layout::{GAP, HeatLayout, LETTER, LINE, View, column_names, titled},
 };
-use crate::{plot::HeatAxis, theme};
+use crate::{plot::HeatAxis, theme, widgets::beginning};
 
+/// How far a name may reach into the room between it and the title of its axis.
+const REACH: f32 = 3.0;
 /// Between two lines of the hatching that stands for nothing.
 const HATCH: f32 = 6.0;
 
@@ -26,6 +28,9 @@ pub(super) fn axes_ui(
     let (seen_rows, seen_columns) = view.seen();
     let inside = |at: f32, low: f32, high: f32| at >= low - 0.5 && at <= high + 0.5;
     let painter = ui.painter();
+    // Letters may be wider than the room that was left for them: a name does not run into the title.
+    let fitting = |name: String, room: f32| beginning(ui, &name, &small, room + REACH);
+    let row_name = |row: usize| fitting(rows.short(row), plot.left() - GAP - layout.outer.left() - titled(rows));
     let row_every = rows.every(cell.y, LINE - 1.0);
     if let Some(every) = row_every {
         let at = |row: usize| view.rect(plot, (row, 0), 1, 1).center().y;
@@ -34,21 +39,20 @@ pub(super) fn axes_ui(
             let at = at(row);
             if inside(at, plot.top(), plot.bottom()) && told.is_none_or(|(_, told)| (told - at).abs() >= LINE - 1.0) {
                 let place = pos2(plot.left() - GAP, at);
-                painter.text(place, Align2::RIGHT_CENTER, rows.short(row), small.clone(), palette.weak);
+                painter.text(place, Align2::RIGHT_CENTER, row_name(row), small.clone(), palette.weak);
             }
         }
         if let Some((row, at)) = told {
             let at = at.clamp(plot.top(), plot.bottom());
-            let galley = painter.layout_no_wrap(rows.short(row), small.clone(), palette.strong);
+            let galley = painter.layout_no_wrap(row_name(row), small.clone(), palette.strong);
             let rect = Align2::RIGHT_CENTER.anchor_size(pos2(plot.left() - GAP, at), galley.size());
             painter.rect_filled(rect.expand2(vec2(2.0, 0.0)), 2.0, palette.background);
             painter.galley(rect.min, galley, palette.strong);
         }
     }
-    let widest = columns.longest(seen_columns.end) as f32 * LETTER;
-    let level_every = columns.every(cell.x, widest + GAP);
-    let is_level = level_every.is_some_and(|every| every == 1 || widest <= 4.0 * LETTER);
-    let every = if is_level { level_every } else { columns.every(cell.x, LINE - 1.0) };
+    let (is_level, every) = column_names(columns, seen_columns.end, cell.x);
+    let upright_name =
+        |column: usize| fitting(columns.short(column), plot.top() - GAP - layout.outer.top() - titled(columns));
     let width = |column: usize| columns.short(column).chars().count() as f32 * LETTER;
     let told = told.1.filter(|column| every.is_some() && seen_columns.contains(column));
     let touches = |column: usize, at: f32| {
@@ -66,7 +70,7 @@ pub(super) fn axes_ui(
             let place = pos2(at, plot.top() - GAP + 2.0);
             painter.text(place, Align2::CENTER_BOTTOM, columns.short(column), small.clone(), palette.weak);
         } else {
-            let galley = painter.layout_no_wrap(columns.short(column), small.clone(), palette.weak);
+            let galley = painter.layout_no_wrap(upright_name(column), small.clone(), palette.weak);
             let corner = pos2(at - galley.size().y / 2.0, plot.top() - GAP);
             let shape = egui::epaint::TextShape::new(corner, galley, palette.weak);
             painter.add(shape.with_angle(-std::f32::consts::FRAC_PI_2));
@@ -74,7 +78,8 @@ pub(super) fn axes_ui(
     }
     if let Some(column) = told {
         let at = view.rect(plot, (0, column), 1, 1).center().x.clamp(plot.left(), plot.right());
-        let galley = painter.layout_no_wrap(columns.short(column), small.clone(), palette.strong);
+        let name = if is_level { columns.short(column) } else { upright_name(column) };
+        let galley = painter.layout_no_wrap(name, small.clone(), palette.strong);
         let size = galley.size();
         if is_level {
             let rect = Align2::CENTER_BOTTOM.anchor_size(pos2(at, plot.top() - GAP + 2.0), size);

@@ -29,7 +29,7 @@ pub(super) struct HeatLayout {
 }
 
 /// Room of the title of an axis.
-fn titled(axis: &HeatAxis) -> f32 {
+pub(super) fn titled(axis: &HeatAxis) -> f32 {
     if axis.title.is_empty() { 0.0 } else { LINE + 5.0 }
 }
 
@@ -42,6 +42,14 @@ fn before(axis: &HeatAxis, rows: usize) -> f32 {
 /// Points of the width of a map that are not cells.
 pub(super) fn beside_cells(axis: &HeatAxis, rows: usize, has_bar: bool) -> f32 {
     before(axis, rows) + if has_bar { BAR_ROOM } else { 0.0 } + 1.0
+}
+
+/// How the names of so many columns of this width stand above them: whether they lie, and of how many columns one is named.
+pub(super) fn column_names(axis: &HeatAxis, count: usize, width: f32) -> (bool, Option<usize>) {
+    let widest = axis.longest(count) as f32 * LETTER;
+    let level = axis.every(width, widest + GAP);
+    let is_level = level.is_some_and(|every| every == 1 || widest <= 4.0 * LETTER);
+    (is_level, if is_level { level } else { axis.every(width, LINE - 1.0) })
 }
 
 impl HeatLayout {
@@ -57,22 +65,18 @@ impl HeatLayout {
         let widest = column_axis.longest(columns) as f32 * LETTER;
         let bar_room = if has_bar { BAR_ROOM } else { 0.0 };
         let across = (room.x - beside_cells(row_axis, rows, has_bar)).max(16.0);
-        // Names of columns stand upright where they are wider than a column may become.
-        let is_upright = widest + GAP > (across / columns.max(1) as f32).min(LARGEST) && widest > 4.0 * LETTER;
-        let above = titled(column_axis)
-            + if !column_axis.has_labels() {
-                0.0
-            } else if is_upright {
-                widest + GAP
-            } else {
-                LINE + GAP
-            };
-        let down = (room.y - above - 2.0).max(16.0);
         let share = |room: f32, count: usize| (room / count.max(1) as f32).min(LARGEST);
-        let mut cell = vec2(share(across, columns), share(down, rows));
-        if !is_stretched {
-            cell = Vec2::splat(cell.min_elem());
+        let cell_below = |above: f32| {
+            let down = (room.y - above - 2.0).max(16.0);
+            let cell = vec2(share(across, columns), share(down, rows));
+            if is_stretched { cell } else { Vec2::splat(cell.min_elem()) }
+        };
+        let mut above = titled(column_axis) + if column_axis.has_labels() { LINE + GAP } else { 0.0 };
+        // Names stand upright where a column, which may be narrow because there are many rows, is too narrow for them.
+        if column_axis.has_labels() && !column_names(column_axis, columns, cell_below(above).x).0 {
+            above = titled(column_axis) + widest + GAP;
         }
+        let cell = cell_below(above);
         let size = vec2((cell.x * columns as f32).max(1.0), (cell.y * rows as f32).max(1.0));
         let plot = Rect::from_min_size(pos2(left, above), size);
         let bar = has_bar.then(|| {

@@ -115,6 +115,42 @@ fn what_stands_in_cells_is_read_on_their_colours_and_left_out_where_it_does_not_
     assert!(texts_in_cells(60).is_empty(), "cells of ten points hold no word");
 }
 
+/// The texts around a map of so many rows with these names of columns, and where they stand.
+fn texts_around(rows: usize, columns: &[&str]) -> Vec<(String, Rect)> {
+    let ctx = Context::default();
+    let (data, mut state) = (HeatData::new(rows, columns.len(), vec![0.5; rows * columns.len()]), HeatState::default());
+    let names = |names: Vec<String>, title: &str| HeatAxis::names(title, names);
+    let row_axis = names((0..rows).map(|row| format!("r{row}")).collect(), "Generated token");
+    let column_axis = names(columns.iter().map(|&name| name.to_owned()).collect(), "Source");
+    let input =
+        RawInput { screen_rect: Some(Rect::from_min_size(Pos2::ZERO, vec2(900.0, 700.0))), ..RawInput::default() };
+    let mut output = ctx.run_ui(input, |ui| {
+        let map = HeatMap::new("attention", &data).axes(&row_axis, &column_axis).room(vec2(600.0, 320.0));
+        map.show(ui, &mut state);
+    });
+    output.textures_delta.clear();
+    let texts = output.shapes.iter().filter_map(|clipped| match &clipped.shape {
+        egui::Shape::Text(text) => Some((text.galley.text().to_owned(), text.visual_bounding_rect())),
+        _ => None,
+    });
+    texts.collect()
+}
+
+#[test]
+fn names_of_columns_do_not_run_into_the_title_of_their_axis() {
+    // So many rows make columns narrower than their names; letters may be wider than the room that is left for each.
+    let cases = [("ordinary", 20), ("ordinary", 2), ("WWWWWWWWWWWW", 20), ("</s>", 60)];
+    for (name, rows) in cases {
+        let texts = texts_around(rows, &[name; 8]);
+        let title = texts.iter().find(|(text, _)| text.starts_with("Source")).map(|(_, rect)| *rect).unwrap();
+        let begins = &name[..3];
+        let names: Vec<&Rect> =
+            texts.iter().filter(|(text, _)| text.starts_with(begins)).map(|(_, rect)| rect).collect();
+        assert!(!names.is_empty(), "{name}, {rows} rows: {texts:?}");
+        assert!(names.iter().all(|rect| rect.top() >= title.bottom() - 1.0), "{name}, {rows} rows: {texts:?}");
+    }
+}
+
 #[test]
 fn clicks_and_keys_find_cells() {
     let mut bench = Bench::new(counting(6));

@@ -1,6 +1,6 @@
 //! The map of all heads, to be clicked, and a line for the head that was clicked last.
 
-use egui::{Button, ComboBox, Label, Rect, RichText, Ui, pos2};
+use egui::{Button, ComboBox, Label, Rect, RichText, Ui, pos2, vec2};
 use headroom_engine::config::{RunConfig, counted};
 
 use super::{
@@ -30,6 +30,8 @@ pub struct HeadEditor {
     held: Option<f32>,
     /// Where the map was in the last frame.
     place: Option<Rect>,
+    /// Height that is kept for the map, in points.
+    room: f32,
 }
 
 /// What is wanted of the marks on the map.
@@ -87,6 +89,8 @@ impl HeadEditor {
         let fits = |marked: &&MarkedHeads| (marked.layers, marked.heads) == (grid.layers(), grid.heads());
         let map = map.marks(judged.marked.filter(fits).map(|marked| &marked.marks)).show(ui);
         self.place = Some(Rect::from_min_max(begins, pos2(ui.max_rect().right(), ui.cursor().top())));
+        let height = ui.cursor().top() - begins.y;
+        self.keep_room(ui, height, form.attended.is_some());
         self.selected = map.chosen.or(self.selected);
         wanted = map.edit.map(Wanted::Edit).or(wanted);
         self.words_ui(ui, config, grid, map.pointed);
@@ -95,6 +99,9 @@ impl HeadEditor {
         }
         if let Some(at) = self.selected {
             wanted = chosen_ui(ui, config, grid, at).or(wanted);
+        } else {
+            // The place of that line: nothing moves when a head is clicked.
+            ui.allocate_space(vec2(1.0, ui.spacing().interact_size.y));
         }
         let Some(wanted) = wanted else { return };
         let said = match wanted {
@@ -109,6 +116,15 @@ impl HeadEditor {
         form.unreadable.forget("attention.reuse.");
         form.touched = Some(FIELD);
         form.is_step = true;
+    }
+
+    /// Below a map that is so high: what it has fewer rows than before leaves its room empty as long as somebody types. On the
+    /// way from 4 layers to 12 there is one.
+    fn keep_room(&mut self, ui: &mut Ui, height: f32, is_typing: bool) {
+        self.room = if is_typing { self.room.max(height) } else { height };
+        if self.room > height {
+            ui.add_space(self.room - height);
+        }
     }
 
     /// What is wanted of the marks, once.

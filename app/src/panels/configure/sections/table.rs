@@ -8,12 +8,9 @@ use headroom_engine::{
     data::{PreviewAnswers, PreviewExample, TablePreview},
 };
 
-use super::{
-    super::{
-        field::Words,
-        form::{Form, note_ui, under_ui},
-    },
-    data::VALIDATION_PATH,
+use super::super::{
+    field::Words,
+    form::{Form, note_ui, under_ui},
 };
 use crate::{
     file_dialogs::{Ask, Pick},
@@ -26,6 +23,12 @@ const TABLE: Words = Words::new(
     "Table",
     "A .tsv, .csv, .jsonl or .parquet file with a row for each example; the first three gzipped where they end in .gz.",
 );
+const HELD_OUT: Words = Words::new(
+    "data.validation_path",
+    "Held-out rows",
+    "Another table with the same columns, to evaluate on. When it is empty, a share of the rows is held out.",
+)
+.empty("a share of the rows");
 const TEXT: Words = Words::new("data.text", "Text column", "The column of the text that is judged.");
 const SECOND: Words = Words::new(
     "data.text.second",
@@ -48,7 +51,7 @@ pub(super) const WEIGHTS: Words = Words::new(
 );
 
 /// Of a table and its task.
-pub(super) const WORDS: [Words; 8] = [TABLE, VALIDATION_PATH, TEXT, SECOND, LABEL, HEADER, TASK, WEIGHTS];
+pub(super) const WORDS: [Words; 8] = [TABLE, HELD_OUT, TEXT, SECOND, LABEL, HEADER, TASK, WEIGHTS];
 
 /// Letters of a column's first cell beside its name.
 const SAMPLE: usize = 24;
@@ -79,7 +82,7 @@ pub(super) fn table_ui(
     let ask = |pick, title: &str| Ask::new(pick, title).kind("Table", &["tsv", "csv", "jsonl", "gz", "parquet"]);
     form.path(ui, TABLE, &mut table.path, &[Pick::File], |pick| ask(pick, "Table to train on"));
     let mut written = table.validation_path.clone().unwrap_or_default();
-    if form.path(ui, VALIDATION_PATH, &mut written, &[Pick::File], |pick| ask(pick, "Table to evaluate on")) {
+    if form.path(ui, HELD_OUT, &mut written, &[Pick::File], |pick| ask(pick, "Table to evaluate on")) {
         table.validation_path = Some(written).filter(|path| !path.as_os_str().is_empty());
     }
     let columns = preview.map(|found| found.columns.as_slice()).unwrap_or_default();
