@@ -243,6 +243,8 @@ fn bad_input_is_refused_with_what_to_do() {
     refused(&[&run, "--to", "file", "--collaborative", "--d-k", "8"], &["is a file"]);
     refused(&with("empty", "8"), &["config.json"]);
     refused(&with("nowhere", "8"), &["nowhere"]);
+    // Where nothing can be written nothing is converted first.
+    refused(&[run.as_str(), "--to", "file/below", "--collaborative", "--d-k", "8"], &["make a folder in", "file"]);
     assert_eq!(fs::read(program.path("taken/mine.txt")).unwrap(), b"mine");
     let answer = program.run(&["convert", &run, "--to", "taken", "--collaborative", "--d-k", "8", "--json"]);
     assert_eq!(answer.expect_code(2).json()["event"], "refused");

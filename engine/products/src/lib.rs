@@ -4,8 +4,9 @@
 //! pairs, summed in `f32`. On processors with 512-bit vectors pairs and `f32` go through panels of our own; all else, and products with
 //! a side of a few rows, through the `gemm` crate.
 //!
-//! Every element of a product is one sum in one order that depends on the inner dimension alone, unless a side is shorter than
-//! [`LEAST_SIDE`]: whoever cuts an output into pieces that are not gets the same bits.
+//! Every element of a product through panels is one sum in one order that depends on the inner dimension alone: whoever cuts an output
+//! into pieces with no side shorter than [`LEAST_SIDE`] gets the same bits. `gemm` goes other ways for small outputs: there, pieces must have
+//! sides of more than 64.
 
 mod elsewhere;
 mod factor;

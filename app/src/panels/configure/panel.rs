@@ -16,7 +16,7 @@ use super::{
         follow_name, model_ui, picked, probe_ui, run_ui, train_ui,
     },
     start::Start,
-    summary::summary_ui,
+    summary::{TextTokens, summary_ui},
 };
 use crate::{
     context::{Action, Panel, PanelContext},
@@ -40,6 +40,7 @@ const THREE_COLUMNS: f32 = 1500.0;
 #[derive(Default)]
 pub struct ConfigurePanel {
     draft: Draft,
+    tokens: TextTokens,
     start: Start,
     file: ConfigFile,
     memory: SourceMemory,
@@ -264,7 +265,7 @@ impl ConfigurePanel {
     }
 
     fn side_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        summary_ui(ui, &self.draft, cx);
+        summary_ui(ui, &self.draft, &mut self.tokens, cx);
         ui.add_space(8.0);
         ui.separator();
         self.file.ui(ui, &self.draft, cx);

@@ -30,13 +30,36 @@ const UNKNOWN: &str = "—";
 /// What stands beside a number: its difference from the baseline, how it is written, and whether less is better.
 type Beside = Option<(fn(&Difference) -> Change, fn(u64) -> String, bool)>;
 
+/// Tokens of the draft's text, looked up once for each version of the draft and each new run.
+#[derive(Default)]
+pub struct TextTokens {
+    /// The version of the draft, how many runs are known to have read something, and the newest of them.
+    of: Option<(u64, usize, Option<RunId>)>,
+    found: Option<u64>,
+}
+
+impl TextTokens {
+    fn of(&mut self, state: &mut State, draft: &Draft) -> Option<u64> {
+        let mut readers = state.runs.iter().filter(|run| tokens_of(run, state).is_some());
+        let newest = readers.next().map(|run| run.id.clone());
+        let now = (draft.version(), readers.count(), newest);
+        if self.of.as_ref() == Some(&now) {
+            return self.found;
+        }
+        let is_settled;
+        (self.found, is_settled) = train_tokens(state, draft);
+        self.of = is_settled.then_some(now);
+        self.found
+    }
+}
+
 /// The column of numbers.
-pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
+pub fn summary_ui(ui: &mut Ui, draft: &Draft, tokens: &mut TextTokens, cx: &mut PanelContext<'_>) {
     let palette = theme::palette(ui.visuals());
     ui.label(RichText::new("What it takes").strong());
     let estimate = draft.estimate.as_ref();
     let known = Known {
-        train_tokens: train_tokens(cx.state, draft),
+        train_tokens: tokens.of(cx.state, draft),
         train_rows: train_rows(draft.preview(cx.state), &draft.config.data),
     };
     let free = free_bytes(draft, cx.state);
@@ -228,25 +251,27 @@ fn train_rows(found: Option<&DataPreview>, data: &DataConfig) -> Option<u64> {
     Some((rows as f64 * (1.0 - held_out)).round() as u64).filter(|rows| *rows > 0)
 }
 
-/// Tokens of this very text, where a run of the store has read it. None where steps are counted in examples, each of which has a
-/// length of its own.
-fn train_tokens(state: &mut State, draft: &Draft) -> Option<u64> {
+/// Tokens that a run has read, once it has.
+fn tokens_of(run: &RunSummary, state: &State) -> Option<u64> {
+    state.started.get(&run.id).map(|facts| facts.train_tokens).or(run.train_tokens)
+}
+
+/// Tokens of this very text, where a run of the store has read it, and whether more will not be known. None where steps are counted in
+/// examples, each of which has a length of its own.
+fn train_tokens(state: &mut State, draft: &Draft) -> (Option<u64>, bool) {
     if is_of_examples(&draft.config.data.source) {
-        return None;
+        return (None, true);
     }
     let config = draft.config.clone().anchored(&draft.base_dir);
-    let own = flatten(&serde_json::to_value(&config).ok()?);
-    let read = |run: &RunSummary| {
-        let started = state.started.get(&run.id).map(|facts| facts.train_tokens);
-        Some((run.id.clone(), started.or(run.train_tokens)?))
-    };
+    let own = flatten(&serde_json::to_value(&config).unwrap_or_default());
+    let read = |run: &RunSummary| Some((run.id.clone(), tokens_of(run, state)?));
     let runs: Vec<(RunId, u64)> = state.runs.iter().filter_map(read).take(RUNS_OF_TEXT).collect();
     let mut configs = std::mem::take(&mut state.configs);
-    configs.want(state, runs.iter().map(|(run, _)| run.clone()));
+    let missing = configs.want(state, runs.iter().map(|(run, _)| run.clone()));
     let is_same = |run: &RunId| configs.get(run).is_some_and(|other| text_of(other).eq(text_of(&own)));
     let found = runs.iter().find(|(run, _)| is_same(run)).map(|(_, tokens)| *tokens);
     state.configs = configs;
-    found
+    (found, found.is_some() || missing == 0)
 }
 
 /// Whether a batch is so many examples, and not so many tokens.
@@ -312,26 +337,42 @@ mod tests {
         let file = |path: &str| Source::File(FileSource { path: path.into(), ..FileSource::default() });
         let mut draft = Draft::default();
         draft.load(RunConfig::default(), PathBuf::from("/texts"));
-        draft.config.data.source = file("a.txt");
-        assert_eq!(train_tokens(&mut state, &draft), None, "its config is not there yet");
+        let edit = |draft: &mut Draft, edit: &dyn Fn(&mut RunConfig)| {
+            let before = draft.config.clone();
+            edit(&mut draft.config);
+            draft.edited(before, "data");
+        };
+        edit(&mut draft, &|config| config.data.source = file("a.txt"));
+        let mut tokens = TextTokens::default();
+        let mut found = |state: &mut State, draft: &Draft| tokens.of(state, draft);
+        assert_eq!(found(&mut state, &draft), None, "its config is not there yet");
         assert_eq!(state.take_requests().len(), 1);
         let mut record = examples::record(1, "run");
         let mut stored = RunConfig::default();
         stored.data.source = file("a.txt");
         record.config = serde_json::to_value(stored.clone().anchored(&draft.base_dir)).unwrap();
         state.records.insert(record.summary.id.clone(), record);
-        assert_eq!(train_tokens(&mut state, &draft), Some(51_200));
+        assert_eq!(found(&mut state, &draft), Some(51_200));
         // However it is trained, and whatever reads it.
-        draft.config.model.layers += 1;
-        draft.config.train.batch += 1;
-        assert_eq!(train_tokens(&mut state, &draft), Some(51_200));
-        draft.config.data.source = file("b.txt");
-        assert_eq!(train_tokens(&mut state, &draft), None);
+        edit(&mut draft, &|config| (config.model.layers, config.train.batch) = (3, 7));
+        assert_eq!(found(&mut state, &draft), Some(51_200));
+        // Nothing is looked at again as long as nothing changes; a run that reads something is.
+        let known = std::mem::take(&mut state.configs);
+        let records = std::mem::take(&mut state.records);
+        assert_eq!(found(&mut state, &draft), Some(51_200));
+        assert!(state.take_requests().is_empty());
+        state.runs.insert(0, examples::summary(2, "run"));
+        assert_eq!(found(&mut state, &draft), None);
+        assert!(!state.take_requests().is_empty());
+        state.runs.remove(0);
+        (state.configs, state.records) = (known, records);
+        edit(&mut draft, &|config| config.data.source = file("b.txt"));
+        assert_eq!(found(&mut state, &draft), None);
         // Pairs are counted, not their tokens.
         stored.data.source = Source::NumberWords(NumberWordsSource::default());
-        draft.config.data.source = stored.data.source.clone();
+        edit(&mut draft, &|config| config.data.source = Source::NumberWords(NumberWordsSource::default()));
         let id = state.runs[0].id.clone();
         state.configs.insert(id, &serde_json::to_value(&stored).unwrap());
-        assert_eq!(train_tokens(&mut state, &draft), None);
+        assert_eq!(found(&mut state, &draft), None);
     }
 }

@@ -44,7 +44,7 @@ const ALIASED: usize = 2_048;
 
 impl<'a> Side<'a> {
     /// How its lines lie where tiles can read them as they are, if words are single numbers: neighbours along one of the two ways,
-    /// those along the other not in the same sets of the cache, and no place on a page of its own.
+    /// those along the other not in the same sets of the cache, and no place farther from the next than [`FAR`].
     pub fn as_it_is(self) -> Option<Lying> {
         let is_apart = |stride: usize| !(stride * size_of::<f32>()).is_multiple_of(ALIASED);
         match (self.line_stride, self.place_stride) {

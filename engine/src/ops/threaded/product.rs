@@ -63,8 +63,8 @@ fn in_pieces<T: Real>(out: MatrixMut<'_, T>, a: Matrix<'_, T>, b: Matrix<'_, T>,
     parts.into_par_iter().with_max_len(1).for_each(|(out, (a, b), start)| product_on(out, a, b, start));
 }
 
-/// Into how many pieces the rows and the columns of an output are cut: at most `most` in all, and those for which least is copied.
-/// A piece copies its rows of the left factor and its columns of the right one.
+/// Into how many pieces the rows and the columns of an output are cut: as many in all as are not too narrow, at most `most`, and of the
+/// ways to cut into so many the one for which least is copied. A piece copies its rows of the left factor and its columns of the right one.
 fn grid(sides: [usize; 2], most: usize) -> [usize; 2] {
     let is_wide = |(side, pieces): (usize, usize)| pieces == 1 || side / pieces >= PIECE_SIDE;
     let ways = |pieces: usize| {
