@@ -21,6 +21,10 @@ through `torch.compile` (`compiled`), each in `f32`, on a GPU also with products
 Headroom in `precision = "f32"`, `"tf32"` and `"bf16"`. The processes take turns, since machines drift; the processor or GPU and
 the share of its own rate of products stand beside the times. Memory is the most that the process held, on a GPU the most
 that tensors took there.
+
+With `--largest-batch BYTES`, on a GPU, nothing is timed: it prints the largest batch with which a step fits into so many
+bytes. PyTorch finds it by halving, with as much of the GPU as its allocator may take; Headroom by `bench largest-batch`,
+which takes one step with what it found.
 """
 
 import argparse
@@ -50,8 +54,9 @@ PRECISIONS = ("f32", "tf32", "bf16")
 PEERS = ("manual", "fused", "compiled")
 
 
-def torch_steps(kind, shape, peer, precision, device, threads, steps, warmup):
-    """Seconds of each step in PyTorch, and the peak memory of the process, or of the GPU's tensors, in bytes."""
+def torch_steps(kind, shape, peer, precision, device, threads, steps, warmup, most_bytes=None):
+    """Seconds of each step in PyTorch, and the peak memory of the process, or of the GPU's tensors, in bytes; with
+    `most_bytes` the largest batch that fits into so many."""
     import math
 
     import torch
@@ -122,9 +127,9 @@ def torch_steps(kind, shape, peer, precision, device, threads, steps, warmup):
             self.norm = nn.LayerNorm(width)
 
         def forward(self, x, other=None):
-            x = x + self.positions(torch.arange(x.shape[1]))
+            x = x + self.positions(torch.arange(x.shape[1], device=x.device))
             if self.types is not None:
-                x = x + self.types(torch.zeros(x.shape[1], dtype=torch.long))
+                x = x + self.types(torch.zeros(x.shape[1], dtype=torch.long, device=x.device))
             if is_post:
                 x = self.norm(x)
             for block in self.blocks:
@@ -152,6 +157,8 @@ def torch_steps(kind, shape, peer, precision, device, threads, steps, warmup):
             return functional.cross_entropy(logits.view(-1, vocabulary), targets.view(-1))
 
     hidden = torch.ones(tokens, tokens, dtype=torch.bool).triu(1)
+    if most_bytes is not None:
+        torch.cuda.set_per_process_memory_fraction(most_bytes / torch.cuda.mem_get_info()[1])
     model = Model()
     for parameter in model.parameters():
         if parameter.dim() > 1:
@@ -160,7 +167,8 @@ def torch_steps(kind, shape, peer, precision, device, threads, steps, warmup):
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=on_gpu or None)
     forward = torch.compile(model) if peer == "compiled" else model
     seconds = []
-    for step in range(warmup + steps):
+
+    def take_step(batch):
         ids = torch.randint(vocabulary, (batch, tokens))
         targets = torch.randint(vocabulary, (batch, tokens))
         sources = torch.randint(vocabulary, (batch, tokens))
@@ -177,8 +185,30 @@ def torch_steps(kind, shape, peer, precision, device, threads, steps, warmup):
         loss.item()
         if on_gpu:
             torch.cuda.synchronize()
+        return time.perf_counter() - start
+
+    def fits(batch):
+        try:
+            take_step(batch)
+        except torch.cuda.OutOfMemoryError:
+            return False
+        finally:
+            optimiser.zero_grad()
+            torch.cuda.empty_cache()
+        return True
+
+    if most_bytes is not None:
+        fitting, refused = 0, 1
+        while fits(refused):
+            fitting, refused = refused, 2 * refused
+        while refused - fitting > 1:
+            middle = (fitting + refused) // 2
+            fitting, refused = (middle, refused) if fits(middle) else (fitting, middle)
+        return {"batch": fitting, "torch": torch.__version__}
+    for step in range(warmup + steps):
+        taken = take_step(batch)
         if step >= warmup:
-            seconds.append(time.perf_counter() - start)
+            seconds.append(taken)
     peak = torch.cuda.max_memory_allocated() if on_gpu else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return {"step_seconds": seconds, "peak_memory_bytes": peak, "torch": torch.__version__,
             "parameters": sum(parameter.numel() for parameter in model.parameters())}
@@ -194,6 +224,16 @@ def headroom_steps(program, kind, shape, precision, device, threads, steps, warm
     run = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     run["peak_memory_bytes"] = run.get("device_peak_memory_bytes") or run["peak_memory_bytes"]
     return run
+
+
+def headroom_batch(program, kind, shape, precision, device, most_bytes):
+    width, heads, layers, tokens, _, vocabulary = shape
+    fields = {"model.kind": kind, "model.width": width, "model.heads": heads, "model.layers": layers,
+              "model.feed_forward": 4 * width, "model.norm": "post" if kind == "encoder" else "pre", "model.dropout": 0,
+              "data.sequence_length": tokens, "precision": precision, "device": device}
+    command = [program, "bench", "largest-batch", "--json", "--memory", str(most_bytes), "--vocabulary", str(vocabulary)]
+    command += [word for field, value in fields.items() for word in ("--set", f"{field}={value}")]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def in_child(*arguments):
@@ -219,6 +259,7 @@ def main():
     parser.add_argument("--precision", choices=PRECISIONS, action="append", help="all unless some are named")
     parser.add_argument("--peer", choices=PEERS, action="append", help="all unless some are named")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--largest-batch", type=int, metavar="BYTES", help="on a GPU; needs to be no more than is free there")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -231,6 +272,9 @@ def main():
     for name in options.configuration or (ON_GPU if on_gpu else ON_CPU):
         kind, shape = CONFIGURATIONS[name]
         rest = (options.device, options.threads, options.steps, options.warmup)
+        if options.largest_batch:
+            results[name] = largest_batches(name, kind, shape, precisions, peers, rest, options)
+            continue
         found = {(who, precision): [] for precision in precisions for who in ("headroom", *peers)}
         for _ in range(options.rounds):
             for (who, precision), runs in found.items():
@@ -244,6 +288,21 @@ def main():
         results[name] = report(name, shape, found, peers, options)
     if options.json:
         print(json.dumps(results))
+
+
+def largest_batches(name, kind, shape, precisions, peers, rest, options):
+    """The largest batch of each, in turns."""
+    rows = {}
+    for precision in precisions:
+        own = headroom_batch(options.headroom, kind, shape, precision, options.device, options.largest_batch)
+        rows[f"headroom {precision}"] = own["batch"]
+        for peer in peers:
+            rows[f"{peer} {precision}"] = in_child(kind, shape, peer, precision, *rest, options.largest_batch)["batch"]
+    if not options.json:
+        print(f"{name} {shape}: largest batch in {options.largest_batch / 2**30:.1f} GiB")
+        for who, batch in rows.items():
+            print(f"  {who:15} {batch:6}", flush=True)
+    return rows
 
 
 def report(name, shape, found, peers, options):

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use candle_core::{DType, Tensor};
+use candle_core::{DType, Tensor, Var};
 
 use super::{Model, ModelError, ParameterSet, dtype};
 use crate::{
     attention::ModelPlan,
     config::Precision,
-    ops::{self, Gradients, Products},
+    ops::{self, Copies, Gradients, Products},
 };
 
 /// What a model computes in.
@@ -39,25 +39,69 @@ impl From<DType> for Computing {
     }
 }
 
-impl Model {
-    /// A trainable model that computes so, with copies of the weights as they are now where they are of another type; their
-    /// gradients go to `gradients`, in the format of the weights. An update does not reach copies: build another model after
-    /// each.
-    pub fn trainable_in(
+/// A trainable model on copies of weights, which an update does not reach before they are made anew.
+#[derive(Debug)]
+pub struct CopiedModel {
+    model: Model,
+    copies: Copies,
+}
+
+impl CopiedModel {
+    /// The model of these weights as they are now. Gradients of copies go to `gradients`, as those of the weights; parts that stay as
+    /// they are have none.
+    ///
+    /// # Errors
+    /// If there is not enough memory, or the weights are not those of the plan.
+    pub fn new(
         plan: &ModelPlan,
         parameters: &ParameterSet,
         computing: impl Into<Computing>,
         gradients: &Gradients,
     ) -> Result<Self, ModelError> {
         let Computing { dtype, products } = computing.into();
-        let cast = |(name, variable): (&str, &candle_core::Var)| -> Result<(String, Tensor), ModelError> {
-            Ok((name.to_owned(), ops::cast(variable.as_tensor(), dtype)?))
-        };
-        let mut tensors = parameters.iter().map(cast).collect::<Result<BTreeMap<_, _>, _>>()?;
+        let is_copied = |name: &str, variable: &Var| variable.dtype() != dtype && !parameters.is_frozen(name);
+        let copied: Vec<(&str, &Var)> =
+            parameters.iter().filter(|(name, variable)| is_copied(name, variable)).collect();
+        let copies = Copies::new(copied.iter().map(|(_, variable)| variable.as_detached_tensor()), dtype)?;
+        let mut tensors = BTreeMap::new();
+        for (name, variable) in parameters.iter() {
+            let frozen =
+                if parameters.is_frozen(name) { variable.as_detached_tensor() } else { variable.as_tensor().clone() };
+            tensors.insert(name.to_owned(), narrowed(&frozen, dtype)?);
+        }
+        for ((name, _), copy) in copied.iter().zip(copies.iter()) {
+            tensors.insert((*name).to_owned(), copy.as_tensor().clone());
+        }
         for (name, tensor) in parameters.state() {
             tensors.insert(name.clone(), narrowed(tensor, dtype)?);
         }
-        Ok(Self::build(plan, tensors)?.with_gradients(gradients.clone()).with_products(products))
+        gradients.stand_in(copied.iter().zip(copies.iter()).map(|((name, _), copy)| (*name, copy.as_tensor())))?;
+        let model = Model::build(plan, tensors)?.with_gradients(gradients.clone()).with_products(products);
+        Ok(Self { model, copies })
+    }
+
+    /// The model, of the weights as they are now.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn refreshed(&self) -> Result<&Model, ModelError> {
+        self.copies.refresh()?;
+        Ok(&self.model)
+    }
+}
+
+impl Model {
+    /// The model of a [`CopiedModel`] for one step.
+    ///
+    /// # Errors
+    /// As [`CopiedModel::new`].
+    pub fn trainable_in(
+        plan: &ModelPlan,
+        parameters: &ParameterSet,
+        computing: impl Into<Computing>,
+        gradients: &Gradients,
+    ) -> Result<Self, ModelError> {
+        Ok(CopiedModel::new(plan, parameters, computing, gradients)?.model)
     }
 
     /// The same without a graph, for evaluation.

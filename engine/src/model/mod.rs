@@ -33,7 +33,7 @@ pub use decoding::{Begun, Decoder, Room, sources_read_together};
 pub use device::{device_peak_bytes, dtype, give_memory_back, open_device, open_device_of};
 pub use diagnosis::NonFinite;
 pub use error::ModelError;
-pub use half::Computing;
+pub use half::{Computing, CopiedModel};
 pub use input::{ForwardOptions, InputData, ModelInput};
 pub use mixing::{Mixing, mixing_matrices};
 pub use name_table::{NameRow, NameTable, renamed_since, seed_names};

@@ -1,8 +1,8 @@
 //! Linear maps and layer norms as models hold them.
 
-use candle_core::{Result, Tensor};
+use candle_core::{Result, Tensor, bail};
 
-use super::{layer_norm, linear, linear_transposed, narrowed};
+use super::{joined, layer_norm, linear, linear_transposed, narrowed};
 
 pub use super::threaded::Orientation;
 
@@ -36,6 +36,27 @@ impl Affine {
             Orientation::InputsFirst => (first, second),
             Orientation::OutputsFirst => (second, first),
         })
+    }
+
+    /// Maps of the same inputs as one, whose outputs lie one after the other; none where only some have a bias, or they lie
+    /// differently.
+    ///
+    /// # Errors
+    /// If they take inputs differently.
+    pub fn joined(maps: &[&Self]) -> Result<Option<Self>> {
+        let Some(first) = maps.first() else { bail!("There are no maps to be joined.") };
+        let outputs = match first.orientation {
+            Orientation::InputsFirst => 1,
+            Orientation::OutputsFirst => 0,
+        };
+        let weights: Vec<Tensor> = maps.iter().map(|map| map.weight.clone()).collect();
+        let biases: Vec<Tensor> = maps.iter().filter_map(|map| map.bias.clone()).collect();
+        let is_alike = maps.iter().all(|map| map.orientation == first.orientation);
+        if !is_alike || (!biases.is_empty() && biases.len() < maps.len()) {
+            return Ok(None);
+        }
+        let bias = if biases.is_empty() { None } else { Some(joined(&biases, 0)?) };
+        Ok(Some(Self { weight: joined(&weights, outputs)?, bias, orientation: first.orientation }))
     }
 
     /// The map to `count` of the outputs, from `first` on.

@@ -104,6 +104,39 @@ pub fn attention_core(
     attention_mix(&probs, v)
 }
 
+/// Whether [`joint_core`] is for heads of this size of a sequence `x` `[b, t, d]`, without what it would be told there.
+pub fn has_joint_core(x: &Tensor, size: usize) -> bool {
+    gpu::has_joint_core(x, size)
+}
+
+/// [`attention_core`] of a sequence to itself, of queries, keys and values that lie side by side, as one map gives them;
+/// the heads of the result do too. Maps are nowhere.
+///
+/// # Shapes
+/// `qkv` `[b, t, 3 h d]`; result `[b, t, h d]`.
+///
+/// # Errors
+/// If the shapes do not fit, or [`has_joint_core`] says that it is not there.
+pub fn joint_core(
+    qkv: &Tensor,
+    heads: usize,
+    scale: f64,
+    mask: &MaskSpec,
+    drop: Option<&BlockDropout>,
+) -> Result<Tensor> {
+    let (b, t, width) = qkv.dims3()?;
+    if heads == 0 || width % (3 * heads) != 0 || !has_joint_core(qkv, width / (3 * heads)) {
+        bail!("No kernel attends with {heads} heads to {:?} of type {:?}.", qkv.shape(), qkv.dtype())
+    }
+    mask.check(b, t)?;
+    if let Some(drop) = drop {
+        drop.check()?;
+    }
+    let dropout = drop.filter(|drop| drop.probability > 0.0).map(|drop| drop.stream.mask(drop.probability));
+    let keys = mask.keys.as_ref().map(Tensor::contiguous).transpose()?;
+    gpu::joint_core(qkv, heads, CoreMask { scale, mask: MaskSpec { keys, ..mask.clone() }, dropout })
+}
+
 /// `[b, t, h*d]` as `[b, h, t, d]`: a view on the processor, where products read heads as they lie; copied on an NVIDIA GPU.
 ///
 /// # Errors

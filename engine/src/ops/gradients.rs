@@ -30,6 +30,8 @@ struct Set {
     entries: Vec<Entry>,
     by_id: HashMap<TensorId, usize>,
     by_name: HashMap<String, usize>,
+    /// Copies of parameters in graphs, with the numbers of their entries.
+    stand_ins: Mutex<HashMap<TensorId, (Tensor, usize)>>,
     /// What every gradient is still to be multiplied with, as bits.
     factor: AtomicU64,
 }
@@ -139,7 +141,29 @@ impl Gradients {
             }
         }
         let by_id = entries.iter().enumerate().map(|(index, entry)| (entry.parameter.id(), index)).collect();
-        Ok(Self(Arc::new(Set { entries, by_id, by_name, factor: AtomicU64::new(1.0_f64.to_bits()) })))
+        let stand_ins = Mutex::default();
+        Ok(Self(Arc::new(Set { entries, by_id, by_name, stand_ins, factor: AtomicU64::new(1.0_f64.to_bits()) })))
+    }
+
+    /// Lets variables stand in for parameters, by name: their gradients are those of the parameters. Whatever stood in
+    /// for any parameter before is forgotten.
+    ///
+    /// # Errors
+    /// If there is no parameter of a name, or its shape is another one.
+    pub fn stand_in<'a>(&self, copies: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<()> {
+        let mut found = HashMap::new();
+        for (name, copy) in copies {
+            match self.0.by_name.get(name).and_then(|&index| Some((index, self.0.entries.get(index)?))) {
+                Some((index, entry)) if entry.shape == *copy.shape() => found.insert(copy.id(), (copy.clone(), index)),
+                _ => bail!("A copy of shape {:?} cannot stand in for the parameter \"{name}\".", copy.shape()),
+            };
+        }
+        *self.stand_ins() = found;
+        Ok(())
+    }
+
+    fn stand_ins(&self) -> MutexGuard<'_, HashMap<TensorId, (Tensor, usize)>> {
+        self.0.stand_ins.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The gradients that one backward pass of candle left.
@@ -172,9 +196,14 @@ impl Gradients {
     pub fn add_of(&self, loss: &Tensor) -> Result<()> {
         let Some(flows) = Flows::of(loss) else { return self.absorb(loss.backward()?) };
         self.require_unscaled()?;
-        flows.run(loss, |parameter, gradient| match self.0.by_id.get(&parameter.id()) {
-            Some(&index) => self.0.entries.get(index).map_or(Ok(()), |entry| entry.add(&gradient.contiguous()?)),
-            None => Ok(()),
+        let stand_ins = self.stand_ins();
+        flows.run(loss, |parameter, gradient| {
+            let id = parameter.id();
+            let index = self.0.by_id.get(&id).or_else(|| stand_ins.get(&id).map(|(_, index)| index));
+            match index.and_then(|&index| self.0.entries.get(index)) {
+                Some(entry) => entry.add(&gradient.contiguous()?),
+                None => Ok(()),
+            }
         })
     }
 
@@ -186,6 +215,11 @@ impl Gradients {
         self.require_unscaled()?;
         for entry in &self.0.entries {
             if let Some(gradient) = store.remove(&entry.parameter) {
+                entry.add(&gradient.detach().contiguous()?)?;
+            }
+        }
+        for (copy, index) in self.stand_ins().values() {
+            if let (Some(gradient), Some(entry)) = (store.remove(copy), self.0.entries.get(*index)) {
                 entry.add(&gradient.detach().contiguous()?)?;
             }
         }
@@ -251,9 +285,7 @@ impl Gradients {
                 continue;
             }
             total += match &cell.values {
-                Values::Elsewhere(Some(tensor))
-                    if gpu::has_kernels(tensor) && matches!(tensor.dtype(), DType::F32 | DType::F64) =>
-                {
+                Values::Elsewhere(Some(tensor)) if gpu::has_kernels(tensor) => {
                     together.push(tensor.contiguous()?);
                     0.0
                 }
@@ -355,19 +387,23 @@ impl Entry {
         self.cell.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Adds a gradient of the parameter's type, or of a copy in 16 bits. On another device a single one of these stays as
+    /// it is; sums are of the parameter's type.
     fn add(&self, gradient: &Tensor) -> Result<()> {
-        if gradient.shape() != &self.shape || gradient.dtype() != self.dtype {
+        let of_copy = self.dtype == DType::F32 && matches!(gradient.dtype(), DType::F16 | DType::BF16);
+        if gradient.shape() != &self.shape || (gradient.dtype() != self.dtype && !of_copy) {
             bail!("A gradient of \"{}\" of another shape or element type cannot be added.", self.name)
         }
         let mut cell = self.cell();
         if let Cell { values: Values::Elsewhere(sum), filled } = &mut *cell {
             *sum = Some(match sum.take() {
-                Some(sum) => (sum + gradient)?,
+                Some(sum) => (sum.to_dtype(self.dtype)? + gradient.to_dtype(self.dtype)?)?,
                 None => gradient.clone(),
             });
             *filled = true;
             return Ok(());
         }
+        let gradient = &gradient.to_dtype(self.dtype)?;
         let mut guard = GradientGuard { cell, length: self.shape.elem_count() };
         by_dtype!(self.dtype, T => {
             if let Some(mut slot) = guard.slot::<T>() {
@@ -385,7 +421,7 @@ impl Entry {
         let tensor = match &cell.values {
             Values::Single(values) => Tensor::from_slice(values, &self.shape, &Device::Cpu),
             Values::Double(values) => Tensor::from_slice(values, &self.shape, &Device::Cpu),
-            Values::Elsewhere(tensor) => Ok(tensor.clone()?),
+            Values::Elsewhere(tensor) => tensor.as_ref()?.to_dtype(self.dtype),
         };
         let tensor = tensor.ok()?;
         if factor == 1.0 { Some(tensor) } else { (tensor * factor).ok() }

@@ -21,6 +21,7 @@ mod affine;
 mod attention;
 mod blocks;
 mod composed;
+mod copies;
 mod cross_entropy;
 mod decoding;
 mod dropout;
@@ -53,13 +54,17 @@ mod tracked;
 pub use activation::Activation;
 pub use adamw::{AdamW, AdamWConfig};
 pub use affine::{Affine, Norm, Orientation};
-pub use attention::{attention_core, attention_mix, attention_scores, has_attention_core, merge_heads, split_heads};
+pub use attention::{
+    attention_core, attention_mix, attention_scores, has_attention_core, has_joint_core, joint_core, merge_heads,
+    split_heads,
+};
 pub use blocks::{
     AttentionParts, BlockDropout, Columns, DEVIATION, Derived, EachLayer, EmbedParts, FeedForwardParts, Frame,
     HeadColumns, HeadMap, HeadParts, HeadProjections, HeadResult, Initial, LayerParts, LayerReading, MapMemory, Piece,
     PieceForm, PieceWeights, ScoreColumns, ScoringForm, Source, Stacked, Wanted, embed, has_blocks, head_evaluation,
     head_loss, read_layers, stack,
 };
+pub use copies::Copies;
 pub use cross_entropy::{IGNORED_LABEL, at_least_f32, cross_entropy, vocabulary_loss, weighted_cross_entropy};
 pub use decoding::{
     Group, LayerCache, Past, Reach, Reaches, SharedParts, SharedRows, StepAttentionParts, StepLayerParts, StepStack,
@@ -82,7 +87,7 @@ pub use pair_positions::{RelativeBias, rotate, rotate_from, sinusoids};
 pub use pair_sets::{PairSets, RowPairs, restored_pairs};
 pub use parameter::Parameter;
 pub use partial::{partial_scores, project_scores};
-pub use plain::{cast, joined, narrowed, reshaped, scaled};
+pub use plain::{joined, narrowed, reshaped, scaled};
 pub use probes::{copy_rate_probe, device_copy_probe, device_product_probe, product_rate_probe};
 pub use process::tune_process;
 pub use random::DropoutStream;

@@ -1,16 +1,8 @@
-//! Tensors in other clothes: of another element type, of another shape, a part of one, times a number.
+//! Tensors in other clothes: of another shape, a part of one, several as one, times a number.
 
 use candle_core::{DType, Result, Shape, Tensor};
 
 use super::gpu;
-
-/// `x` in another element type; itself where it is of that type.
-///
-/// # Errors
-/// If the device fails.
-pub fn cast(x: &Tensor, dtype: DType) -> Result<Tensor> {
-    if x.dtype() != dtype && gpu::has_kernels(x) { gpu::cast(x, dtype) } else { x.to_dtype(dtype) }
-}
 
 /// `x` as another shape of as many numbers; on an NVIDIA GPU a copy, so that the graph knows nothing but operations of ours.
 ///
@@ -46,7 +38,11 @@ pub fn narrowed(x: &Tensor, dim: usize, first: usize, count: usize) -> Result<Te
 pub fn joined(parts: &[Tensor], dim: usize) -> Result<Tensor> {
     match parts {
         [first, rest @ ..] if !rest.is_empty() && parts.iter().all(|part| fits_behind(first, part, dim)) => {
-            rest.iter().try_fold(first.clone(), |all, part| gpu::joined([&all, part], dim))
+            rest.chunks(2).try_fold(first.clone(), |all, parts| match parts {
+                [second, third] => gpu::joined3([&all, second, third], dim),
+                [second] => gpu::joined([&all, second], dim),
+                _ => Ok(all),
+            })
         }
         _ => Tensor::cat(parts, dim),
     }

@@ -109,13 +109,14 @@ impl Flows {
         flows.map(Self)
     }
 
-    /// Carries the gradient of the loss back; every variable's is told as often as the variable was used. Memory of gradients is
-    /// freed as soon as they were handed on.
+    /// Carries the gradient of the loss back, then tells every variable's, once. Memory of gradients is freed as soon as
+    /// they were handed on.
     ///
     /// # Errors
     /// If the device or `told` fails.
     pub fn run(self, loss: &Tensor, mut told: impl FnMut(&Tensor, Tensor) -> Result<()>) -> Result<()> {
         let mut found = HashMap::from([(loss.id(), loss.ones_like()?)]);
+        let mut variables = Vec::new();
         for (node, flow) in self.0 {
             // Nothing may flow here, as to labels.
             let Some(gradient) = found.remove(&node.id()) else { continue };
@@ -123,15 +124,23 @@ impl Flows {
             drop(gradient);
             for (input, gradient) in flow.inputs().iter().zip(gradients) {
                 let Some(gradient) = gradient.map(|gradient| gradient.detach()) else { continue };
-                if input.is_variable() {
-                    told(input, gradient)?;
-                } else if input.track_op() {
-                    let sum = match found.remove(&input.id()) {
-                        Some(sum) => (sum + gradient)?,
-                        None => gradient,
-                    };
-                    found.insert(input.id(), sum);
+                if !input.track_op() {
+                    continue;
                 }
+                let before = found.remove(&input.id());
+                if before.is_none() && input.is_variable() {
+                    variables.push(input.clone());
+                }
+                let sum = match before {
+                    Some(before) => gpu::sum(&before, &gradient)?,
+                    None => gradient,
+                };
+                found.insert(input.id(), sum);
+            }
+        }
+        for variable in variables {
+            if let Some(gradient) = found.remove(&variable.id()) {
+                told(&variable, gradient)?;
             }
         }
         Ok(())

@@ -8,7 +8,7 @@ use super::{Divergence, TrainError, dtype_of, error::first_line, loss_scale::Los
 use crate::{
     attention::ModelPlan,
     config::{MapMemoryChoice, Precision, RunConfig},
-    model::{self, Computing, ForwardOptions, Model, NonFinite, ParameterSet},
+    model::{self, Computing, CopiedModel, ForwardOptions, Model, NonFinite, ParameterSet},
     objective::{Batch, Objective},
     ops::{self, AdamW, AdamWConfig, Gradients},
 };
@@ -30,16 +30,22 @@ pub struct Stepper {
 enum Arithmetic {
     /// In the format of the weights.
     Own { model: Box<Model>, frozen: Box<Model> },
-    /// In half precision, with copies of the weights that are made for each step.
-    Half { plan: Box<ModelPlan>, parameters: ParameterSet, dtype: DType, scale: Option<LossScale> },
+    /// In half precision, with copies of the weights that are made anew for each step.
+    Half {
+        plan: Box<ModelPlan>,
+        parameters: ParameterSet,
+        model: Box<CopiedModel>,
+        dtype: DType,
+        scale: Option<LossScale>,
+    },
 }
 
 impl Arithmetic {
     /// The model for one step.
-    fn model(&self, gradients: &Gradients) -> Result<Model, TrainError> {
+    fn model(&self) -> Result<&Model, TrainError> {
         Ok(match self {
-            Self::Own { model, .. } => Model::clone(model),
-            Self::Half { plan, parameters, dtype, .. } => Model::trainable_in(plan, parameters, *dtype, gradients)?,
+            Self::Own { model, .. } => model,
+            Self::Half { model, .. } => model.refreshed()?,
         })
     }
 
@@ -106,13 +112,15 @@ impl Stepper {
             let gradients = gradients.ok_or_else(|| TrainError::State("the model is frozen".to_owned()))?;
             (Arithmetic::Own { model, frozen: own(Model::frozen(plan, parameters)?) }, gradients)
         } else {
+            let gradients = Gradients::new(&parameters.optimiser_parameters())?;
             let half = Arithmetic::Half {
                 plan: Box::new(plan.clone()),
                 parameters: parameters.clone(),
+                model: Box::new(CopiedModel::new(plan, parameters, computing, &gradients)?),
                 dtype: computing.dtype,
                 scale: (precision == Precision::F16).then(LossScale::default),
             };
-            (half, Gradients::new(&parameters.optimiser_parameters())?)
+            (half, gradients)
         };
         Ok(Self {
             arithmetic,
@@ -184,7 +192,7 @@ impl Stepper {
     ) -> Result<Result<(), Divergence>, TrainError> {
         self.gradients.reset();
         let start = Instant::now();
-        let model = self.arithmetic.model(&self.gradients)?;
+        let model = self.arithmetic.model()?;
         spent.forward_secs += start.elapsed().as_secs_f64();
         let factor = self.arithmetic.loss_factor();
         for micro in 0..accumulation {
@@ -194,7 +202,7 @@ impl Stepper {
             spent.tokens += batch.tokens() as u64;
             let dropout = (self.dropout > 0.0).then_some((self.seed, micro_step));
             let options = ForwardOptions { dropout, map_memory: self.map_memory, ..ForwardOptions::default() };
-            let mut loss = self.objective.task().loss(&model, &batch, &options)?;
+            let mut loss = self.objective.task().loss(model, &batch, &options)?;
             let value = loss.loss.to_dtype(DType::F64)?.to_scalar::<f64>()?;
             if !value.is_finite() {
                 return Ok(Err(self.diagnose(&batch, dropout, step + 1)?));

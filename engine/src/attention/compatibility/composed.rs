@@ -10,7 +10,8 @@ use crate::{
     attention::Dropout,
     ops::{
         Affine, BlockDropout, HeadMap, HeadProjections, MapMemory, MaskSpec, PieceWeights, RelativeBias,
-        attention_core, attention_mix, has_attention_core, joined, masked_softmax, merge_heads, narrowed,
+        attention_core, attention_mix, has_attention_core, has_joint_core, joined, joint_core, masked_softmax,
+        merge_heads, narrowed,
         profile::{Work, span},
         rotate, rotate_from,
     },
@@ -137,12 +138,35 @@ impl HeadAttention {
         if !is_own || has_bias || !matches!(self.coverage, LayerCoverage::Full) || !has_attention_core(x) {
             return Ok(None);
         }
+        if other.is_none_or(|other| other.id() == x.id())
+            && let Some(mixed) = self.jointly(x, mask, drop)?
+        {
+            lenders.push(None, mask, None);
+            return Ok(Some(self.output_of(&mixed)?));
+        }
         let Scored { raw, values } = self.scored(x, other.unwrap_or(x))?;
         let Some([q, k]) = raw.map(Scores::factors).transpose()?.flatten() else { return Ok(None) };
         let scale = self.scale();
         let mixed = merge_heads(&attention_core([&q, &k, &values], scale, mask, drop, memory)?)?; // [b, n, h d_k]
         lenders.push(None, mask, None);
         Ok(Some(self.output_of(&mixed)?))
+    }
+
+    /// The mixed heads, by one map and one kernel, where queries, keys and values are outputs of maps and nothing else happens
+    /// to them. `[b, n, d]` to `[b, n, h d_k]`
+    fn jointly(&self, x: &Tensor, mask: &MaskSpec, drop: Option<&BlockDropout>) -> Result<Option<Tensor>> {
+        let size = self.heads.head_size;
+        let is_plain = matches!(self.pairs.positions, PairPositions::None);
+        let Some(maps) = self.projections.form().plain_maps(size).filter(|_| is_plain) else { return Ok(None) };
+        if !has_joint_core(x, size) {
+            return Ok(None);
+        }
+        let qkv = span("attention: queries, keys and values", Work::default(), || {
+            let maps = maps.into_iter().map(|map| self.projections.map(map)).collect::<Result<Vec<_>>>()?;
+            let joint = Affine::joined(&maps)?;
+            joint.map(|joint| joint.forward(x)).transpose()
+        })?;
+        qkv.map(|qkv| joint_core(&qkv, self.heads.computed(), self.scale(), mask, drop)).transpose()
     }
 
     /// [`Self::forward`] with scores multiplied by another scale.

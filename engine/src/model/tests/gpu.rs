@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::{
-    config::MapMemoryChoice,
+    config::{MapMemoryChoice, Symmetric},
     model::ForwardOptions,
     ops::{AdamW, AdamWConfig, Flows, Gradients, emulating, profile},
 };
@@ -64,6 +64,46 @@ fn gradients_of_standard_models_never_go_through_the_pass_of_candle() {
                 Flows::of(&loss.loss).is_some()
             });
             assert!(is_known, "{:?}, {dtype:?}", plan.stack.norm);
+        }
+    }
+}
+
+#[test]
+fn queries_keys_and_values_of_standard_heads_are_one_product() {
+    let mut config = RunConfig::default();
+    (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (2, 2, 64, 40);
+    config.data.sequence_length = POSITIONS;
+    for kind in Architecture::LANGUAGE_MODELS {
+        config.model.kind = kind;
+        for compatibility in [Compatibility::default(), Compatibility::Symmetric(Symmetric::default())] {
+            config.attention.compatibility = compatibility.clone();
+            let plan = ModelPlan::resolve(&config, VOCABULARY).unwrap();
+            let parameters = ParameterSet::init(&plan, 5, DType::F32, &Device::Cpu).unwrap();
+            let (b, t) = (2, POSITIONS);
+            let run = |dtype| {
+                let gradients = Gradients::new(&parameters.optimiser_parameters()).unwrap();
+                let model = Model::trainable_in(&plan, &parameters, dtype, &gradients).unwrap();
+                let mut input = input(&tokens(b, t), b, t);
+                let mask: Vec<u8> = (0..b * t).map(|i| u8::from(i != b * t - 1)).collect();
+                input.key_mask = Some(Tensor::from_vec(mask, (b, t), &Device::Cpu).unwrap());
+                let options = ForwardOptions { dropout: Some((3, 4)), ..ForwardOptions::default() };
+                let loss = model.loss(&input, &labels(b, t), &options).unwrap();
+                assert_eq!(Flows::of(&loss.loss).is_some(), dtype == DType::BF16);
+                model.backward(&loss).unwrap();
+                let all: Vec<(String, Vec<f64>)> =
+                    gradients.iter().map(|(name, gradient)| (name.to_owned(), numbers(&gradient))).collect();
+                (numbers(&loss.loss)[0], all)
+            };
+            let exact = run(DType::F32);
+            let (found, operations) = profile::record(|| emulating(|| run(DType::BF16)));
+            let is_joint = operations.iter().any(|of| of.name == "attention: queries, keys and values");
+            assert_eq!(is_joint, compatibility == Compatibility::default(), "{compatibility:?}");
+            assert!((exact.0 / found.0 - 1.0).abs() < 1e-2, "{} instead of {}", found.0, exact.0);
+            for ((name, exact), (_, found)) in exact.1.iter().zip(&found.1) {
+                let largest = exact.iter().fold(1e-4, |largest: f64, x| largest.max(x.abs()));
+                let apart = exact.iter().zip(found).fold(0.0_f64, |most, (a, b)| most.max((a - b).abs()));
+                assert!(apart < 0.1 * largest, "{name} of {compatibility:?}: {apart} of {largest}");
+            }
         }
     }
 }

@@ -254,6 +254,39 @@ impl ScoringForm {
         }
     }
 
+    /// The maps of queries, keys and values, where each head reads its own block of `size` columns of each, one block after
+    /// the other, these are all of their columns, and nothing else is read: three maps, or one that has all queries, then all keys, then
+    /// all values.
+    pub fn plain_maps(&self, size: usize) -> Option<Vec<usize>> {
+        let count = self.heads.len();
+        let first = self.heads.first()?;
+        let score = first.scores?;
+        let parts = [score.query, score.key, first.value];
+        let is_own = |(number, head): (usize, &HeadColumns)| {
+            let [query, key, value] =
+                parts.map(|part| Columns { first: part.first + number * size, count: size, ..part });
+            head.value == value && head.scores == Some(ScoreColumns::of(query, key))
+        };
+        if !self.heads.iter().enumerate().all(is_own) {
+            return None;
+        }
+        let map = |part: Columns| if let Source::Map(piece) = part.of { Some(piece) } else { None };
+        let maps = parts.map(map).into_iter().collect::<Option<Vec<_>>>()?;
+        let [queries, keys, values] = parts.map(|part| part.first);
+        let outputs = |piece: usize| self.map_sizes(piece).map(|(_, outputs)| outputs);
+        match *maps.as_slice() {
+            [q, k, v] if q == k && k == v => {
+                let whole = [0, count * size, 2 * count * size] == [queries, keys, values];
+                (whole && outputs(q) == Some(3 * count * size)).then(|| vec![q])
+            }
+            [q, k, v] if q != k && k != v && q != v => {
+                let whole = maps.iter().all(|&piece| outputs(piece) == Some(count * size));
+                (whole && [queries, keys, values] == [0; 3]).then_some(maps)
+            }
+            _ => None,
+        }
+    }
+
     /// The maps that take the stream, by number.
     pub fn stream_maps(&self) -> impl Iterator<Item = usize> {
         let is_second = |piece: usize| {

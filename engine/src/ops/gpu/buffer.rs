@@ -9,7 +9,7 @@ use candle_core::{
     op::BackpropOp,
 };
 
-use super::cuda;
+use super::{columns::add_bias, cuda};
 use crate::ops::tracked::Computed;
 
 /// Memory for a result, not filled yet.
@@ -57,18 +57,31 @@ impl Buffer {
         Ok(Self { storage, shape: shape.into() })
     }
 
-    /// A contiguous tensor in another element type.
+    /// One product, with a bias `[n]` added to every row.
     ///
     /// # Errors
-    /// If the device fails.
-    pub fn cast(x: &Tensor, dtype: DType) -> Result<Self> {
-        let (storage, layout) = x.storage_and_layout();
-        let storage = match &*storage {
-            Storage::Cuda(x) => Storage::Cuda(x.to_dtype(layout, dtype)?),
-            Storage::Cpu(x) => Storage::Cpu(x.to_dtype(layout, dtype)?),
-            Storage::Metal(_) => bail!("There are no kernels for the device {:?}.", x.device().location()),
-        };
-        Ok(Self { storage, shape: x.shape().clone() })
+    /// As [`Buffer::product`].
+    pub fn product_with_bias(
+        x: &Tensor,
+        y: &Tensor,
+        sizes: [usize; 4],
+        shape: impl Into<Shape>,
+        bias: &Tensor,
+    ) -> Result<Self> {
+        let ((storage, layout), (other, other_layout)) = (x.storage_and_layout(), y.storage_and_layout());
+        let (of_bias, bias_layout) = bias.storage_and_layout();
+        if let (Storage::Cuda(x), Storage::Cuda(y), Storage::Cuda(bias)) = (&*storage, &*other, &*of_bias)
+            && let [1, rows, inner, columns] = sizes
+        {
+            let operands = [(x, layout), (y, other_layout), (bias, bias_layout)];
+            if let Some(product) = cuda::product_with_bias(operands, [rows, inner, columns])? {
+                return Ok(Self { storage: Storage::Cuda(product), shape: shape.into() });
+            }
+        }
+        drop((storage, other, of_bias));
+        let product = Self::product(x, y, sizes, shape)?;
+        add_bias(&product, product.elem_count(), bias)?;
+        Ok(product)
     }
 
     /// Where it lies.

@@ -14,6 +14,8 @@ use crate::ops::profile::Work;
 pub(super) const COLUMNS_A_BLOCK: usize = 32;
 const COLUMNS_A_CHUNK: usize = 128;
 const ROWS_A_CHUNK: usize = 64;
+/// Threads of a block.
+const THREADS: usize = 256;
 
 /// A normalised input, for the gradient of a gain.
 #[derive(Clone, Copy, Debug)]
@@ -56,33 +58,44 @@ fn launched(dy: &Tensor, normalised: Option<Normalised<'_>>) -> Result<(Tensor, 
         .size(rows)
         .size(width);
     run(device, &launch)?;
-    let total = |parts: &Buffer| totals(parts, chunks, None, (width, dtype), width);
+    let total = |parts: &Buffer| totals(parts, chunks, 1, (width, dtype), width);
     Ok((total(&sums)?, products.as_ref().map(total).transpose()?))
 }
 
-/// Sums of groups of chunks, each in the order of its chunks: all of `chunks` are one group, or `groups` says where each of
-/// so many starts, with the end of the last. `chunks` `[count, width]` in what is computed in; result of `shape`, whose
-/// last dimension has `width` numbers, and of type `dtype`.
+/// Sums of groups of `count` chunks each, one group after the other, each in the order of its chunks. `chunks`
+/// `[groups * count, width]` in what is computed in; result `[groups, width]` of type `dtype`.
 ///
 /// # Errors
 /// If the device fails.
 pub(super) fn totals(
     chunks: &Buffer,
     count: usize,
-    groups: Option<(&Tensor, usize)>,
+    groups: usize,
     (shape, dtype): (impl Into<Shape>, DType),
     width: usize,
 ) -> Result<Tensor> {
     let totals = Buffer::new(&chunks.device(), shape, dtype)?;
-    let (starts, groups) = match groups {
-        Some((starts, groups)) => (address(starts)?, groups),
-        None => (0, 1),
-    };
     let launch = Launch::grid("column_totals", dtype, [groups, width.div_ceil(COLUMNS_A_BLOCK)])?
         .with(chunks.address()?)
-        .with(starts)
         .with(totals.address()?)
         .size(count)
+        .size(width);
+    run(&chunks.device(), &launch)?;
+    Ok(totals.into_tensor())
+}
+
+/// Sums of few chunks for each of many rows, in their order: those of row r begin at `starts[r]` and end at the next start. `chunks`
+/// `[.., width]` in what is computed in, `starts` `[rows + 1]`; result `[rows, width]` of type `dtype`.
+///
+/// # Errors
+/// If the device fails.
+pub(super) fn row_totals(chunks: &Buffer, starts: &Tensor, [rows, width]: [usize; 2], dtype: DType) -> Result<Tensor> {
+    let totals = Buffer::new(&chunks.device(), (rows, width), dtype)?;
+    let launch = Launch::grid("row_totals", dtype, [(rows * width.div_ceil(4)).div_ceil(THREADS), 1])?
+        .with(chunks.address()?)
+        .with(address(starts)?)
+        .with(totals.address()?)
+        .size(rows)
         .size(width);
     run(&chunks.device(), &launch)?;
     Ok(totals.into_tensor())

@@ -42,6 +42,15 @@ pub fn residual(base: &Tensor, x: &Tensor, mask: Option<DropoutMask>) -> Result<
     tracked2([&base, &x], y, Dropped(mask))
 }
 
+/// The sum of two tensors of one shape and type, without a graph.
+///
+/// # Errors
+/// If the device fails.
+pub fn sum(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    let (x, y) = (x.contiguous()?, y.contiguous()?);
+    Ok(launched(Some(&x), &y, None)?.into_tensor())
+}
+
 /// The masked tensor, for the attention core.
 pub(super) fn launched(base: Option<&Tensor>, x: &Tensor, mask: Option<&DropoutMask>) -> Result<Buffer> {
     let y = Buffer::new(x.device(), x.shape(), x.dtype())?;

@@ -4,7 +4,7 @@ use candle_core::{Result, Shape, Tensor};
 
 use super::{
     buffer::{Buffer, address},
-    columns::{COLUMNS_A_BLOCK, totals},
+    columns::{COLUMNS_A_BLOCK, row_totals},
     device::{passes, run, timed},
     launch::{Launch, wide},
 };
@@ -103,7 +103,7 @@ impl Backward<1> for Embedding {
         let work = passes(dy, 1) + passes(table, 1);
         let dtable = timed(dy, "embeddings, gradient", work, || {
             run(device, &launch)?;
-            totals(&sums, pieces, Some((&rows_of, rows)), (table.shape(), dtype), width)
+            row_totals(&sums, &rows_of, [rows, width], dtype)
         })?;
         Ok([Some(dtable)])
     }

@@ -5,9 +5,7 @@ use std::{cell::Cell, ffi::CString, process::Command, sync::OnceLock};
 use candle_core::{Result, bail};
 use libloading::Library;
 
-use super::{launch::Launch, source::whole_source};
-
-const THREADS: &str = include_str!("emulation/threads.cpp");
+use super::{launch::Launch, source::emulated_source};
 
 /// `emulate` in `emulation/threads.cpp`.
 type Emulate = unsafe extern "C" fn(*const std::ffi::c_char, u32, u32, u32, *const u64) -> i32;
@@ -38,7 +36,7 @@ fn library() -> &'static Library {
     LIBRARY.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
         let (source, library) = (folder.path().join("kernels.cpp"), folder.path().join("kernels.so"));
-        std::fs::write(&source, format!("{THREADS}\n{}", whole_source())).unwrap();
+        std::fs::write(&source, emulated_source().unwrap()).unwrap();
         let output = Command::new("c++")
             .args(["-std=c++17", "-O1", "-Wall", "-Werror", "-Wno-unused-function", "-shared", "-fPIC", "-o"])
             .args([&library, &source])

@@ -20,8 +20,10 @@ pub const FLASH_SIZES: [usize; 3] = [32, 64, 128];
 pub enum Module {
     /// Those of every model.
     Plain,
-    /// Attention in tiles, for heads of this size.
+    /// Attention in tiles, for heads of this size in 16 bits.
     Flash(usize),
+    /// The same in single precision.
+    Single(usize),
 }
 
 /// Rows of a block where a warp has one, as in `kernels/common.cu`.

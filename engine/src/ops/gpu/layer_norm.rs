@@ -4,7 +4,7 @@ use candle_core::{Result, Tensor};
 
 use super::{
     buffer::{Buffer, address},
-    columns::{Normalised, column_sums},
+    columns::{Normalised, column_sums, totals},
     device::{passes, run, timed},
     launch::{Launch, wide},
 };
@@ -43,12 +43,48 @@ struct LayerNorm {
     inverse_deviation: Tensor,
 }
 
+/// Threads of a block that finds all gradients, and its rows, as in `kernels/layer_norm.cu`.
+const THREADS: usize = 256;
+const ROWS_OF_GRADIENTS: usize = 16;
+
+impl LayerNorm {
+    /// Those of the input, the gain and the bias, in one pass.
+    fn gradients(&self, x: &Tensor, gain: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 3]> {
+        let Self { mean, inverse_deviation } = self;
+        let (device, dtype, width) = (x.device(), x.dtype(), gain.elem_count());
+        let rows = x.elem_count() / width;
+        let groups = (THREADS / width.div_ceil(4)).min(ROWS_OF_GRADIENTS);
+        let blocks = rows.div_ceil(ROWS_OF_GRADIENTS);
+        let dx = Buffer::new(device, x.shape(), dtype)?;
+        let sums = Buffer::new(device, (2, blocks * groups, width), wide(dtype))?;
+        let launch = Launch::grid("layer_norm_gradients", dtype, [blocks, 1])?
+            .with(address(x)?)
+            .with(address(gain)?)
+            .with(address(dy)?)
+            .with(address(mean)?)
+            .with(address(inverse_deviation)?)
+            .with(dx.address()?)
+            .size(width)
+            .size(rows)
+            .with(sums.address()?)
+            .size(groups);
+        let both = timed(x, "layer norm, gradient", passes(x, 3), || {
+            run(device, &launch)?;
+            totals(&sums, blocks * groups, 2, ((2, width), dtype), width)
+        })?;
+        Ok([Some(dx.into_tensor()), Some(both.get(1)?), Some(both.get(0)?)])
+    }
+}
+
 impl Backward<3> for LayerNorm {
     const NAME: &'static str = "layer norm";
 
     fn backward(&self, [x, gain, bias]: [&Tensor; 3], _: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 3]> {
         let Self { mean, inverse_deviation } = self;
         let (device, dtype, width) = (x.device(), x.dtype(), gain.elem_count());
+        if [x, gain, bias].iter().all(|input| input.track_op()) && width <= 4 * THREADS {
+            return self.gradients(x, gain, dy);
+        }
         let dx = if x.track_op() {
             let dx = Buffer::new(device, x.shape(), dtype)?;
             let rows = x.elem_count() / width;

@@ -1,12 +1,8 @@
-//! The linear layer: the vendor's product, the bias added where the product lies.
+//! The linear layer: the vendor's product, which adds the bias in 16 bits; otherwise it is added where the product lies.
 
 use candle_core::{Result, Tensor};
 
-use super::{
-    buffer::Buffer,
-    columns::{add_bias, column_sums},
-    device::timed,
-};
+use super::{buffer::Buffer, columns::column_sums, device::timed};
 use crate::ops::tracked::{Backward, tracked2, tracked3};
 use crate::ops::{Orientation, profile::Work};
 
@@ -28,14 +24,14 @@ pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, orientation: O
     let flat = x.detach().reshape((rows, inputs))?;
     let work = Work::product_of(x.dtype().size_in_bytes(), [rows, inputs, outputs]);
     let sizes = [1, rows, inputs, outputs];
-    let y = timed(&flat, "linear map", work, || Buffer::product(&flat, &matrix, sizes, shape))?;
+    let bias = bias.map(Tensor::contiguous).transpose()?;
+    let y = timed(&flat, "linear map", work, || match &bias {
+        Some(bias) => Buffer::product_with_bias(&flat, &matrix, sizes, shape, bias),
+        None => Buffer::product(&flat, &matrix, sizes, shape),
+    })?;
     let backward = Linear { sizes: [rows, inputs, outputs], orientation };
-    match bias {
-        Some(bias) => {
-            let bias = bias.contiguous()?;
-            add_bias(&y, rows * outputs, &bias)?;
-            tracked3([&x, &weight, &bias], y, backward)
-        }
+    match &bias {
+        Some(bias) => tracked3([&x, &weight, bias], y, backward),
         None => tracked2([&x, &weight], y, backward),
     }
 }

@@ -1,6 +1,6 @@
-//! Tensors in other clothes: of another element type, of another shape, a part of one, times a number.
+//! Tensors in other clothes: of another shape, a part of one, several as one, times a number.
 
-use candle_core::{DType, Result, Shape, Tensor};
+use candle_core::{Result, Shape, Tensor};
 
 use super::{
     buffer::{Buffer, address},
@@ -8,26 +8,7 @@ use super::{
     dropout::launched,
     launch::Launch,
 };
-use crate::ops::tracked::{Backward, tracked1, tracked2};
-
-/// `x` in another element type.
-///
-/// # Errors
-/// If the device fails.
-pub fn cast(x: &Tensor, dtype: DType) -> Result<Tensor> {
-    let x = x.contiguous()?;
-    tracked1(&x, Buffer::cast(&x, dtype)?, Cast)
-}
-
-struct Cast;
-
-impl Backward<1> for Cast {
-    const NAME: &'static str = "cast";
-
-    fn backward(&self, [x]: [&Tensor; 1], _: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 1]> {
-        Ok([Some(dy.to_dtype(x.dtype())?)])
-    }
-}
+use crate::ops::tracked::{Backward, tracked1, tracked2, tracked3};
 
 /// `x` as another shape of as many numbers: a copy.
 ///
@@ -72,12 +53,7 @@ impl Part {
     /// `x` as a tensor of `dims`, where the whole has `whole` entries.
     fn launched(&self, kernel: &str, x: &Tensor, (dims, whole): (Vec<usize>, usize)) -> Result<Buffer> {
         let y = Buffer::new(x.device(), dims, x.dtype())?;
-        self.write(kernel, x, &y, (y.elem_count(), whole))?;
-        Ok(y)
-    }
-
-    /// The kernel over so many elements.
-    fn write(&self, kernel: &str, x: &Tensor, y: &Buffer, (elements, whole): (usize, usize)) -> Result<()> {
+        let elements = y.elem_count();
         let inner: usize = x.dims().iter().skip(self.dim + 1).product();
         let launch = Launch::elements(kernel, x.dtype(), elements)?
             .with(address(x)?)
@@ -87,7 +63,8 @@ impl Part {
             .size(self.count)
             .size(inner)
             .size(elements);
-        run(x.device(), &launch)
+        run(x.device(), &launch)?;
+        Ok(y)
     }
 }
 
@@ -97,34 +74,90 @@ impl Part {
 /// If the device fails.
 pub fn joined([x, y]: [&Tensor; 2], dim: usize) -> Result<Tensor> {
     let (x, y) = (x.contiguous()?, y.contiguous()?);
-    let counts = [x.dim(dim)?, y.dim(dim)?];
-    let whole = counts[0] + counts[1];
-    let mut dims = x.dims().to_vec();
-    if let Some(of_whole) = dims.get_mut(dim) {
-        *of_whole = whole;
-    }
-    let parts = [Part { dim, first: 0, count: counts[0] }, Part { dim, first: counts[0], count: counts[1] }];
-    let all = Buffer::new(x.device(), dims, x.dtype())?;
-    for (part, of) in parts.iter().zip([&x, &y]) {
-        part.write("put_part", of, &all, (of.elem_count(), whole))?;
-    }
-    tracked2([&x, &y], all, Joined(parts))
+    tracked2([&x, &y], Joined(dim).together([&x, &y])?, Joined(dim))
 }
 
-struct Joined([Part; 2]);
+/// As [`joined`], of three tensors.
+///
+/// # Errors
+/// If the device fails.
+pub fn joined3([x, y, z]: [&Tensor; 3], dim: usize) -> Result<Tensor> {
+    let (x, y, z) = (x.contiguous()?, y.contiguous()?, z.contiguous()?);
+    tracked3([&x, &y, &z], Joined(dim).together([&x, &y, &z])?, Joined(dim))
+}
+
+/// Parts one after the other in a dimension.
+struct Joined(usize);
+
+impl Joined {
+    /// At most this many.
+    const MOST: usize = 3;
+
+    fn together<const N: usize>(&self, parts: [&Tensor; N]) -> Result<Buffer> {
+        let whole = parts.iter().map(|part| part.dim(self.0)).sum::<Result<usize>>()?;
+        let mut dims = parts[0].dims().to_vec();
+        if let Some(of_whole) = dims.get_mut(self.0) {
+            *of_whole = whole;
+        }
+        let all = Buffer::new(parts[0].device(), dims, parts[0].dtype())?;
+        let mut addresses = [0; Self::MOST];
+        for (address_of, part) in addresses.iter_mut().zip(parts) {
+            *address_of = address(part)?;
+        }
+        self.launched("join_parts", (addresses, all.address()?), parts)?;
+        Ok(all)
+    }
+
+    /// One launch over the whole; parts without an address are passed over.
+    fn launched<const N: usize>(
+        &self,
+        kernel: &str,
+        (addresses, whole): ([u64; Self::MOST], u64),
+        parts: [&Tensor; N],
+    ) -> Result<()> {
+        let inner: usize = parts[0].dims().iter().skip(self.0 + 1).product();
+        let count = parts.iter().map(|part| part.elem_count()).sum();
+        let mut launch = Launch::elements(kernel, parts[0].dtype(), count)?;
+        for address in addresses {
+            launch = launch.with(address);
+        }
+        let mut end = 0;
+        launch = launch.with(whole);
+        for number in 0..Self::MOST {
+            end += parts.get(number).map_or(Ok(0), |part| part.dim(self.0))?;
+            launch = launch.size(end);
+        }
+        run(parts[0].device(), &launch.size(inner).size(count))
+    }
+
+    fn apart<const N: usize>(&self, parts: [&Tensor; N], dy: &Tensor) -> Result<[Option<Tensor>; N]> {
+        let mut gradients = [const { None }; N];
+        let mut addresses = [0; Self::MOST];
+        for ((gradient, address_of), part) in gradients.iter_mut().zip(&mut addresses).zip(parts) {
+            if part.track_op() {
+                let buffer = Buffer::new(dy.device(), part.dims(), dy.dtype())?;
+                *address_of = buffer.address()?;
+                *gradient = Some(buffer);
+            }
+        }
+        self.launched("separate_parts", (addresses, address(dy)?), parts)?;
+        Ok(gradients.map(|gradient| gradient.map(Buffer::into_tensor)))
+    }
+}
 
 impl Backward<2> for Joined {
     const NAME: &'static str = "joined";
 
     fn backward(&self, inputs: [&Tensor; 2], _: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 2]> {
-        let mut gradients = [None, None];
-        for ((part, of), gradient) in self.0.iter().zip(inputs).zip(&mut gradients) {
-            if of.track_op() {
-                let found = part.launched("take_part", dy, (of.dims().to_vec(), dy.dim(part.dim)?))?;
-                *gradient = Some(found.into_tensor());
-            }
-        }
-        Ok(gradients)
+        self.apart(inputs, dy)
+    }
+}
+
+impl Backward<3> for Joined {
+    const NAME: &'static str = "three joined";
+
+    fn backward(&self, inputs: [&Tensor; 3], _: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 3]> {
+        self.apart(inputs, dy)
     }
 }
 

@@ -19,18 +19,29 @@ const PLAIN: &str = concat!(
 );
 
 const FLASH: &str = include_str!("kernels/flash.cu");
+const SINGLE: &str = include_str!("kernels/flash_single.cu");
 
 /// The text of a module, which is compiled when one of its kernels is first used.
 pub fn source_of(module: Module) -> String {
     match module {
         Module::Plain => format!("{COMMON}{PLAIN}"),
         Module::Flash(size) => format!("{COMMON}{FLASH}FLASH_SIZE({size})\n"),
+        Module::Single(size) => format!("{COMMON}{SINGLE}SINGLE_SIZE({size})\n"),
     }
 }
 
-/// The text of all kernels.
+/// The text of all kernels behind that of what emulates a GPU, from the files as they are now: a kernel can be changed and tested
+/// without compiling anything else.
 #[cfg(test)]
-pub fn whole_source() -> String {
-    let sizes: String = super::launch::FLASH_SIZES.map(|size| format!("FLASH_SIZE({size})\n")).concat();
-    format!("{COMMON}{PLAIN}{FLASH}{sizes}")
+pub fn emulated_source() -> std::io::Result<String> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ops/gpu");
+    let names = ["common", "dropout", "heads", "parts", "softmax", "layer_norm", "columns", "gelu", "cross_entropy"];
+    let files = names.into_iter().chain(["embedding", "optimiser", "flash", "flash_single"]);
+    let files = files.map(|name| folder.join("kernels").join(name).with_extension("cu"));
+    let files = std::iter::once(folder.join("emulation/threads.cpp")).chain(files);
+    let mut whole = files.map(std::fs::read_to_string).collect::<std::io::Result<Vec<_>>>()?.join("\n");
+    for size in super::launch::FLASH_SIZES {
+        whole += &format!("FLASH_SIZE({size})\nSINGLE_SIZE({size})\n");
+    }
+    Ok(whole)
 }

@@ -307,14 +307,81 @@ fn the_attention_core_in_tiles_matches_the_reference() {
     for [b, h, t, s, d] in
         [[2, 2, 7, 7, 32], [1, 1, 130, 130, 32], [1, 2, 5, 70, 64], [1, 1, 70, 5, 32], [1, 1, 65, 66, 128]]
     {
-        for dtype in [DType::F16, DType::BF16] {
+        for dtype in [DType::F16, DType::BF16, DType::F32] {
             let tensors = [&[b, h, t, d], &[b, h, s, d], &[b, h, s, d]].map(|shape| numbers(1, shape, dtype));
             assert!(flash::is_for(tensors.each_ref()).unwrap());
         }
         check_core_of([b, h, t, s, d], d, CoreMemory::Keep);
     }
     let other = |dtype, size| flash::is_for([&numbers(1, &[1, 1, 2, size], dtype); 3]).unwrap();
-    assert!(!other(DType::F32, 32) && !other(DType::BF16, 48));
+    assert!(!other(DType::F64, 32) && !other(DType::BF16, 48));
+}
+
+/// Largest differences, over the largest number of each, of value and gradients in single precision to those in double.
+fn single_in_tiles([b, h, t, s, d]: [usize; 5], products: flash::TileProducts) -> Vec<f64> {
+    let shapes = [&[b, h, t, d], &[b, h, s, d], &[b, h, s, d]];
+    let of = |dtype| (1..).zip(shapes).map(|(index, shape)| variable(index, shape, dtype)).collect::<Vec<_>>();
+    let mask = MaskSpec { causal: true, keys: None };
+    let run = |inputs: &[Var], is_reference: bool| {
+        value_and_gradients(inputs, &|v: &[Tensor]| {
+            let [q, k, v] = [&v[0], &v[1], &v[2]];
+            if is_reference {
+                return ops::attention_core([q, k, v], 0.4, &mask, None, ops::MapMemory::Keep);
+            }
+            flash::core_of([q, k, v], CoreMask { scale: 0.4, mask: mask.clone(), dropout: None }, products)
+        })
+    };
+    let single = of(DType::F32);
+    let double = single.iter().map(|var| Var::from_tensor(&var.to_dtype(DType::F64).unwrap()).unwrap());
+    let (value, gradients) = run(&double.collect::<Vec<_>>(), true);
+    let (found, found_gradients) = emulating(|| run(&single, false));
+    let apart = |(exact, found): (&Tensor, &Tensor)| {
+        let (exact, found) = (values(exact), values(&found.to_dtype(DType::F64).unwrap()));
+        let largest = exact.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
+        exact.iter().zip(&found).fold(0.0_f64, |most, (a, b)| most.max((a - b).abs())) / largest
+    };
+    let all = std::iter::once((&value, &found)).chain(gradients.iter().zip(&found_gradients));
+    all.map(apart).collect()
+}
+
+#[test]
+fn three_products_of_tf32_are_as_good_as_single_precision_and_one_is_as_good_as_tf32() {
+    for sizes in [[1, 2, 70, 70, 32], [1, 1, 33, 65, 64], [1, 1, 20, 20, 128]] {
+        let exact = single_in_tiles(sizes, flash::TileProducts::Exact);
+        assert!(exact.iter().all(|&apart| apart < 3e-6), "{sizes:?}: {exact:?}");
+        let rounded = single_in_tiles(sizes, flash::TileProducts::Rounded);
+        assert!(rounded.iter().all(|&apart| apart < 5e-3), "{sizes:?}: {rounded:?}");
+        assert!(rounded.iter().any(|&apart| apart > 3e-5), "{sizes:?}: {rounded:?}");
+    }
+}
+
+#[test]
+fn heads_side_by_side_attend_as_those_apart() {
+    for [b, h, t, d] in [[2, 2, 7, 32], [1, 3, 130, 32], [1, 2, 70, 64], [1, 1, 65, 128]] {
+        let drop = BlockDropout { probability: 0.3, stream: STREAM };
+        for (causal, keys) in [(false, None), (true, None), (true, Some(keys(b, t)))] {
+            for drop in [None, Some(&drop)] {
+                let mask = MaskSpec { causal, keys: keys.clone() };
+                let split = |v: &[Tensor]| {
+                    let parts = v[0].reshape((b, t, 3, h, d))?.permute((2, 0, 3, 1, 4))?;
+                    let [q, k, v] = [0, 1, 2].map(|part| parts.get(part)?.contiguous());
+                    let mixed = ops::attention_core([&q?, &k?, &v?], 0.4, &mask, drop, ops::MapMemory::Keep)?;
+                    mixed.transpose(1, 2)?.reshape((b, t, h * d))
+                };
+                let ours = |v: &[Tensor]| match v[0].dtype() {
+                    DType::F16 | DType::BF16 | DType::F32 => ops::joint_core(&v[0], h, 0.4, &mask, drop),
+                    _ => split(v),
+                };
+                held(&[&[b, t, 3 * h * d]], ours, split);
+            }
+        }
+    }
+    emulating(|| {
+        let of = |dtype, width| numbers(1, &[1, 4, width], dtype);
+        let refused = |x: &Tensor| ops::joint_core(x, 1, 1.0, &MaskSpec::default(), None).unwrap_err().to_string();
+        assert!(refused(&of(DType::F64, 96)).contains("1 heads"), "{}", refused(&of(DType::F64, 96)));
+        assert!(refused(&of(DType::BF16, 90)).contains("90"));
+    });
 }
 
 #[test]

@@ -126,13 +126,39 @@ static void read_matrices(unsigned to[4], const void* row) {
     wait(AT_WARP);
 }
 
+// Likewise of numbers with ten bits of fraction, whose other bits are passed over. What does not fit into a sum is cut off.
+static float as_tf32(unsigned bits) { return __uint_as_float(bits & 0xffffe000u); }
+static void multiply_add_tf32(float c[4], const unsigned a[4], const unsigned b[2]) {
+    unsigned me = current, warp = me / 32 * 32, g = me % 32 / 4, t = me % 4;
+    std::memcpy(lanes[me].left, a, sizeof lanes[me].left);
+    std::memcpy(lanes[me].right, b, sizeof lanes[me].right);
+    wait(AT_WARP);
+    for (unsigned e = 0; e < 4; ++e) {
+        unsigned row = g + e / 2 * 8, column = t * 2 + e % 2;
+        double sum = c[e];
+        for (unsigned k = 0; k < 8; ++k) {
+            float x = as_tf32(lanes[warp + row % 8 * 4 + k % 4].left[row / 8 + k / 4 * 2]);
+            float y = as_tf32(lanes[warp + column * 4 + k % 4].right[k / 4]);
+            sum += (double)x * y;
+        }
+        float rounded = (float)sum;
+        c[e] = std::fabs(rounded) > std::fabs(sum) ? std::nextafter(rounded, 0.0f) : rounded;
+    }
+    wait(AT_WARP);
+}
+
 static void copy_sixteen(void* to, const void* from, bool is_there) {
     if (is_there) std::memcpy(to, from, 16);
     else std::memset(to, 0, 16);
 }
+static void copy_word(void* to, const void* from, bool is_there) {
+    if (is_there) std::memcpy(to, from, 4);
+    else std::memset(to, 0, 4);
+}
 static void end_of_group() {}
 static void wait_for_copies(bool) {}
 static float exponential_of_two(float x) { return std::exp2(x); }
+static float one_in(float x) { return 1 / x; }
 
 template <typename T>
 static unsigned packed(T, float first, float second) {

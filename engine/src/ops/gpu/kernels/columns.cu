@@ -59,10 +59,8 @@ __device__ void column_chunks(const ColumnsArgs& a) {
 FOR_ALL(column_chunks, ColumnsArgs)
 
 struct ColumnTotalsArgs {
-    // [chunks, width], as they were summed.
+    // [groups count, width], as they were summed: every group has `count`, one after the other.
     const void* chunks;
-    // Group r has the chunks starts[r] .. starts[r + 1]; without starts there is one group of all of them.
-    const u32* starts;
     // [groups, width]
     void* totals;
     u64 count, width;
@@ -75,12 +73,20 @@ __device__ void column_totals(const ColumnTotalsArgs& a) {
     __shared__ W sums[ROWS_A_PASS][COLUMNS_A_BLOCK];
     u32 lane = threadIdx.x % COLUMNS_A_BLOCK, pass = threadIdx.x / COLUMNS_A_BLOCK;
     u64 column = (u64)blockIdx.y * COLUMNS_A_BLOCK + lane;
-    u64 first = a.starts ? a.starts[blockIdx.x] : 0, end = a.starts ? a.starts[blockIdx.x + 1] : a.count;
+    u64 first = blockIdx.x * a.count, end = first + a.count;
     W sum = 0;
     if (column < a.width) {
-        for (u64 chunk = first + pass; chunk < end; chunk += ROWS_A_PASS) {
-            sum += ((const W*)a.chunks)[chunk * a.width + column];
+        const W* of_column = (const W*)a.chunks + column;
+        u64 chunk = first + pass;
+        // Eight are on their way at a time, and are added in their order.
+        for (; chunk + 7 * ROWS_A_PASS < end; chunk += 8 * ROWS_A_PASS) {
+            W values[8];
+            UNROLL
+            for (u32 k = 0; k < 8; ++k) values[k] = of_column[(chunk + k * ROWS_A_PASS) * a.width];
+            UNROLL
+            for (u32 k = 0; k < 8; ++k) sum += values[k];
         }
+        for (; chunk < end; chunk += ROWS_A_PASS) sum += of_column[chunk * a.width];
     }
     sums[pass][lane] = sum;
     __syncthreads();
@@ -89,6 +95,37 @@ __device__ void column_totals(const ColumnTotalsArgs& a) {
     narrow(sum, &((T*)a.totals)[(u64)blockIdx.x * a.width + column]);
 }
 FOR_ALL(column_totals, ColumnTotalsArgs)
+
+struct RowTotalsArgs {
+    // [chunks, width], as they were summed.
+    const void* chunks;
+    // Row r has the chunks starts[r] .. starts[r + 1], which are few.
+    const u32* starts;
+    // [rows, width]
+    void* totals;
+    u64 rows, width;
+};
+
+// A thread has four columns of a row.
+template <typename T>
+__device__ void row_totals(const RowTotalsArgs& a) {
+    typedef typename Wide<T>::Type W;
+    u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x, fours = (a.width + 3) / 4, row = quotient(i, fours);
+    if (row >= a.rows) return;
+    u64 column = (i - row * fours) * 4, left = a.width - column;
+    const W* chunks = (const W*)a.chunks;
+    T* to = (T*)a.totals + row * a.width + column;
+    bool whole = a.width % 4 == 0 && takes_four<W>(chunks) && takes_four<T>(a.totals);
+    W sum[4] = {0, 0, 0, 0};
+    u32 end = a.starts[row + 1];
+    for (u32 chunk = a.starts[row]; chunk < end; ++chunk) {
+        W values[4];
+        read_four(chunks + chunk * a.width + column, left, whole, values);
+        for (u32 k = 0; k < 4; ++k) sum[k] += values[k];
+    }
+    write_four(sum, left, whole, to);
+}
+FOR_ALL(row_totals, RowTotalsArgs)
 
 struct AddBiasArgs {
     void* y;

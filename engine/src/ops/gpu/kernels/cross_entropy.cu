@@ -17,14 +17,30 @@ __device__ void cross_entropy(const CrossEntropyArgs& a) {
     const T* x = (const T*)a.logits + row * a.stride;
     // In one pass: the largest so far, and the sum of exponentials beside it.
     W own = lowest<W>(), total = 0;
-    each_of_row(x, (u32)a.width, [&](u32, W value) {
-        if (value > own) {
-            total = total * exponential(own - value) + 1;
-            own = value;
-        } else {
-            total += exponential(value - own);
+    auto add = [&](const W values[4], u32 left) {
+        W largest = own;
+        UNROLL
+        for (u32 k = 0; k < 4; ++k) {
+            if (k < left && values[k] > largest) largest = values[k];
         }
-    });
+        total *= exponential_for<T>(own - largest);
+        UNROLL
+        for (u32 k = 0; k < 4; ++k) {
+            if (k < left) total += exponential_for<T>(values[k] - largest);
+        }
+        own = largest;
+    };
+    u32 width = (u32)a.width, head = (4 - (u32)((u64)x / sizeof(T) % 4)) % 4;
+    if (head > width) head = width;
+    if (threadIdx.x < head) {
+        W values[4] = {wide(x[threadIdx.x]), 0, 0, 0};
+        add(values, 1);
+    }
+    for (u32 j = head + threadIdx.x * 4; j < width; j += blockDim.x * 4) {
+        W values[4];
+        read_four(x + j, width - j, width - j >= 4, values);
+        add(values, width - j);
+    }
     W most = block_max(own);
     total = block_sum(total * exponential(own - most));
     if (threadIdx.x > 0) return;
@@ -56,9 +72,11 @@ __device__ void cross_entropy_gradient(const CrossEntropyGradientArgs& a) {
     i64 label = a.labels[row];
     W factor = label < 0 ? (W)0 : *(const W*)a.gradient * (W)a.inverse_count;
     W log_sum_exp = ((const W*)a.log_sum_exp)[row];
+    // A row that does not count has none.
+    u32 chosen = label < 0 ? 0xffffffffu : (u32)label;
     auto slope = [&](u32 j, W value) {
-        W chosen = (i64)j == label ? (W)1 : (W)0;
-        return label < 0 ? (W)0 : factor * (exponential(value - log_sum_exp) - chosen);
+        W share = exponential_for<T>(value - log_sum_exp);
+        return label < 0 ? (W)0 : factor * (j == chosen ? share - 1 : share);
     };
     // Four at a time where both rows lie so.
     u32 width = (u32)a.width, head = (4 - (u32)((u64)x / sizeof(T) % 4)) % 4;
@@ -69,6 +87,7 @@ __device__ void cross_entropy_gradient(const CrossEntropyGradientArgs& a) {
         W values[4];
         u32 left = width - j;
         read_four(x + j, left, left >= 4, values);
+        UNROLL
         for (u32 k = 0; k < 4; ++k) values[k] = slope(j + k, values[k]);
         write_four(values, left, left >= 4, dx + j);
     }

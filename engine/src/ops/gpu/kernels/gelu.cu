@@ -16,7 +16,7 @@ __device__ inline W share(W x, bool is_tanh) {
     if (is_tanh) {
         // Beyond this the tanh is one to the last bit; the clamp keeps cubes from overflowing.
         W z = x > 30 ? (W)30 : x < -30 ? (W)-30 : x;
-        return 1 / (1 + exponential(-2 * (W)0.7978845608028654 * z * (1 + (W)0.044715 * z * z)));
+        return one_in_one_and(-2 * (W)0.7978845608028654 * z * (1 + (W)0.044715 * z * z));
     }
     return (W)0.5 * (1 + error_function(x * (W)0.7071067811865476));
 }
@@ -29,7 +29,7 @@ __device__ inline void gate(W x, bool is_tanh, W* part, W* slope) {
         // Beyond this the tanh is one to the last bit; the clamp keeps cubes from overflowing.
         W z = x > 30 ? (W)30 : x < -30 ? (W)-30 : x;
         W two_u = 2 * root_two_over_pi * z * (1 + cubic * z * z);
-        W s = 1 / (1 + exponential(-two_u));
+        W s = one_in_one_and(-two_u);
         *part = s;
         *slope = s * (1 - s) * 2 * root_two_over_pi * (1 + 3 * cubic * z * z);
     } else {

@@ -151,3 +151,75 @@ __device__ void layer_norm_gradient_warps(const LayerNormGradientArgs& a) {
     }
 }
 FOR_ALL(layer_norm_gradient_warps, LayerNormGradientArgs)
+
+struct LayerNormGradientsArgs {
+    LayerNormGradientArgs of;
+    // Sums over rows of dy, then of dy times the normalised row: [2, chunks, width], where a block has `groups` chunks.
+    void* sums;
+    u64 groups;
+};
+
+const u32 ROWS_OF_GRADIENTS = 16;
+
+// dx, and what the gradients of gain and bias are summed from, where a row has at most four numbers for each thread of a block: of its sixteen
+// rows it first finds the means, a warp for a row, then goes over columns.
+template <typename T>
+__device__ void layer_norm_gradients(const LayerNormGradientsArgs& all_of) {
+    typedef typename Wide<T>::Type W;
+    const LayerNormGradientArgs& a = all_of.of;
+    __shared__ W sums[ROWS_OF_GRADIENTS], dots[ROWS_OF_GRADIENTS];
+    u32 width = (u32)a.width, lane = threadIdx.x % WARP;
+    u64 first = (u64)blockIdx.x * ROWS_OF_GRADIENTS;
+    const T *x = (const T*)a.x, *gain = (const T*)a.gain, *dy = (const T*)a.dy;
+    T* dx = (T*)a.dx;
+    bool whole = width % 4 == 0 && takes_four<T>(x) && takes_four<T>(dy) && takes_four<T>(dx) && takes_four<T>(gain);
+    for (u32 r = threadIdx.x / WARP; r < ROWS_OF_GRADIENTS && first + r < a.rows; r += blockDim.x / WARP) {
+        u64 row = first + r;
+        W mean = ((const W*)a.mean)[row], sum = 0, dot = 0;
+        for (u32 j = lane * 4; j < width; j += WARP * 4) {
+            W values[4], slopes[4], gains[4];
+            read_four(x + row * a.width + j, width - j, whole, values);
+            read_four(dy + row * a.width + j, width - j, whole, slopes);
+            read_four(gain + j, width - j, whole, gains);
+            UNROLL
+            for (u32 k = 0; k < 4; ++k) {
+                W g = slopes[k] * gains[k];
+                sum += g;
+                dot += g * (values[k] - mean);
+            }
+        }
+        sum = warp_sum(sum) / (W)width;
+        dot = warp_sum(dot) * ((const W*)a.inverse_deviation)[row] / (W)width;
+        if (lane == 0) {
+            sums[r] = sum;
+            dots[r] = dot;
+        }
+    }
+    __syncthreads();
+    u32 fours = (width + 3) / 4, group = threadIdx.x / fours, groups = (u32)all_of.groups;
+    if (group >= groups) return;
+    u32 column = threadIdx.x % fours * 4, left = width - column;
+    W gains[4], of_bias[4] = {0, 0, 0, 0}, of_gain[4] = {0, 0, 0, 0};
+    read_four(gain + column, left, whole, gains);
+    for (u32 r = group; r < ROWS_OF_GRADIENTS && first + r < a.rows; r += groups) {
+        u64 row = first + r;
+        W mean = ((const W*)a.mean)[row], inverse = ((const W*)a.inverse_deviation)[row], values[4], slopes[4];
+        read_four(x + row * a.width + column, left, whole, values);
+        read_four(dy + row * a.width + column, left, whole, slopes);
+        UNROLL
+        for (u32 k = 0; k < 4; ++k) {
+            W normal = (values[k] - mean) * inverse;
+            of_bias[k] += slopes[k];
+            of_gain[k] += slopes[k] * normal;
+            values[k] = inverse * (slopes[k] * gains[k] - sums[r] - normal * dots[r]);
+        }
+        write_four(values, left, whole, dx + row * a.width + column);
+    }
+    u64 chunk = (u64)blockIdx.x * groups + group, chunks = (u64)gridDim.x * groups;
+    W *biases = (W*)all_of.sums + chunk * a.width + column, *products = biases + chunks * a.width;
+    for (u32 k = 0; k < 4 && k < left; ++k) {
+        biases[k] = of_bias[k];
+        products[k] = of_gain[k];
+    }
+}
+FOR_ALL(layer_norm_gradients, LayerNormGradientsArgs)

@@ -1,4 +1,4 @@
-// A part of a tensor, and the whole with nothing but a part.
+// A part of a tensor, the whole with nothing but a part, and parts one after the other.
 
 struct PartArgs {
     // [.., part, inner] and [.., whole, inner], one of which is read and the other written.
@@ -22,20 +22,42 @@ __device__ void take_part(const PartArgs& a) {
 }
 FOR_ALL(take_part, PartArgs)
 
-// Writes a part and leaves the rest.
-template <typename T>
-__device__ void put_part(const PartArgs& a) {
-    const T* x = (const T*)a.x;
-    T* y = (T*)a.y;
+struct JoinArgs {
+    // [.., part, inner] each, or null.
+    void* parts[3];
+    // [.., all parts, inner], of so many numbers.
+    void* whole;
+    // Where each part ends.
+    u64 ends[3], inner, count;
+};
+
+// Calls f(i, part, j) for numbers of the whole, four a thread, each beside its neighbour's: number i is number j of a part.
+template <typename F>
+__device__ inline void each_of_parts(const JoinArgs& a, F f) {
     for (u32 step = 0; step < 4; ++step) {
-        u64 from = ((u64)blockIdx.x * 4 + step) * blockDim.x + threadIdx.x;
-        if (from >= a.count) return;
-        u64 rows = quotient(from, a.inner), outer = quotient(rows, a.part);
-        u64 k = from - rows * a.inner, j = rows - outer * a.part;
-        y[(outer * a.whole + a.first + j) * a.inner + k] = x[from];
+        u64 i = ((u64)blockIdx.x * 4 + step) * blockDim.x + threadIdx.x;
+        if (i >= a.count) return;
+        u64 rows = quotient(i, a.inner), outer = quotient(rows, a.ends[2]);
+        u64 k = i - rows * a.inner, entry = rows - outer * a.ends[2];
+        u32 part = entry < a.ends[0] ? 0 : entry < a.ends[1] ? 1 : 2;
+        u64 first = part == 0 ? 0 : a.ends[part - 1], entries = a.ends[part] - first;
+        f(i, a.parts[part], (outer * entries + entry - first) * a.inner + k);
     }
 }
-FOR_ALL(put_part, PartArgs)
+
+template <typename T>
+__device__ void join_parts(const JoinArgs& a) {
+    each_of_parts(a, [&](u64 i, const void* part, u64 j) { ((T*)a.whole)[i] = ((const T*)part)[j]; });
+}
+FOR_ALL(join_parts, JoinArgs)
+
+template <typename T>
+__device__ void separate_parts(const JoinArgs& a) {
+    each_of_parts(a, [&](u64 i, void* part, u64 j) {
+        if (part) ((T*)part)[j] = ((const T*)a.whole)[i];
+    });
+}
+FOR_ALL(separate_parts, JoinArgs)
 
 template <typename T>
 __device__ void place_part(const PartArgs& a) {
