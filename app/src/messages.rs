@@ -1,6 +1,9 @@
 //! What happened, for the message strip and the log.
 
-use std::{collections::VecDeque, time::SystemTime};
+use std::{
+    collections::VecDeque,
+    time::{Duration, SystemTime},
+};
 
 use headroom_engine::store::RunId;
 
@@ -51,6 +54,8 @@ pub struct Message {
 pub struct Messages {
     log: VecDeque<Message>,
     unseen_errors: usize,
+    /// Whether the newest one was seen in the log.
+    is_seen: bool,
 }
 
 impl Messages {
@@ -68,6 +73,7 @@ impl Messages {
         if message.level == Level::Error && !follows {
             self.unseen_errors += 1;
         }
+        self.is_seen = false;
         if let Some(last) = self.log.back_mut()
             && (last.level, &last.what, &last.run) == (message.level, &message.what, &message.run)
         {
@@ -101,6 +107,13 @@ impl Messages {
         self.log.back()
     }
 
+    /// The newest message, unless it is an error that was put away: seen in the log, or older than that.
+    pub fn current(&self, oldest: Duration) -> Option<&Message> {
+        let latest = self.latest()?;
+        let is_over = self.is_seen || latest.at.elapsed().is_ok_and(|age| age > oldest);
+        (latest.level != Level::Error || !is_over).then_some(latest)
+    }
+
     /// All kept messages, newest first.
     pub fn newest_first(&self) -> impl Iterator<Item = &Message> {
         self.log.iter().rev()
@@ -124,6 +137,7 @@ impl Messages {
     /// The log was opened.
     pub fn mark_seen(&mut self) {
         self.unseen_errors = 0;
+        self.is_seen = true;
     }
 
     /// Empties the log.
@@ -135,6 +149,27 @@ impl Messages {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_is_put_away_by_looking_at_it_or_by_time_and_nothing_else_is() {
+        let minute = Duration::from_mins(1);
+        let mut messages = Messages::default();
+        let is_there = |messages: &Messages| messages.current(minute).is_some();
+        messages.push_error("a", "b");
+        assert!(is_there(&messages));
+        messages.mark_seen();
+        assert!(!is_there(&messages) && messages.latest().is_some());
+        messages.push_error("a", "b");
+        assert!(is_there(&messages), "it came again");
+        let at = SystemTime::now() - Duration::from_secs(61);
+        let message =
+            |level| Message { level, what: "c".to_owned(), what_to_do: String::new(), run: None, at, times: 1 };
+        messages.push_message(message(Level::Error));
+        assert!(!is_there(&messages) && messages.unseen_errors() > 0, "it is still counted");
+        messages.push_message(message(Level::Warning));
+        messages.mark_seen();
+        assert!(is_there(&messages));
+    }
 
     #[test]
     fn the_same_message_in_a_row_is_counted_and_old_ones_go() {

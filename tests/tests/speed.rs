@@ -163,6 +163,11 @@ fn what_cannot_be_swept_is_refused_before_anything_is_measured() {
         let answer = program.run(&arguments).expect_code(2).expect_words(&words);
         assert_eq!(answer.stdout, "", "{arguments:?}");
     }
+    // Every mistake is told.
+    let several =
+        ["bench", "sweep", "tiny.toml", "--axis", "model.haeds=1,1", "--axis", "train.batch=1,", "--side", "a:b"];
+    let words = ["4 problems", "`heads`", "1 is there twice", "one of its values is empty", "`b` has no `=`"];
+    let _ = program.run(&several).expect_code(2).expect_words(&words);
     for (axis, words) in [
         ("model.heads=3", ["model.heads=3: model.width", "nothing was measured"]),
         ("model.heads=3,5", ["model.heads=5: model.width", "16 is not divisible by 5"]),

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use headroom_engine::{
-    config::{RunConfig, counted},
-    speed::{Axis, Outcome, Point, Setting, Side, SpecError, SweepSpec},
+    config::{Problem, RunConfig, SweepMistake, counted},
+    speed::{Outcome, Point, Setting, SweepSpec, TypedMistakes},
     store::{BenchmarkId, BenchmarkRecord},
     worker::{Command, Event},
 };
@@ -21,6 +21,9 @@ use super::{
 };
 use crate::{format::with_capital, measured::disturbed_words};
 
+/// The options that name axes and sides.
+const AXIS: &str = "--axis";
+const SIDE: &str = "--side";
 /// So many problems of points that cannot be built are told.
 const MOST_TOLD: usize = 10;
 
@@ -63,10 +66,6 @@ fn begin(store: Option<&Path>, args: &BenchSweepArgs) -> CliResult<(SweepSpec, S
 }
 
 fn spec(args: &BenchSweepArgs) -> CliResult<SweepSpec> {
-    let bad = |error: SpecError| CliError::at("--axis", error.to_string());
-    let mut axes: Vec<Axis> =
-        args.axis.iter().map(|given| given.parse::<Axis>()).collect::<Result<_, _>>().map_err(bad)?;
-    let sides = args.side.iter().map(|given| given.parse::<Side>()).collect::<Result<_, _>>().map_err(bad)?;
     let given = GivenConfig::read(&ConfigArgs {
         config: Some(args.config.clone()),
         set: args.set.clone(),
@@ -74,28 +73,40 @@ fn spec(args: &BenchSweepArgs) -> CliResult<SweepSpec> {
         threads: args.threads,
         ..ConfigArgs::default()
     })?;
-    if axes.is_empty() {
-        axes.push(lengths(&given.config).parse().map_err(bad)?);
-    }
+    let axes = if args.axis.is_empty() { vec![lengths(&given.config)] } else { args.axis.clone() };
     let BenchSweepArgs { vocabulary, warmup, steps, repeats, largest_batch, memory: memory_bytes, .. } = *args;
     let spec = SweepSpec {
         base: given.config,
         vocabulary,
-        axes,
-        sides,
         warmup,
         steps,
         repeats,
         largest_batch,
         memory_bytes,
-        generation: None,
+        ..SweepSpec::default()
     };
-    let points = spec.points().map_err(bad)?;
+    let (spec, points) = spec.typed(&axes, &args.side).map_err(|mistakes| refused(&mistakes))?;
     if let Some(note) = spec.base.threads_note() {
         print::aside(format!("Warning: {note}"));
     }
     refuse_what_cannot_be_built(&points)?;
     Ok(spec)
+}
+
+/// Everything that is wrong with axes and sides: at their options, or at the field of the config where that is to blame.
+fn refused(mistakes: &TypedMistakes) -> CliError {
+    let of_axis = |mistake: &SweepMistake| match mistake {
+        SweepMistake::UnknownField(problem) | SweepMistake::Value { problem, .. } => problem.clone(),
+        other => Problem::new(AXIS, other.to_string()),
+    };
+    let axes = mistakes.axes.iter().map(of_axis);
+    let sides = mistakes.sides.iter().map(|mistake| Problem::new(SIDE, mistake.to_string()));
+    let whole = mistakes.whole.iter().map(|mistake| Problem::new(AXIS, mistake.to_string()));
+    let problems: Vec<Problem> = axes.chain(sides).chain(whole).collect();
+    match problems.as_slice() {
+        [only] if [AXIS, SIDE].contains(&only.field.as_str()) => CliError::at(only.field.clone(), only.message.clone()),
+        all => CliError::problems("The sweep", all),
+    }
 }
 
 /// The axis where none is given: a quarter, half and all of the config's sequence length.

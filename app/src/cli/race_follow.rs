@@ -1,6 +1,9 @@
 //! What `race` and `sweep` share: entrants judged, trained one after the other, compared.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use headroom_engine::{
     attention::{ModelPlan, estimated_vocabulary},
@@ -127,6 +130,8 @@ pub(super) struct Course {
     names: BTreeMap<RunId, String>,
     /// Runs whose first event came.
     begun: Vec<RunId>,
+    /// What was warned of: all read one text, of which it is said once.
+    warned: BTreeSet<String>,
     ended: usize,
     is_stopping: bool,
 }
@@ -165,6 +170,7 @@ impl Course {
                 Event::Failed { run: None, why, what_to_do } if self.runs.is_empty() => {
                     return Err(CliError::BadInput(joined(why, what_to_do)));
                 }
+                Event::Warning { message, .. } if !self.warned.insert(message.clone()) => {}
                 Event::Failed { run, why, what_to_do } => {
                     if run.is_none() {
                         // No more are queued.

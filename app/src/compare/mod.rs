@@ -31,7 +31,7 @@ pub use metric::{
     LOSS_UNIT, common_loss_unit, loss_unit, metric_spread, metric_value, series_axis, series_hint, series_title,
     series_unit, short_title, task_of,
 };
-pub use names::{is_of_race, names_apart, unequal_samples_words};
+pub use names::{is_of_race, name_of_seeds, names_apart, unequal_samples_words};
 pub use standings::{Figure, Standing, Value, is_finished, standings};
 pub use stats::{Band, Summary, student_t_95};
 pub use text_table::{Cell, TextTable};

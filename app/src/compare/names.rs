@@ -39,6 +39,13 @@ pub fn names_apart(runs: &[RunSummary]) -> Vec<String> {
     names
 }
 
+/// What runs are called together that differ in nothing but the seed, after one of them: a run of a sweep of seeds is named after
+/// its own.
+pub fn name_of_seeds(run: &RunSummary) -> String {
+    let sweep = run.name.strip_suffix(&format!(": seed {}", run.seed));
+    sweep.map_or_else(|| run.name.clone(), |sweep| format!("{sweep}: seeds"))
+}
+
 /// That the energies in the largest 1 % are of unequal samples, which alone moves them: the fewest and the most of these
 /// numbers of samples and names. Nothing where all are equal.
 pub fn unequal_samples_words(found: &[(u64, &str)]) -> Option<String> {
@@ -82,5 +89,15 @@ mod tests {
         ];
         let expected = ["base, seed 2 (2)", "repeat (2)", "alone", "repeat", "base, seed 2", "base, seed 1"];
         assert_eq!(names_apart(&runs), expected);
+    }
+
+    #[test]
+    fn runs_of_a_sweep_of_seeds_are_together_not_called_after_one_seed() {
+        let run = |name: &str, seed| RunSummary { seed, ..examples::summary(1, name) };
+        for (name, together) in
+            [("base: seed 3", "base: seeds"), ("base: seed 4", "base: seed 4"), ("base", "base"), ("seed 3", "seed 3")]
+        {
+            assert_eq!(name_of_seeds(&run(name, 3)), together);
+        }
     }
 }

@@ -9,7 +9,8 @@ use headroom_engine::{
 use serde_json::Value as Json;
 
 use super::{
-    Delta, Noise, NotJudged, Reading, Summary, evidence::once, flatten, group_all_but, task_of, why_not_judged,
+    Delta, Group, Noise, NotJudged, Reading, Summary, evidence::once, flatten, group_all_but, name_of_seeds, task_of,
+    why_not_judged,
 };
 use crate::format;
 
@@ -180,11 +181,12 @@ pub fn standings(runs: &[RunRecord], noise: &dyn Fn(usize, &str) -> Option<Noise
     let figures = Figure::of_runs(runs);
     let flat: Vec<BTreeMap<String, Json>> = runs.iter().map(|run| flatten(&run.config)).collect();
     let groups = group_all_but(&flat.iter().collect::<Vec<_>>(), "seed");
-    let first_names: Vec<&str> = groups
-        .iter()
-        .filter_map(|group| group.members.first().and_then(|&index| runs.get(index)))
-        .map(|run| run.summary.name.as_str())
-        .collect();
+    let name = |group: &Group| {
+        let run = &runs.get(*group.members.first()?)?.summary;
+        Some(if group.members.len() > 1 { name_of_seeds(run) } else { run.name.clone() })
+    };
+    let first_names: Vec<String> = groups.iter().filter_map(name).collect();
+    let first_names: Vec<&str> = first_names.iter().map(String::as_str).collect();
     let shared = shared_prefix(&first_names);
     let finished = |members: &[usize]| -> Vec<usize> {
         let counts = |&index: &usize| runs.get(index).is_some_and(|run| is_finished(run.summary.state));

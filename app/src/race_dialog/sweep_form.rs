@@ -1,7 +1,7 @@
 //! The fields of a sweep and their values.
 
 use egui::{Grid, RichText, ScrollArea, TextEdit, Ui};
-use headroom_engine::config::{Axis, Combine, RunConfig, Sweep, SweepMistake};
+use headroom_engine::config::{Axis, Combine, RunConfig, Sweep, SweepMistake, names_taken};
 
 use super::{priced::Priced, variants::costs_ui};
 use crate::{
@@ -25,14 +25,29 @@ const OFFERED: [&str; 12] = [
     "seed",
 ];
 
-/// How values are typed.
-const COMMAS: &str = "Put commas between the values, as in 2, 4, 8.";
+/// Values of a field that takes numbers, as they are typed.
+const NUMBERS: &str = "2, 4, 8";
+/// So many names of those that a field takes are an example.
+const NAMES: usize = 3;
+
+/// How values are typed, with some that the field takes.
+fn commas(example: &str) -> String {
+    format!("Put commas between the values, as in {example}.")
+}
+
+/// Values of a field as they are typed.
+fn example_of(base: &RunConfig, field: &str) -> String {
+    let names = names_taken(base, field);
+    if names.len() < 2 { NUMBERS.to_owned() } else { names.into_iter().take(NAMES).collect::<Vec<_>>().join(", ") }
+}
 
 /// What the user wrote, and what comes of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepForm {
     base: RunConfig,
     axes: Vec<(String, String)>,
+    /// Values of each field as they are typed.
+    examples: Vec<String>,
     combine: Combine,
     /// The entrants, or everything for which there are none.
     outcome: Result<Vec<Priced>, Vec<String>>,
@@ -42,7 +57,8 @@ impl SweepForm {
     /// A sweep of a config over its number of heads, to begin with.
     pub fn new(base: &RunConfig) -> Self {
         let axes = vec![("model.layers".to_owned(), format!("{}, {}", base.model.layers, base.model.layers * 2))];
-        let mut new = Self { base: base.clone(), axes, combine: Combine::Grid, outcome: Ok(Vec::new()) };
+        let (examples, outcome) = (Vec::new(), Ok(Vec::new()));
+        let mut new = Self { base: base.clone(), axes, examples, combine: Combine::Grid, outcome };
         new.price();
         new
     }
@@ -67,11 +83,12 @@ impl SweepForm {
 
     fn price(&mut self) {
         let labels = labels_of(&self.base);
+        self.examples = self.axes.iter().map(|(field, _)| example_of(&self.base, field.trim())).collect();
         let axes = self.axes.iter().map(|(field, values)| Axis::as_typed(&format!("{}={values}", field.trim())));
         let sweep = Sweep { base: self.base.clone(), axes: axes.collect(), combine: self.combine };
         self.outcome = match sweep.entrants() {
             Ok(all) => Ok(all.into_iter().map(|entrant| Priced::of(entrant, &labels)).collect()),
-            Err(mistakes) => Err(mistakes.iter().map(|mistake| mistake_told(mistake, &labels)).collect()),
+            Err(mistakes) => Err(mistakes.iter().map(|mistake| mistake_told(mistake, &self.base, &labels)).collect()),
         };
     }
 
@@ -84,6 +101,7 @@ impl SweepForm {
             ui.push_id(place, |ui| {
                 ui.horizontal(|ui| {
                     let number = place + 1;
+                    let example = self.examples.get(place).map_or(NUMBERS, String::as_str);
                     let typed = ui.add(TextEdit::singleline(field).desired_width(230.0));
                     changed |= typed.accessible_name(format!("Field {number}")).changed();
                     let menu = ui.menu_button("Fields", |ui| {
@@ -97,7 +115,7 @@ impl SweepForm {
                     });
                     menu.response.accessible_name(format!("Fields for {number}"));
                     ui.label("=");
-                    let typed = ui.add(TextEdit::singleline(values).desired_width(220.0).hint_text("2, 4, 6"));
+                    let typed = ui.add(TextEdit::singleline(values).desired_width(220.0).hint_text(example));
                     changed |= typed.accessible_name(format!("Values {number}")).changed();
                     if count > 1 && ui.button("Remove").accessible_name(format!("Remove field {number}")).clicked() {
                         gone = Some(place);
@@ -158,7 +176,7 @@ impl SweepForm {
 }
 
 /// A mistake as the dialog tells it: fields under the labels of the form, and what to do in its words.
-fn mistake_told(mistake: &SweepMistake, labels: &Labels) -> String {
+fn mistake_told(mistake: &SweepMistake, base: &RunConfig, labels: &Labels) -> String {
     let named = |field: &str| labels.get(field).map_or_else(|| field.to_owned(), |label| format!("{label} ({field})"));
     // Paths stand in marks of code there, labels in quotes.
     match mistake {
@@ -166,16 +184,19 @@ fn mistake_told(mistake: &SweepMistake, labels: &Labels) -> String {
             "Choose a field, or type its name in a config file, such as model.heads.".to_owned()
         }
         SweepMistake::UnknownField(problem) => told(problem, labels).replace('`', ""),
-        SweepMistake::NoValues { field } => format!("{}: it has no values. {COMMAS}", named(field)),
+        SweepMistake::NoValues { field } => {
+            format!("{}: it has no values. {}", named(field), commas(&example_of(base, field)))
+        }
         SweepMistake::EmptyValue { axis } => {
-            format!("{}: one of its values is empty. {COMMAS}", named(&axis.field))
+            let how = commas(&example_of(base, &axis.field));
+            format!("{}: one of its values is empty. {how}", named(&axis.field))
         }
         SweepMistake::SameValue { axis, value } => {
             format!("{}: {value} is there twice. Give each value once.", named(&axis.field))
         }
         SweepMistake::Value { value, problem } => {
             let told = told(problem, labels).replace('`', "");
-            if is_several(value) { format!("{told} {COMMAS}") } else { told }
+            if is_several(value) { format!("{told} {}", commas(NUMBERS)) } else { told }
         }
         SweepMistake::NoAxes | SweepMistake::SameField(_) | SweepMistake::Lengths(_) | SweepMistake::TooMany { .. } => {
             in_labels(&mistake.to_string().replace('`', ""), labels)
@@ -214,6 +235,9 @@ mod tests {
         let why = refused(&mut form, "model.heads", "");
         assert!(why.starts_with("Heads (model.heads): one of its values is empty."), "{why}");
         assert!(refused(&mut form, " ", "2").starts_with("Choose a field"));
+        let why = refused(&mut form, "attention.reuse.kind", "");
+        assert!(why.ends_with("as in none, first, partial."), "names where it takes names: {why}");
+        assert_eq!(form.examples, ["2, 4, 8", "none, first, partial"]);
         let why = refused(&mut form, "model.layers", "2, 3");
         assert_eq!(why, "\u{201C}Layers\u{201D} is there twice. Put all its values together.");
         // Every mistake is told, fields first, and how to type values where that helps.

@@ -10,7 +10,7 @@ use crate::{
     theme::{self, Palette},
 };
 
-/// So long a message has the colour of its level in the strip; after that it is something that was.
+/// So long a message has the colour of its level in the strip, and an error stands there; after that it is something that was.
 const FRESH: Duration = Duration::from_mins(1);
 
 fn colour(level: Level, palette: &Palette) -> Color32 {
@@ -46,28 +46,37 @@ fn clock(at: SystemTime) -> String {
     format::date_time(secs)
 }
 
-/// The strip at the foot of the window: the newest message. Returns whether it was clicked.
+/// The strip at the foot of the window: the newest message, an error until it was seen in the log or is old. Returns whether it was
+/// clicked.
 pub fn strip_ui(ui: &mut Ui, messages: &Messages) -> bool {
     let palette = theme::palette(ui.visuals());
-    let Some(latest) = messages.latest() else {
+    let current = messages.current(FRESH);
+    let errors = messages.unseen_errors();
+    if current.is_none() && errors == 0 {
         return strip_button(ui, "Ready.".to_owned(), palette.weak);
-    };
+    }
     let mut clicked = false;
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-        ui.label(RichText::new(age(latest.at)).small().color(palette.weak)).on_hover_text(clock(latest.at) + " UTC");
-        let errors = messages.unseen_errors();
-        if errors > usize::from(latest.level == Level::Error) {
+        if let Some(current) = current {
+            let age = RichText::new(age(current.at)).small().color(palette.weak);
+            ui.label(age).on_hover_text(clock(current.at) + " UTC");
+        }
+        if errors > usize::from(current.is_some_and(|current| current.level == Level::Error)) {
             let words = counted(errors, "error");
             let button = Button::new(RichText::new(&words).small().color(palette.error)).frame(false);
             clicked = ui.add(button).on_hover_text("Click for all messages").clicked();
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            let text = match latest.level {
-                Level::Info => sentence(latest),
-                level => format!("{}: {}", level.word(), sentence(latest)),
+            let Some(current) = current else {
+                clicked |= strip_button(ui, "Ready.".to_owned(), palette.weak);
+                return;
             };
-            let age = SystemTime::now().duration_since(latest.at).unwrap_or(Duration::ZERO);
-            let colour = if age < FRESH { colour(latest.level, palette) } else { palette.weak };
+            let text = match current.level {
+                Level::Info => sentence(current),
+                level => format!("{}: {}", level.word(), sentence(current)),
+            };
+            let age = SystemTime::now().duration_since(current.at).unwrap_or(Duration::ZERO);
+            let colour = if age < FRESH { colour(current.level, palette) } else { palette.weak };
             clicked |= strip_button(ui, text, colour);
         });
     });

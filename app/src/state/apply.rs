@@ -14,7 +14,7 @@ use super::{
     view::{Asked, Deleted},
 };
 use crate::{
-    compare::{metric_value, names_apart},
+    compare::{is_of_race, metric_value, names_apart},
     format,
     messages::Level,
 };
@@ -195,7 +195,11 @@ impl State {
                 self.messages.push(Level::Error, why, what_to_do, run);
             }
             Event::Refused { why } => self.messages.push(Level::Error, why, "", None),
-            Event::Warning { run, message } => self.messages.push(Level::Warning, message, "", run),
+            Event::Warning { run, message } => {
+                if !self.is_told_of_race(run.as_ref(), &message) {
+                    self.messages.push(Level::Warning, message, "", run);
+                }
+            }
             Event::Finished { run, state, step, why, unwritten, .. } => {
                 let name = self.run_name(&run);
                 self.finished(run.clone(), &name, state, step, why);
@@ -344,6 +348,21 @@ impl State {
                 self.waiting.clear();
             }
         }
+    }
+
+    /// Whether another run of the same race or sweep was warned in the same words, before the first step of this one: such a warning is
+    /// about what all of them read.
+    fn is_told_of_race(&self, run: Option<&RunId>, message: &str) -> bool {
+        let Some(own) = run.filter(|&run| !self.started.contains_key(run)).and_then(|run| self.run(run)) else {
+            return false;
+        };
+        let is_beside = |run: &RunId| {
+            let beside = self.run(run).filter(|beside| beside.id != own.id);
+            beside.is_some_and(|beside| own.tags.iter().any(|tag| is_of_race(tag) && beside.tags.contains(tag)))
+        };
+        self.messages.newest_first().any(|told| {
+            (told.level, told.what.as_str()) == (Level::Warning, message) && told.run.as_ref().is_some_and(is_beside)
+        })
     }
 
     /// The current run, to be changed; made the current one if it is not.

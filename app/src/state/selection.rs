@@ -94,14 +94,14 @@ impl Selection {
     }
 
     /// How the run is drawn wherever it is shown: as the first one of its group, where Compare draws it in one. The baseline and
-    /// its group always look the same.
+    /// its group always look the same, and a hidden run looks like none that is shown.
     pub fn style_of(&self, run: &RunId) -> LineStyle {
-        let first = self.grouped.get(run);
         let of_baseline = self.baseline.as_ref().and_then(|run| self.grouped.get(run));
-        if first.is_some() && first == of_baseline {
-            LineStyle::BASELINE
-        } else {
-            first.map_or_else(|| self.style_alone(run), |first| self.group_styles.style_of(first))
+        match self.grouped.get(run) {
+            Some(first) if Some(first) == of_baseline => LineStyle::BASELINE,
+            Some(first) => self.group_styles.style_of(first),
+            None if self.grouped.is_empty() || self.baseline.as_ref() == Some(run) => self.style_alone(run),
+            None => self.group_styles.style_of(run),
         }
     }
 
@@ -291,6 +291,22 @@ mod tests {
         assert_eq!(styles(&selection), [0, 1, 2, 3, 4, 5].map(place));
         selection.draw_together(ids.iter().map(|run| (run.clone(), run.clone())).collect());
         assert_eq!(styles(&selection), [0, 1, 2, 3, 4, 5].map(place), "a run each is no group");
+    }
+
+    #[test]
+    fn a_hidden_run_looks_like_no_group_that_is_shown() {
+        let runs: Vec<RunSummary> = (0..8).map(|number| examples::summary(number, "run")).collect();
+        let ids: Vec<RunId> = runs.iter().map(|run| run.id.clone()).collect();
+        let mut selection = Selection::default();
+        selection.show_only(ids.iter().skip(1).cloned());
+        selection.give_styles(&runs);
+        // A race of seven runs: two groups of the first two colours.
+        let groups = (1..8).map(|at| (ids[at].clone(), ids[if at < 4 { 1 } else { 4 }].clone())).collect();
+        selection.draw_together(groups);
+        let colours = |at: &[usize]| -> BTreeSet<[u8; 4]> {
+            at.iter().map(|&at| selection.style_of(&ids[at]).colour.to_array()).collect()
+        };
+        assert_eq!((colours(&[1, 2, 3, 4, 5, 6, 7]).len(), colours(&[0, 1, 4]).len()), (2, 3));
     }
 
     #[test]

@@ -5,27 +5,36 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::theme::LineStyle;
 
 /// The place of everything that is shown in the list of line styles. What is shown keeps its place as long as it is shown,
-/// whatever else comes or goes; what comes new takes the first that is free.
+/// whatever else comes or goes; what comes new takes the first that is free. What was hidden takes none, and has its own again
+/// where nothing that is shown has it now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Styles<K: Ord> {
     places: BTreeMap<K, usize>,
+    /// The places that were left by what is hidden now.
+    left: BTreeMap<K, usize>,
 }
 
 impl<K: Ord> Default for Styles<K> {
     fn default() -> Self {
-        Self { places: BTreeMap::new() }
+        Self { places: BTreeMap::new(), left: BTreeMap::new() }
     }
 }
 
 impl<K: Ord + Clone> Styles<K> {
-    /// Only these are shown from now on; those that are new take the first free places in this order.
+    /// Only these are shown from now on; those that are back take their own places where they are free, and those that are new the
+    /// first free ones in this order.
     pub fn assign<'a>(&mut self, shown: impl IntoIterator<Item = &'a K>)
     where
         K: 'a,
     {
         let shown: Vec<&K> = shown.into_iter().collect();
         let all: BTreeSet<&K> = shown.iter().copied().collect();
-        self.places.retain(|key, _| all.contains(key));
+        self.left.extend(self.places.extract_if(.., |key, _| !all.contains(key)));
+        for &key in &shown {
+            if let Some(place) = self.left.remove(key) {
+                self.take_back(key, place);
+            }
+        }
         for key in shown {
             if !self.places.contains_key(key) {
                 let free = self.first_free();
@@ -36,19 +45,20 @@ impl<K: Ord + Clone> Styles<K> {
 
     /// Gives it the place that it had before, where nothing else has taken it since.
     pub fn take_back(&mut self, key: &K, place: usize) {
-        if !self.has(key) && !self.places.values().any(|taken| *taken == place) {
+        if !self.has(key) && !self.is_taken(place) {
             self.places.insert(key.clone(), place);
         }
     }
 
     /// How it is drawn; what is not shown, as it would be if it were shown next.
     pub fn style_of(&self, key: &K) -> LineStyle {
-        LineStyle::of_place(self.places.get(key).copied().unwrap_or_else(|| self.first_free()))
+        let own = self.places.get(key).or_else(|| self.left.get(key).filter(|place| !self.is_taken(**place)));
+        LineStyle::of_place(own.copied().unwrap_or_else(|| self.first_free()))
     }
 
     /// The places as they were when the window was closed.
     pub fn with_places(places: BTreeMap<K, usize>) -> Self {
-        Self { places }
+        Self { places, left: BTreeMap::new() }
     }
 
     /// The place of everything that is shown.
@@ -59,6 +69,10 @@ impl<K: Ord + Clone> Styles<K> {
     /// Whether it has a place.
     pub fn has(&self, key: &K) -> bool {
         self.places.contains_key(key)
+    }
+
+    fn is_taken(&self, place: usize) -> bool {
+        self.places.values().any(|taken| *taken == place)
     }
 
     fn first_free(&self) -> usize {
@@ -96,5 +110,22 @@ mod tests {
         styles.assign(&[900, 1, 55, 60]);
         styles.take_back(&7, 2);
         assert_eq!(style(&styles, 7), first[0], "its place is taken");
+    }
+
+    #[test]
+    fn what_is_hidden_takes_no_style_from_others_and_has_its_own_again() {
+        let mut styles = Styles::default();
+        styles.assign(&[1, 2, 3]);
+        let style = |styles: &Styles<i32>, key: i32| styles.style_of(&key);
+        let first: Vec<LineStyle> = (0..4).map(LineStyle::of_place).collect();
+        styles.assign(&[3]);
+        assert_eq!([1, 2, 3].map(|key| style(&styles, key)), first[..3], "hidden, they look as they did");
+        styles.assign(&[2, 3]);
+        assert_eq!([1, 2, 3].map(|key| style(&styles, key)), first[..3], "and shown again too, in whatever order");
+        // What is shown comes first.
+        styles.assign(&[2, 3, 4]);
+        assert_eq!((style(&styles, 4), style(&styles, 1)), (first[0], first[3]));
+        styles.assign(&[2, 3]);
+        assert_eq!(style(&styles, 1), first[0], "its place is free again");
     }
 }

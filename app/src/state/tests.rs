@@ -350,6 +350,36 @@ fn a_race_keeps_others_away_and_one_that_was_refused_does_not() {
 }
 
 #[test]
+fn what_is_to_be_said_of_a_text_is_said_once_for_the_runs_of_a_race() {
+    let tagged =
+        |(number, tag): (u64, &str)| RunSummary { tags: vec![tag.to_owned()], ..examples::summary(number, "run") };
+    let runs = [(1, "race:a"), (2, "race:a"), (3, "race:b"), (4, "paper"), (5, "paper")].map(tagged);
+    let mut state = State { runs: runs.into(), ..State::default() };
+    let warn = |state: &mut State, number: u64| {
+        let run = Some(examples::summary(number, "").id);
+        state.apply(Event::Warning { run, message: "12 tokens are held out.".to_owned() });
+        state.messages.len()
+    };
+    assert_eq!([1, 2, 1].map(|number| warn(&mut state, number)), [1, 1, 1]);
+    assert_eq!(state.messages.latest().unwrap().times, 2, "of one run it is counted");
+    assert_eq!([3, 4, 5].map(|number| warn(&mut state, number)), [2, 3, 4], "another race, and runs of none");
+    // What comes later is about the run alone.
+    let facts = StartFacts {
+        parameters: 1,
+        first_step: 0,
+        steps: 1,
+        device: "cpu".to_owned(),
+        threads: 1,
+        vocabulary: 2,
+        train_tokens: 3,
+        validation_tokens: 4,
+        flops_per_step: 5,
+    };
+    state.started.insert(examples::summary(2, "").id, facts);
+    assert_eq!(warn(&mut state, 2), 5);
+}
+
+#[test]
 fn runs_that_are_compared_have_a_baseline_that_they_can_be_held_against() {
     let raced = |number: u64, tag: &str| RunSummary {
         tags: vec!["paper".to_owned(), tag.to_owned()],

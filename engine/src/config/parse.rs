@@ -15,6 +15,9 @@ const INITIAL_TOKENIZER: &str = "initial";
 /// How a message begins that says that there is no such field.
 const NO_FIELD: &str = "there is no field";
 
+/// What stands before the names that may stand in the place of one that is not known.
+const KNOWN_HERE: &str = " Known here: ";
+
 /// The task of data without labels of their own.
 const TRANSLATION_TASK: &str = "translation";
 
@@ -352,7 +355,7 @@ fn fault(path: &str, section: &str, error: &toml::de::Error) -> Problem {
     let known = match names.as_slice() {
         [] if message.starts_with("unknown field") => " No field is known here.".to_owned(),
         [] => String::new(),
-        names => format!(" Known here: {}.", names.join(", ")),
+        names => format!("{KNOWN_HERE}{}.", names.join(", ")),
     };
     let end = if hint.is_empty() && known.is_empty() { "" } else { "." };
     Problem::new(path, format!("{subject}{end}{hint}{known}"))
@@ -448,6 +451,18 @@ pub(super) fn unknown_field(text: &str, overrides: &[String], field: &str) -> Op
     }
 }
 
+/// The names that a field of a config takes, in their order; none where it takes numbers or any text, or where there is no such
+/// field.
+pub fn names_taken(config: &RunConfig, field: &str) -> Vec<String> {
+    // What no field is called is refused with what it may be called.
+    let Err(ConfigError::Fields(problems)) = from_toml_with(&to_toml(config), &[format!("{field}=\"?\"")]) else {
+        return Vec::new();
+    };
+    let message = problems.iter().find(|problem| problem.field == field).map(|problem| problem.message.as_str());
+    let names = message.and_then(|message| message.strip_prefix("\"?\" is not known here.")?.split_once(KNOWN_HERE));
+    names.map_or_else(Vec::new, |(_, names)| names.trim_end_matches('.').split(", ").map(str::to_owned).collect())
+}
+
 /// Replaces one field; a sentence where that took others away.
 fn apply(table: &mut Table, given: &str) -> Result<Option<String>, ConfigError> {
     let wrong = |why: &str| ConfigError::Override { given: given.to_owned(), why: why.to_owned() };
@@ -516,7 +531,7 @@ fn drop_fields(section: &mut Table, path: &str, kind: &Value) -> Option<String> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{FirstReuse, FullReuse, Reuse, Source, Tokenizer};
+    use crate::config::{FirstReuse, FullReuse, Precision, Reuse, Source, Tokenizer};
 
     #[test]
     fn a_run_that_begins_with_a_model_has_its_tokenizer_unless_it_says_another() {
@@ -627,6 +642,20 @@ mod tests {
             for part in wanted {
                 assert!(message.contains(part), "{message}");
             }
+        }
+    }
+
+    #[test]
+    fn the_names_that_a_field_takes_are_told_and_numbers_have_none() {
+        let config = RunConfig::default();
+        let reuse = names_taken(&config, "attention.reuse.kind");
+        assert_eq!(reuse[..3], ["none", "first", "partial"]);
+        let compatibility = names_taken(&config, "attention.compatibility.kind");
+        assert_eq!(compatibility[..2], ["standard", "symmetric"]);
+        assert_eq!(names_taken(&config, "precision"), Precision::ALL.map(Precision::name));
+        assert_eq!(names_taken(&config, "model.norm"), ["pre", "post"]);
+        for other in ["model.heads", "model.haeds", "name", "seed", "", "attention.reuse", "modle.heads"] {
+            assert_eq!(names_taken(&config, other), Vec::<String>::new(), "{other}");
         }
     }
 

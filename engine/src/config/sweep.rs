@@ -54,10 +54,12 @@ impl Sweep {
         }
         let labels = labels(&self.axes);
         let entrant = |settings: Vec<Setting>| {
-            let parts = settings.iter().zip(&labels).filter(|(setting, _)| setting.field != "seed");
+            // Seeds of one config have one name, unless nothing else tells the runs apart.
+            let is_of_seeds = settings.iter().all(|setting| setting.field == "seed");
+            let parts = settings.iter().zip(&labels).filter(|(setting, _)| is_of_seeds || setting.field != "seed");
             let parts: Vec<String> =
                 parts.map(|(setting, label)| format!("{label} {}", bare(&setting.value))).collect();
-            let name = if parts.is_empty() { "seeds".to_owned() } else { parts.join(", ") };
+            let name = parts.join(", ");
             Entrant::new(&self.base.name, name, &text, settings.iter().map(Setting::to_override).collect())
         };
         Ok(self.combinations().into_iter().map(entrant).collect())
@@ -83,7 +85,7 @@ impl Sweep {
 
     /// Everything that is wrong with the fields, the most fundamental first: fields, then their values, then how they come together.
     /// `text` is the base as TOML.
-    fn mistakes(&self, text: &str) -> Vec<SweepMistake> {
+    pub(crate) fn mistakes(&self, text: &str) -> Vec<SweepMistake> {
         if self.axes.is_empty() {
             return vec![SweepMistake::NoAxes];
         }
@@ -247,6 +249,7 @@ mod tests {
         assert_eq!(names(&seeds), ["reuse none", "reuse full", "reuse none", "reuse full"]);
         let seeds: Vec<u64> = seeds.entrants().unwrap().into_iter().map(|e| e.config.unwrap().seed).collect();
         assert_eq!(seeds, [3, 3, 4, 4]);
+        assert_eq!(names(&sweep(&["seed=3,4"], Combine::Grid)), ["seed 3", "seed 4"], "nothing else tells them apart");
         let twice =
             sweep(&["attention.reuse.kind=full", "attention.reuse.layers=1,2", "model.layers=4"], Combine::Grid);
         assert_eq!(names(&twice)[0], "reuse full, reuse.layers 1, model.layers 4");

@@ -41,6 +41,6 @@ pub use memory::{peak_memory_bytes, reset_peak_memory, resident_memory_bytes};
 pub use pool::in_pool;
 pub use probe::{MEASURE_MEMORY, MemoryAnswer, MemoryFound, MemoryProbe, MemoryRequest, serve_memory};
 pub use ratio::{PointRatio, point_ratios};
-pub use spec::{Point, Subject, SweepSpec};
+pub use spec::{Point, Subject, SweepSpec, TypedMistakes};
 pub use step::{StepSpeed, StepTime, compare};
 pub use summary::Spread;

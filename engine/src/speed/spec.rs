@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Axis, GenerationSpec, GenerationTask, Setting, Side, SpecError};
 use crate::attention::{ModelPlan, estimated_vocabulary};
-use crate::config::{Problem, RunConfig, from_toml_with, to_toml};
+use crate::config::{Combine, Problem, RunConfig, Sweep, SweepMistake, from_toml_with, to_toml};
 
 /// Points that a sweep has at most: enough for a curve of each, few enough to be measured by somebody who waits.
 const MOST_POINTS: usize = 256;
@@ -75,7 +75,89 @@ pub struct Subject {
     pub generation: Option<GenerationTask>,
 }
 
+/// Everything that is wrong with the axes and sides of a sweep as they were typed.
+#[derive(Debug, Default, PartialEq)]
+pub struct TypedMistakes {
+    /// Of single axes, and of axes of one field.
+    pub axes: Vec<SweepMistake>,
+    /// Of single sides.
+    pub sides: Vec<SpecError>,
+    /// Of the sweep, where axes and sides have nothing wrong by themselves.
+    pub whole: Vec<SpecError>,
+}
+
+impl TypedMistakes {
+    /// In words, a mistake each.
+    pub fn told(&self) -> Vec<String> {
+        let axes = self.axes.iter().map(ToString::to_string);
+        axes.chain(self.sides.iter().chain(&self.whole).map(ToString::to_string)).collect()
+    }
+}
+
 impl SweepSpec {
+    /// The sweep with these axes and sides as they were typed, and its points.
+    ///
+    /// # Errors
+    /// Everything that is wrong with single axes and sides; where that is nothing, the first that keeps points from being made.
+    pub fn typed(&self, axes: &[String], sides: &[String]) -> Result<(Self, Vec<Point>), TypedMistakes> {
+        let made = self.read(axes, sides).and_then(|spec| spec.points().map(|points| (spec, points)));
+        made.map_err(|first| {
+            let mut mistakes = self.mistakes(axes, sides);
+            if mistakes == TypedMistakes::default() {
+                mistakes.whole.push(first);
+            }
+            mistakes
+        })
+    }
+
+    fn read(&self, axes: &[String], sides: &[String]) -> Result<Self, SpecError> {
+        let axes = axes.iter().map(|given| given.parse::<Axis>()).collect::<Result<_, _>>()?;
+        let sides = sides.iter().map(|given| given.parse::<Side>()).collect::<Result<_, _>>()?;
+        Ok(Self { axes, sides, ..self.clone() })
+    }
+
+    fn mistakes(&self, axes: &[String], sides: &[String]) -> TypedMistakes {
+        let text = to_toml(&self.base);
+        let mut mistakes = TypedMistakes::default();
+        let mut sound: Vec<Side> = Vec::new();
+        for given in sides {
+            let side = given.parse::<Side>().and_then(|side| match from_toml_with(&text, &side.overrides) {
+                Ok(_) => Ok(side),
+                Err(error) => Err(SpecError::Config { place: format!("Side {}", side.name), error }),
+            });
+            match side {
+                Ok(side) => sound.push(side),
+                Err(error) => mistakes.sides.push(error),
+            }
+        }
+        if sound.is_empty() {
+            sound.push(Side::default());
+        }
+        let axes = axes.iter().map(|given| Axis::as_typed(given)).collect();
+        let sweep = Sweep { base: self.base.clone(), axes, combine: Combine::Grid };
+        let can_be = |field: &str, value: &str| {
+            let setting = Setting { field: field.to_owned(), value: value.to_owned() };
+            Self::point(&text, vec![setting], &sound).is_ok()
+        };
+        mistakes.axes = sweep.mistakes(&text);
+        mistakes.axes.retain(|mistake| match mistake {
+            // How many there may be is another matter here.
+            SweepMistake::NoAxes | SweepMistake::TooMany { .. } => false,
+            // A side may make a field known, and what cannot be built is a result.
+            SweepMistake::UnknownField(problem) => {
+                let is_of = |axis: &&Axis| {
+                    let rest = axis.field.strip_prefix(problem.field.as_str());
+                    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+                };
+                let axis = sweep.axes.iter().find(is_of);
+                !axis.is_some_and(|axis| axis.values.first().is_some_and(|value| can_be(&axis.field, value)))
+            }
+            SweepMistake::Value { value, problem } => !can_be(&problem.field, value),
+            _ => true,
+        });
+        mistakes
+    }
+
     /// The names of the sides; "base" where none was given.
     pub fn side_names(&self) -> Vec<String> {
         if let Some(generation) = &self.generation {
@@ -258,5 +340,36 @@ mod tests {
         }
         let error = SweepSpec { steps: 0, ..spec(&["train.batch=1"], &[]) }.points().unwrap_err();
         assert!(error.to_string().contains("nothing to measure"), "{error}");
+    }
+
+    #[test]
+    fn every_mistake_of_what_was_typed_is_told() {
+        let typed = |axes: &[&str], sides: &[&str]| {
+            let owned = |all: &[&str]| all.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
+            SweepSpec::default().typed(&owned(axes), &owned(sides))
+        };
+        let told =
+            typed(&["model.haeds=2,2", "train.batch=many,0"], &["a:model.widht=8", "b", "=8"]).unwrap_err().told();
+        for (line, words) in told.iter().zip([
+            "`model.haeds`. Did you mean `heads`?",
+            "2 is there twice",
+            "train.batch: \"many\" is not a whole number",
+            "`width`",
+            "it has no name",
+        ]) {
+            assert!(line.contains(words), "{words} is not told in {line}");
+        }
+        assert_eq!(told.len(), 5, "{told:?}");
+        // What is wrong with the whole is told where the parts are sound.
+        let told = typed(&["train.batch=1"], &["a", "a"]).unwrap_err().told();
+        assert!(told.len() == 1 && told[0].contains("Two sides"), "{told:?}");
+        let (made, points) = typed(&["model.heads=3,4"], &["a"]).unwrap();
+        assert_eq!((made, points.len()), (spec(&["model.heads=3,4"], &["a"]), 2), "what cannot be built is a result");
+        // A side decides whether there is a field.
+        let layers = "attention.reuse.layers=1,2";
+        let full = "full:attention.reuse.kind=full";
+        assert!(typed(&[layers], &[full]).is_ok() && typed(&[layers], &[]).is_err());
+        let told = typed(&[layers], &[full, ":"]).unwrap_err().told();
+        assert!(told.len() == 1 && told[0].contains("it has no name"), "{told:?}");
     }
 }

@@ -50,6 +50,21 @@ fn two_clicks_from_the_first_window_start_a_preset() {
 }
 
 #[test]
+fn there_is_always_a_seed_to_queue() {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    screen.click("Use preset grammar-decoder");
+    for (typed, left) in [("0", "1"), ("5", "5"), ("500", "100")] {
+        screen.fill("Seeds", typed);
+        assert_eq!(screen.value("Seeds"), typed, "while it is typed it stays");
+        screen.focus("Name");
+        screen.settle();
+        assert_eq!(screen.value("Seeds"), left);
+    }
+}
+
+#[test]
 fn too_few_evaluations_are_told_before_the_start() {
     let mut screen = Screen::recorder();
     screen.state().apply(Event::Runs { runs: Vec::new() });

@@ -6,7 +6,7 @@ use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
     config::Answer,
-    store::{RunId, RunState},
+    store::{RunId, RunState, RunSummary},
     worker::{Command, Event},
 };
 use headroom_tests::Screen;
@@ -99,10 +99,14 @@ fn a_sweep_says_what_it_leaves_out() {
     assert!(screen.says("There is no field model.haeds. Did you mean heads?"), "{:#?}", screen.words());
     assert!(screen.says("model.haeds: 1 is there twice. Give each value once."), "{:#?}", screen.words());
     assert!(!screen.says("Put commas") && !screen.is_enabled("Queue the runs"), "{:#?}", screen.words());
-    screen.fill("Field 1", "seed");
+    screen.fill("Field 1", "attention.reuse.kind");
     screen.fill("Values 1", "");
     screen.settle();
-    assert!(!screen.is_enabled("Queue the runs"));
+    let example = "Put commas between the values, as in none, first, partial.";
+    assert!(screen.says(example), "the names that it takes: {:#?}", screen.words());
+    screen.fill("Field 1", "seed");
+    screen.settle();
+    assert!(screen.says("as in 2, 4, 8.") && !screen.is_enabled("Queue the runs"), "{:#?}", screen.words());
     screen.fill("Values 1", "5,6");
     screen.settle();
     screen.click("Queue the runs");
@@ -113,7 +117,8 @@ fn a_sweep_says_what_it_leaves_out() {
     let mut seeds: Vec<u64> = screen.state().runs.iter().map(|run| run.seed).collect();
     seeds.sort_unstable();
     assert_eq!(seeds, [5, 6]);
-    assert!(screen.state().runs.iter().all(|run| run.tags == ["sweep:tiny"] && run.name == "tiny: seeds"));
+    let is_named = |run: &RunSummary| run.tags == ["sweep:tiny"] && run.name == format!("tiny: seed {}", run.seed);
+    assert!(screen.state().runs.iter().all(is_named), "{:?}", screen.state().runs);
     screen.close();
 }
 

@@ -339,6 +339,19 @@ fn every_control_has_a_name() {
 }
 
 #[test]
+fn an_error_that_was_looked_at_stands_in_the_strip_no_longer() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.state().messages.push_error("The disk is full.", "Free some space.");
+    screen.settle();
+    screen.click("Messages: Error: The disk is full. Free some space.");
+    assert!(screen.has("Close the messages"), "{:#?}", screen.words());
+    screen.press(Modifiers::NONE, Key::Escape);
+    screen.settle();
+    assert!(screen.has("Messages: Ready.") && !screen.says("The disk is full."), "{:#?}", screen.words());
+}
+
+#[test]
 fn the_current_run_leaves_the_buttons_their_room() {
     let mut screen = Screen::recorder();
     fill_with_examples(screen.state());

@@ -12,7 +12,7 @@ use headroom_engine::{
 
 use super::view::View;
 use crate::{
-    compare::{Aligned, Alignment, Band, align, curve_x, is_finished},
+    compare::{Aligned, Alignment, Band, align, curve_x, is_finished, name_of_seeds},
     panels::runs::FlatConfigs,
     plot::{Series, Version, XAxis},
     state::{Selection, State},
@@ -130,8 +130,8 @@ pub fn bundles(
                 let own = pinned.or_else(|| place_of(&first.id)).and_then(|index| names.get(index));
                 own.unwrap_or(&first.name).clone()
             } else if group.label.is_empty() || key == "seed" {
-                let pinned = pinned.and_then(|index| all.get(index)).map(|run| run.name.as_str());
-                pinned.unwrap_or_else(|| commonest_name(&runs, first)).to_owned()
+                let pinned = pinned.and_then(|index| all.get(index));
+                name_of_seeds(pinned.unwrap_or_else(|| commonest_named(&runs, first)))
             } else {
                 group.label.clone()
             };
@@ -149,11 +149,11 @@ pub fn bundles(
     made
 }
 
-/// What most of the runs are called; of names of as many, the one of the oldest run.
-fn commonest_name<'a>(runs: &'a [RunSummary], first: &'a RunSummary) -> &'a str {
+/// A run that is called as most of them are; of names of as many, the oldest run.
+fn commonest_named<'a>(runs: &'a [RunSummary], first: &'a RunSummary) -> &'a RunSummary {
     let count = |name: &str| runs.iter().filter(|run| run.name == name).count();
     // Of equal ones the last is found.
-    runs.iter().rev().max_by_key(|run| count(&run.name)).map_or(&first.name, |run| &run.name)
+    runs.iter().rev().max_by_key(|run| count(&run.name)).unwrap_or(first)
 }
 
 /// Takes out runs that repeat an earlier one: the same seed, as many steps, and the same losses to the last bit.
@@ -463,6 +463,18 @@ pub(super) mod tests {
         let (low, high) = base.band.as_ref().unwrap();
         assert_eq!((low.y(), high.y()), (&[2.0, 1.0][..], &[4.0, 3.0][..]), "sd of 1, 2, 3 is 1");
         assert!(made.lines[1].band.is_none());
+    }
+
+    #[test]
+    fn the_line_of_a_sweep_of_seeds_is_not_called_after_one_seed() {
+        let mut state = state();
+        let configs = configs(&mut state);
+        for run in &mut state.runs {
+            run.name = format!("base: seed {}", run.seed);
+        }
+        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None);
+        let names: Vec<_> = grouped.iter().map(|bundle| bundle.name.as_str()).collect();
+        assert_eq!(names, ["base: seeds", "base: seed 3"], "one run alone has its own name");
     }
 
     #[test]

@@ -143,8 +143,12 @@ impl Start {
     /// The run once for each of several seeds.
     fn seeds_ui(&mut self, ui: &mut Ui, can_start: bool) {
         let field = Field::new("Seeds").label_width(40.0).width(28.0).help("How many runs, each with the next seed");
-        field.integer(ui, &mut self.seeds, 1..=MOST_SEEDS, 1);
+        let typed = field.integer(ui, &mut self.seeds, 1..=MOST_SEEDS, 1);
         let seeds = self.seeds.clamp(1, MOST_SEEDS);
+        // While it is typed, a number may be on its way.
+        if !typed.response.has_focus() {
+            self.seeds = seeds;
+        }
         let button = Button::new(format!("Queue {}", counted(seeds, "seed")));
         let hover = "Queues the run once for each seed: curves of several seeds make a band in Compare";
         let response = ui.add_enabled(can_start, button).on_hover_text(hover).accessible_name("Add seeds to the queue");

@@ -66,7 +66,9 @@ impl Curves {
         };
         let all: Vec<Arc<Analysis>> =
             std::iter::once(analysis).chain(others.iter().map(|other| &other.analysis)).cloned().collect();
-        let own = subject.style(cx.state);
+        // Beside others each run looks as it does alone: seeds of one config are told apart.
+        let alone = subject.id.run().filter(|_| options.beside == Beside::Runs);
+        let own = alone.map_or_else(|| subject.style(cx.state), |run| cx.state.selection.style_alone(run));
         let drawn: Vec<(Color32, Dash)> = std::iter::once((own.colour, own.dash))
             .chain(others.iter().map(|other| (other.colour, other.dash)))
             .collect();

@@ -3,7 +3,7 @@
 use egui::{ComboBox, RichText, TextEdit, Ui};
 use headroom_engine::{
     config::{RunConfig, counted, preset, presets},
-    speed::{Axis, GenerationPreset, Side, SpecError, SweepSpec},
+    speed::{GenerationPreset, SweepSpec},
 };
 use serde::{Deserialize, Serialize};
 
@@ -65,28 +65,27 @@ impl Default for Form {
 }
 
 impl Form {
-    /// What is to be measured; `draft` is the config of the Configure panel.
-    pub fn spec(&self, draft: Option<&RunConfig>) -> Result<SweepSpec, SpecError> {
+    /// What is to be measured, or everything that is wrong with what was typed; `draft` is the config of the Configure panel.
+    pub fn spec(&self, draft: Option<&RunConfig>) -> Result<SweepSpec, Vec<String>> {
         let known = self.preset.as_deref().and_then(preset).and_then(|preset| preset.config().ok());
         let base = match &self.preset {
             Some(_) => known,
             None => draft.cloned(),
         };
-        let base = base.ok_or_else(|| SpecError::Other("Choose the config to measure.".to_owned()))?;
-        let axis = |(field, values): &(String, String)| format!("{}={values}", field.trim()).parse::<Axis>();
-        let side = |(name, fields): &(String, String)| format!("{}:{fields}", name.trim()).parse::<Side>();
+        let base = base.ok_or_else(|| vec!["Choose the config to measure.".to_owned()])?;
+        let axis = |(field, values): &(String, String)| format!("{}={values}", field.trim());
+        let side = |(name, fields): &(String, String)| format!("{}:{fields}", name.trim());
+        let axes: Vec<String> = self.axes.iter().map(axis).collect();
+        let sides: Vec<String> = self.sides.iter().map(side).collect();
         let spec = SweepSpec {
             base,
-            axes: self.axes.iter().map(axis).collect::<Result<_, _>>()?,
-            sides: self.sides.iter().map(side).collect::<Result<_, _>>()?,
             warmup: self.warmup,
             steps: self.steps,
             repeats: self.repeats,
             largest_batch: self.largest_batch,
             ..SweepSpec::default()
         };
-        spec.points()?;
-        Ok(spec)
+        spec.typed(&axes, &sides).map(|(spec, _)| spec).map_err(|mistakes| mistakes.told())
     }
 
     /// What a measurement is called: the swept fields and their values.
@@ -98,7 +97,7 @@ impl Form {
     }
 
     /// Draws it; true when the measurement is to start.
-    pub fn ui(&mut self, ui: &mut Ui, verdict: &Result<SweepSpec, SpecError>) -> bool {
+    pub fn ui(&mut self, ui: &mut Ui, verdict: &Result<SweepSpec, Vec<String>>) -> bool {
         let mut start = false;
         ui.horizontal_wrapped(|ui| {
             ui.label("Measure");
@@ -130,17 +129,14 @@ impl Form {
             };
             let button = ui.add_enabled(verdict.is_ok(), egui::Button::new(label));
             start = button.accessible_name("Start measuring").clicked();
-            let palette = theme::palette(ui.visuals());
-            match verdict {
-                Ok(_) => {
-                    let text = "Runs when its turn in the queue comes: nothing trains while it measures.";
-                    ui.label(RichText::new(text).color(palette.weak));
-                }
-                Err(error) => {
-                    ui.label(RichText::new(error.to_string()).color(palette.error));
-                }
+            if verdict.is_ok() {
+                let text = "Runs when its turn in the queue comes: nothing trains while it measures.";
+                ui.label(RichText::new(text).color(theme::palette(ui.visuals()).weak));
             }
         });
+        for mistake in verdict.as_ref().err().into_iter().flatten() {
+            ui.label(RichText::new(mistake).color(theme::palette(ui.visuals()).error));
+        }
         start
     }
 
@@ -251,7 +247,9 @@ mod tests {
         form.largest_batch = true;
         assert!(form.spec(None).unwrap().largest_batch);
         form.axes[0].0 = "model.haeds".to_owned();
-        assert!(form.spec(None).unwrap_err().to_string().contains("`heads`"));
+        form.sides.push((String::new(), String::new()));
+        let told = form.spec(None).unwrap_err();
+        assert!(told.len() == 2 && told[0].contains("`heads`") && told[1].contains("it has no name"), "{told:?}");
         form.preset = None;
         assert!(form.spec(None).is_err());
     }

@@ -3,6 +3,7 @@
 use super::{Workload, scoring::Scoring};
 use crate::{
     attention::{Cell, ModelPlan, OutputPlan, Positions, StackPlan},
+    config::{Compatibility, Precision},
     ops::{FLASH_SIZES, HEAD_ROWS},
 };
 
@@ -100,8 +101,9 @@ fn composed(plan: &StackPlan, layer: usize, work: &Workload) -> LayerActivations
     let (computed, live) = (plan.head_plan.computed(layer) as u64, plan.head_plan.live(layer) as u64);
     let attends = u64::from(live > 0);
     let scoring = Scoring::of(plan, layer);
-    // A fused matrix is cut into three, which are copies.
-    let copies = if plan.joins_projections { plan.width as u64 } else { 0 };
+    let is_joint = is_joint(plan, layer, work);
+    // A fused matrix is cut into three, which are copies; where all three are one product, three are put together.
+    let copies = if plan.joins_projections == is_joint { 0 } else { plan.width as u64 };
     LayerActivations {
         // Heads are views of what was projected.
         projections: tokens
@@ -113,7 +115,7 @@ fn composed(plan: &StackPlan, layer: usize, work: &Workload) -> LayerActivations
             map.saturating_mul(2 * computed).saturating_add(dropped)
         }),
         // Head by head, then side by side.
-        mix: head.saturating_mul(2 * live),
+        mix: head.saturating_mul(if is_joint { live } else { 2 * live }),
         // The output and the residual sum.
         output: with_dropout(plan, stream).saturating_add(stream).saturating_mul(attends),
         feed_forward: inner
@@ -125,6 +127,19 @@ fn composed(plan: &StackPlan, layer: usize, work: &Workload) -> LayerActivations
     }
 }
 
+/// Whether a layer attends in tiles to queries, keys and values that are one product.
+fn is_joint(plan: &StackPlan, layer: usize, work: &Workload) -> bool {
+    let is_plain = matches!(plan.compatibility, Compatibility::Standard(_));
+    let is_turned = matches!(plan.design.positions, Positions::Rotary { .. });
+    is_plain && !is_turned && in_tiles(plan, layer, work) && in_core(plan, layer, work).is_some()
+}
+
+/// Whether a GPU has kernels that attend to heads of this size in tiles.
+fn in_tiles(plan: &StackPlan, layer: usize, work: &Workload) -> bool {
+    let query = Scoring::of(plan, layer).query_size;
+    work.precision != Precision::F64 && query == plan.head_size && FLASH_SIZES.contains(&query)
+}
+
 /// Numbers kept of the maps of a layer whose attention is a single operation; none where it is not one.
 fn in_core(plan: &StackPlan, layer: usize, work: &Workload) -> Option<u64> {
     let (computed, live) = (plan.head_plan.computed(layer) as u64, plan.head_plan.live(layer) as u64);
@@ -132,9 +147,8 @@ fn in_core(plan: &StackPlan, layer: usize, work: &Workload) -> Option<u64> {
     if !work.in_core || has_bias || !plan.coverage.is_full() || computed != live || lent(plan, layer) > 0 {
         return None;
     }
-    let (tokens, query) = (work.tokens(), Scoring::of(plan, layer).query_size);
-    let in_tiles = work.precision.is_half() && query == plan.head_size && FLASH_SIZES.contains(&query);
-    let kept = match (in_tiles, work.map_memory.keeps(work.sequence)) {
+    let tokens = work.tokens();
+    let kept = match (in_tiles(plan, layer, work), work.map_memory.keeps(work.sequence)) {
         (false, true) => work.sequence as u64,
         // One or two numbers of 32 bits a row.
         (true, _) | (false, false) => 2,
@@ -167,7 +181,8 @@ pub(super) fn head(plan: &ModelPlan, work: &Workload) -> u64 {
         let rows = predicted.min(HEAD_ROWS as u64).saturating_add(plan.stack.width as u64);
         rows.saturating_mul(plan.vocabulary() as u64).saturating_add(row)
     } else {
-        predicted.saturating_mul(plan.vocabulary() as u64).saturating_mul(2)
+        // On a GPU their gradient lies where they lay.
+        predicted.saturating_mul(plan.vocabulary() as u64).saturating_mul(if work.in_core { 1 } else { 2 })
     };
     match plan.head {
         OutputPlan::Vocabulary(head) if head.transforms => logits.saturating_add(row.saturating_mul(4)),

@@ -39,9 +39,7 @@ pub fn emulated_source() -> std::io::Result<String> {
     let files = names.into_iter().chain(["embedding", "optimiser", "flash", "flash_single"]);
     let files = files.map(|name| folder.join("kernels").join(name).with_extension("cu"));
     let files = std::iter::once(folder.join("emulation/threads.cpp")).chain(files);
-    let mut whole = files.map(std::fs::read_to_string).collect::<std::io::Result<Vec<_>>>()?.join("\n");
-    for size in super::launch::FLASH_SIZES {
-        whole += &format!("FLASH_SIZE({size})\nSINGLE_SIZE({size})\n");
-    }
-    Ok(whole)
+    let whole = files.map(std::fs::read_to_string).collect::<std::io::Result<Vec<_>>>()?.join("\n");
+    let sizes = super::launch::FLASH_SIZES.map(|size| format!("FLASH_SIZE({size})\nSINGLE_SIZE({size})\n"));
+    Ok(whole + &sizes.concat())
 }

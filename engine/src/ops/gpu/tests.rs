@@ -323,7 +323,7 @@ fn single_in_tiles([b, h, t, s, d]: [usize; 5], products: flash::TileProducts) -
     let of = |dtype| (1..).zip(shapes).map(|(index, shape)| variable(index, shape, dtype)).collect::<Vec<_>>();
     let mask = MaskSpec { causal: true, keys: None };
     let run = |inputs: &[Var], is_reference: bool| {
-        value_and_gradients(inputs, &|v: &[Tensor]| {
+        value_and_gradients(inputs, |v: &[Tensor]| {
             let [q, k, v] = [&v[0], &v[1], &v[2]];
             if is_reference {
                 return ops::attention_core([q, k, v], 0.4, &mask, None, ops::MapMemory::Keep);

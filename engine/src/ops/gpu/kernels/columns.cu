@@ -28,7 +28,19 @@ __device__ void column_chunks(const ColumnsArgs& a) {
     bool whole = left >= 4 && a.width % 4 == 0 && takes_four<T>(dy) && takes_four<T>(x);
     W sum[4] = {0, 0, 0, 0}, product[4] = {0, 0, 0, 0};
     if (left > 0) {
-        for (u64 row = first + pass; row < end; row += ROWS_A_PASS) {
+        u64 row = first + pass;
+        // Without a norm eight rows are on their way at a time.
+        for (; whole && !x && row + 7 * ROWS_A_PASS < end; row += 8 * ROWS_A_PASS) {
+            Four<T> fours[8];
+            UNROLL
+            for (u32 i = 0; i < 8; ++i) fours[i] = *(const Four<T>*)(dy + (row + i * ROWS_A_PASS) * a.width + column);
+            UNROLL
+            for (u32 i = 0; i < 8; ++i) {
+                UNROLL
+                for (u32 k = 0; k < 4; ++k) sum[k] += wide(fours[i].at[k]);
+            }
+        }
+        for (; row < end; row += ROWS_A_PASS) {
             W g[4];
             read_four(dy + row * a.width + column, left, whole, g);
             for (u32 k = 0; k < 4; ++k) sum[k] += g[k];

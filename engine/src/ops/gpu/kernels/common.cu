@@ -153,6 +153,53 @@ __device__ inline void write_four(const typename Wide<T>::Type from[4], u64 left
     }
 }
 
+// Sixteen bytes as they lie. What is read as such is widened when all of it was asked for: widening waits for what is read.
+struct alignas(16) Bytes {
+    u32 words[4];
+};
+
+__device__ inline Bytes bytes_at(const void* place) { return *(const Bytes*)place; }
+
+// Whether sixteen bytes can be moved at once from here; from nowhere they need not.
+__device__ inline bool takes_bytes(const void* place) { return (u64)place % sizeof(Bytes) == 0; }
+
+// How many numbers are in sixteen bytes.
+template <typename T>
+struct InBytes {
+    static const u32 COUNT = 16 / sizeof(T);
+};
+
+__device__ inline void widen(const Bytes& from, float to[4], float) {
+    UNROLL
+    for (u32 k = 0; k < 4; ++k) to[k] = __uint_as_float(from.words[k]);
+}
+__device__ inline void widen(const Bytes& from, float to[8], Half) {
+    UNROLL
+    for (u32 k = 0; k < 8; ++k) to[k] = half_to_float((unsigned short)(from.words[k / 2] >> (k % 2 * 16)));
+}
+__device__ inline void widen(const Bytes& from, float to[8], Bfloat) {
+    UNROLL
+    for (u32 k = 0; k < 8; ++k) {
+        u32 word = from.words[k / 2];
+        to[k] = __uint_as_float(k % 2 == 0 ? word << 16 : word & 0xffff0000u);
+    }
+}
+__device__ inline void widen(const Bytes& from, double to[2], double) {
+    const double* numbers = (const double*)&from;
+    to[0] = numbers[0];
+    to[1] = numbers[1];
+}
+
+template <typename T>
+__device__ inline void write_bytes(const typename Wide<T>::Type from[InBytes<T>::COUNT], T* to) {
+    struct alignas(16) {
+        T at[InBytes<T>::COUNT];
+    } all;
+    UNROLL
+    for (u32 k = 0; k < InBytes<T>::COUNT; ++k) narrow(from[k], &all.at[k]);
+    *(Bytes*)to = *(Bytes*)&all;
+}
+
 const u32 WARP = 32;
 const u32 MOST_WARPS = 32;
 

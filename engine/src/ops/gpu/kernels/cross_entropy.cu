@@ -36,7 +36,21 @@ __device__ void cross_entropy(const CrossEntropyArgs& a) {
         W values[4] = {wide(x[threadIdx.x]), 0, 0, 0};
         add(values, 1);
     }
-    for (u32 j = head + threadIdx.x * 4; j < width; j += blockDim.x * 4) {
+    u32 j = head + threadIdx.x * 4, step = blockDim.x * 4;
+    // Four times four are on their way at a time.
+    for (; j + 3 * step + 4 <= width; j += 4 * step) {
+        Four<T> fours[4];
+        UNROLL
+        for (u32 i = 0; i < 4; ++i) fours[i] = *(const Four<T>*)(x + j + i * step);
+        UNROLL
+        for (u32 i = 0; i < 4; ++i) {
+            W values[4];
+            UNROLL
+            for (u32 k = 0; k < 4; ++k) values[k] = wide(fours[i].at[k]);
+            add(values, 4);
+        }
+    }
+    for (; j < width; j += step) {
         W values[4];
         read_four(x + j, width - j, width - j >= 4, values);
         add(values, width - j);
@@ -83,7 +97,21 @@ __device__ void cross_entropy_gradient(const CrossEntropyGradientArgs& a) {
     bool alike = takes_four<T>(x + head) && takes_four<T>(dx + head);
     if (!alike || head > width) head = width;
     for (u32 j = threadIdx.x; j < head; j += blockDim.x) narrow(slope(j, wide(x[j])), &dx[j]);
-    for (u32 j = head + threadIdx.x * 4; j < width; j += blockDim.x * 4) {
+    u32 j = head + threadIdx.x * 4, step = blockDim.x * 4;
+    // Four times four are on their way at a time.
+    for (; j + 3 * step + 4 <= width; j += 4 * step) {
+        Four<T> fours[4];
+        UNROLL
+        for (u32 i = 0; i < 4; ++i) fours[i] = *(const Four<T>*)(x + j + i * step);
+        UNROLL
+        for (u32 i = 0; i < 4; ++i) {
+            W values[4];
+            UNROLL
+            for (u32 k = 0; k < 4; ++k) values[k] = slope(j + i * step + k, wide(fours[i].at[k]));
+            write_four(values, 4, true, dx + j + i * step);
+        }
+    }
+    for (; j < width; j += step) {
         W values[4];
         u32 left = width - j;
         read_four(x + j, left, left >= 4, values);

@@ -41,41 +41,54 @@ __device__ inline void gate(W x, bool is_tanh, W* part, W* slope) {
     }
 }
 
-// Two times four elements a thread.
+// What comes out of an element, or with a gradient what goes back into it.
+template <typename W>
+__device__ inline W through(W value, W gradient, bool is_back, bool is_tanh) {
+    if (!is_back) return value * share(value, is_tanh);
+    W part, slope;
+    gate(value, is_tanh, &part, &slope);
+    return gradient * (slope == 0 ? part : part + value * slope);
+}
+
+// Eight elements a thread.
 template <typename T>
 __device__ void gelu(const GeluArgs& a) {
     typedef typename Wide<T>::Type W;
+    const u32 COUNT = InBytes<T>::COUNT, PIECES = 8 / COUNT;
     const T *x = (const T*)a.x, *bias = (const T*)a.bias, *dy = (const T*)a.dy;
     T* y = (T*)a.y;
-    W values[2][4], biases[2][4] = {}, gradients[2][4] = {};
-    u64 firsts[2], left[2];
-    bool whole[2], in_row[2];
-    // All is read before anything is computed.
+    bool is_tanh = a.is_tanh != 0;
+    u64 first = (u64)blockIdx.x * blockDim.x * 8, end = first + blockDim.x * 8;
+    bool whole = end <= a.count && takes_bytes(x) && takes_bytes(dy) && takes_bytes(y);
+    if (bias) whole = whole && a.width % COUNT == 0 && takes_bytes(bias);
+    if (!whole) {
+        for (u64 i = first + threadIdx.x; i < end && i < a.count; i += blockDim.x) {
+            W value = wide(x[i]);
+            if (bias) value += wide(bias[modulo(i, a.width)]);
+            narrow(through(value, dy ? wide(dy[i]) : (W)0, dy != 0, is_tanh), &y[i]);
+        }
+        return;
+    }
+    Bytes values[PIECES], biases[PIECES] = {}, gradients[PIECES] = {};
     UNROLL
-    for (u32 i = 0; i < 2; ++i) {
-        firsts[i] = ((u64)(blockIdx.x * 2 + i) * blockDim.x + threadIdx.x) * 4;
-        left[i] = firsts[i] < a.count ? a.count - firsts[i] : 0;
-        whole[i] = left[i] >= 4 && takes_four<T>(x) && takes_four<T>(dy) && takes_four<T>(y);
-        in_row[i] = whole[i] && bias && a.width % 4 == 0 && takes_four<T>(bias);
-        read_four(x + firsts[i], left[i], whole[i], values[i]);
-        if (dy) read_four(dy + firsts[i], left[i], whole[i], gradients[i]);
-        if (in_row[i]) read_four(bias + modulo(firsts[i], a.width), 4, true, biases[i]);
+    for (u32 piece = 0; piece < PIECES; ++piece) {
+        u64 at = first + (piece * blockDim.x + threadIdx.x) * COUNT;
+        values[piece] = bytes_at(x + at);
+        if (dy) gradients[piece] = bytes_at(dy + at);
+        if (bias) biases[piece] = bytes_at(bias + modulo(at, a.width));
     }
     UNROLL
-    for (u32 i = 0; i < 2; ++i) {
+    for (u32 piece = 0; piece < PIECES; ++piece) {
+        W value[COUNT], of_bias[COUNT], gradient[COUNT];
+        widen(values[piece], value, T());
+        widen(biases[piece], of_bias, T());
+        widen(gradients[piece], gradient, T());
         UNROLL
-        for (u32 k = 0; k < 4; ++k) {
-            W value = values[i][k], part, slope;
-            if (bias && k < left[i]) value += in_row[i] ? biases[i][k] : wide(bias[modulo(firsts[i] + k, a.width)]);
-            if (dy) {
-                gate(value, a.is_tanh != 0, &part, &slope);
-                W steep = slope == 0 ? (W)0 : value * slope;
-                values[i][k] = gradients[i][k] * (part + steep);
-            } else {
-                values[i][k] = value * share(value, a.is_tanh != 0);
-            }
+        for (u32 k = 0; k < COUNT; ++k) {
+            if (bias) value[k] += of_bias[k];
+            value[k] = through(value[k], gradient[k], dy != 0, is_tanh);
         }
-        write_four(values[i], left[i], whole[i], y + firsts[i]);
+        write_bytes<T>(value, y + first + (piece * blockDim.x + threadIdx.x) * COUNT);
     }
 }
 FOR_ALL(gelu, GeluArgs)

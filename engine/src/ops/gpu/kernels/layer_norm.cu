@@ -47,10 +47,28 @@ __device__ void layer_norm_warps(const LayerNormArgs& a) {
     T* y = (T*)a.y + row * a.width;
     bool whole = width % 4 == 0 && takes_four<T>(a.x) && takes_four<T>(a.y) && takes_four<T>(gain) && takes_four<T>(bias);
     W values[FOURS_OF_WARP][4], sum = 0, squares = 0;
+    if (whole) {
+        // What lies past the end is read from the beginning, and is zero.
+        Four<T> fours[FOURS_OF_WARP];
+        UNROLL
+        for (u32 i = 0; i < FOURS_OF_WARP; ++i) {
+            u32 j = (i * WARP + lane) * 4;
+            fours[i] = *(const Four<T>*)(x + (j < width ? j : 0));
+        }
+        UNROLL
+        for (u32 i = 0; i < FOURS_OF_WARP; ++i) {
+            UNROLL
+            for (u32 k = 0; k < 4; ++k) values[i][k] = (i * WARP + lane) * 4 < width ? wide(fours[i].at[k]) : (W)0;
+        }
+    } else {
+        UNROLL
+        for (u32 i = 0; i < FOURS_OF_WARP; ++i) {
+            u32 j = (i * WARP + lane) * 4;
+            read_four(x + j, j < width ? width - j : 0, false, values[i]);
+        }
+    }
     UNROLL
     for (u32 i = 0; i < FOURS_OF_WARP; ++i) {
-        u32 j = (i * WARP + lane) * 4, left = j < width ? width - j : 0;
-        read_four(x + j, left, whole && left > 0, values[i]);
         UNROLL
         for (u32 k = 0; k < 4; ++k) sum += values[i][k];
     }
@@ -176,17 +194,42 @@ __device__ void layer_norm_gradients(const LayerNormGradientsArgs& all_of) {
     for (u32 r = threadIdx.x / WARP; r < ROWS_OF_GRADIENTS && first + r < a.rows; r += blockDim.x / WARP) {
         u64 row = first + r;
         W mean = ((const W*)a.mean)[row], sum = 0, dot = 0;
-        for (u32 j = lane * 4; j < width; j += WARP * 4) {
-            W values[4], slopes[4], gains[4];
-            read_four(x + row * a.width + j, width - j, whole, values);
-            read_four(dy + row * a.width + j, width - j, whole, slopes);
-            read_four(gain + j, width - j, whole, gains);
+        auto add = [&](const W values[4], const W slopes[4], const W gains[4]) {
             UNROLL
             for (u32 k = 0; k < 4; ++k) {
                 W g = slopes[k] * gains[k];
                 sum += g;
                 dot += g * (values[k] - mean);
             }
+        };
+        u32 j = lane * 4;
+        // Two times three fours are on their way at a time.
+        for (; whole && j + WARP * 4 < width; j += 2 * WARP * 4) {
+            Four<T> fours[2][3];
+            UNROLL
+            for (u32 i = 0; i < 2; ++i) {
+                u32 at = j + i * WARP * 4;
+                fours[i][0] = *(const Four<T>*)(x + row * a.width + at);
+                fours[i][1] = *(const Four<T>*)(dy + row * a.width + at);
+                fours[i][2] = *(const Four<T>*)(gain + at);
+            }
+            UNROLL
+            for (u32 i = 0; i < 2; ++i) {
+                W wides[3][4];
+                UNROLL
+                for (u32 of = 0; of < 3; ++of) {
+                    UNROLL
+                    for (u32 k = 0; k < 4; ++k) wides[of][k] = wide(fours[i][of].at[k]);
+                }
+                add(wides[0], wides[1], wides[2]);
+            }
+        }
+        for (; j < width; j += WARP * 4) {
+            W values[4], slopes[4], gains[4];
+            read_four(x + row * a.width + j, width - j, whole, values);
+            read_four(dy + row * a.width + j, width - j, whole, slopes);
+            read_four(gain + j, width - j, whole, gains);
+            add(values, slopes, gains);
         }
         sum = warp_sum(sum) / (W)width;
         dot = warp_sum(dot) * ((const W*)a.inverse_deviation)[row] / (W)width;
@@ -201,11 +244,9 @@ __device__ void layer_norm_gradients(const LayerNormGradientsArgs& all_of) {
     u32 column = threadIdx.x % fours * 4, left = width - column;
     W gains[4], of_bias[4] = {0, 0, 0, 0}, of_gain[4] = {0, 0, 0, 0};
     read_four(gain + column, left, whole, gains);
-    for (u32 r = group; r < ROWS_OF_GRADIENTS && first + r < a.rows; r += groups) {
+    auto add = [&](u32 r, W values[4], const W slopes[4]) {
         u64 row = first + r;
-        W mean = ((const W*)a.mean)[row], inverse = ((const W*)a.inverse_deviation)[row], values[4], slopes[4];
-        read_four(x + row * a.width + column, left, whole, values);
-        read_four(dy + row * a.width + column, left, whole, slopes);
+        W mean = ((const W*)a.mean)[row], inverse = ((const W*)a.inverse_deviation)[row];
         UNROLL
         for (u32 k = 0; k < 4; ++k) {
             W normal = (values[k] - mean) * inverse;
@@ -214,6 +255,33 @@ __device__ void layer_norm_gradients(const LayerNormGradientsArgs& all_of) {
             values[k] = inverse * (slopes[k] * gains[k] - sums[r] - normal * dots[r]);
         }
         write_four(values, left, whole, dx + row * a.width + column);
+    };
+    u32 r = group;
+    // Of four rows at a time all is on its way.
+    for (; whole && r + 3 * groups < ROWS_OF_GRADIENTS && first + r + 3 * groups < a.rows; r += 4 * groups) {
+        Four<T> fours[4][2];
+        UNROLL
+        for (u32 i = 0; i < 4; ++i) {
+            u64 at = (first + r + i * groups) * a.width + column;
+            fours[i][0] = *(const Four<T>*)(x + at);
+            fours[i][1] = *(const Four<T>*)(dy + at);
+        }
+        UNROLL
+        for (u32 i = 0; i < 4; ++i) {
+            W values[4], slopes[4];
+            UNROLL
+            for (u32 k = 0; k < 4; ++k) {
+                values[k] = wide(fours[i][0].at[k]);
+                slopes[k] = wide(fours[i][1].at[k]);
+            }
+            add(r + i * groups, values, slopes);
+        }
+    }
+    for (; r < ROWS_OF_GRADIENTS && first + r < a.rows; r += groups) {
+        W values[4], slopes[4];
+        read_four(x + (first + r) * a.width + column, left, whole, values);
+        read_four(dy + (first + r) * a.width + column, left, whole, slopes);
+        add(r, values, slopes);
     }
     u64 chunk = (u64)blockIdx.x * groups + group, chunks = (u64)gridDim.x * groups;
     W *biases = (W*)all_of.sums + chunk * a.width + column, *products = biases + chunks * a.width;

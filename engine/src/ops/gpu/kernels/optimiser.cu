@@ -40,22 +40,57 @@ __device__ inline float gradient_at(const Listed& entry, u64 i, float) {
     return entry.format == 1 ? wide(((const Half*)entry.gradient)[i]) : wide(((const Bfloat*)entry.gradient)[i]);
 }
 
+// Four beside each other.
+template <typename T, typename W>
+__device__ inline void four_of(const Listed& entry, u64 i, W to[4]) {
+    Four<T> four = *(const Four<T>*)((const T*)entry.gradient + i);
+    UNROLL
+    for (u32 k = 0; k < 4; ++k) to[k] = wide(four.at[k]);
+}
+__device__ inline void four_gradients(const Listed& entry, u64 i, double to[4]) { four_of<double>(entry, i, to); }
+__device__ inline void four_gradients(const Listed& entry, u64 i, float to[4]) {
+    if (entry.format == 0) four_of<float>(entry, i, to);
+    else if (entry.format == 1) four_of<Half>(entry, i, to);
+    else four_of<Bfloat>(entry, i, to);
+}
+
 template <typename W>
 __device__ void adamw(const AdamwArgs& a) {
     const Listed& entry = listed(a.list, a.length);
     W *p = (W*)entry.parameter, *m = (W*)entry.first_moment, *v = (W*)entry.second_moment;
     u64 first = (blockIdx.x - entry.first_block) * ELEMENTS_A_BLOCK;
     u64 end = first + ELEMENTS_A_BLOCK < entry.count ? first + ELEMENTS_A_BLOCK : entry.count;
-    W shrink = (W)entry.shrink;
-    for (u64 i = first + threadIdx.x; i < end; i += blockDim.x) {
-        // All is read before anything is written: the compiler cannot know that these are different places.
-        W g = (W)a.gradient_scale * gradient_at(entry, i, W()), old_m = m[i], old_v = v[i], old_p = p[i];
-        W new_m = (W)a.beta1 * old_m + (W)a.one_minus_beta1 * g;
-        W new_v = (W)a.beta2 * old_v + (W)a.one_minus_beta2 * (g * g);
-        W denominator = root(new_v) * (W)entry.inverse_sqrt_correction2 + (W)a.epsilon;
-        m[i] = new_m;
-        v[i] = new_v;
-        p[i] = old_p * shrink - (W)entry.step_size * new_m / denominator;
+    W shrink = (W)entry.shrink, scale = (W)a.gradient_scale, step_size = (W)entry.step_size;
+    W correction = (W)entry.inverse_sqrt_correction2, epsilon = (W)a.epsilon;
+    W beta1 = (W)a.beta1, beta2 = (W)a.beta2, rest1 = (W)a.one_minus_beta1, rest2 = (W)a.one_minus_beta2;
+    auto move = [&](W g, W* one_p, W* one_m, W* one_v) {
+        g *= scale;
+        *one_m = beta1 * *one_m + rest1 * g;
+        *one_v = beta2 * *one_v + rest2 * (g * g);
+        *one_p = *one_p * shrink - step_size * *one_m / (root(*one_v) * correction + epsilon);
+    };
+    // All is read before anything is written: the compiler cannot know that these are different places.
+    u64 i = first + threadIdx.x * 4;
+    bool whole = takes_four<W>(p + first) && takes_four<W>(m + first) && takes_four<W>(v + first);
+    whole = whole && (u64)entry.gradient % 16 == 0 && first % 8 == 0;
+    for (; whole && i + 4 <= end; i += blockDim.x * 4) {
+        Four<W> four_p = *(Four<W>*)(p + i), four_m = *(Four<W>*)(m + i), four_v = *(Four<W>*)(v + i);
+        W g[4];
+        four_gradients(entry, i, g);
+        UNROLL
+        for (u32 k = 0; k < 4; ++k) move(g[k], &four_p.at[k], &four_m.at[k], &four_v.at[k]);
+        *(Four<W>*)(p + i) = four_p;
+        *(Four<W>*)(m + i) = four_m;
+        *(Four<W>*)(v + i) = four_v;
+    }
+    // Those that are left, one by one.
+    u64 done = whole ? first + (end - first) / 4 * 4 : first;
+    for (i = done + threadIdx.x; i < end; i += blockDim.x) {
+        W one_p = p[i], one_m = m[i], one_v = v[i];
+        move(gradient_at(entry, i, W()), &one_p, &one_m, &one_v);
+        p[i] = one_p;
+        m[i] = one_m;
+        v[i] = one_v;
     }
 }
 FOR_REALS(adamw, AdamwArgs)
@@ -74,9 +109,21 @@ __device__ void squares(const SquaresArgs& a) {
     u64 first = (blockIdx.x - entry.first_block) * ELEMENTS_A_BLOCK;
     u64 end = first + ELEMENTS_A_BLOCK < entry.count ? first + ELEMENTS_A_BLOCK : entry.count;
     double sum = 0;
-    for (u64 i = first + threadIdx.x; i < end; i += blockDim.x) {
-        double x = (double)wide(gradient[i]);
+    auto add = [&](T number) {
+        double x = (double)wide(number);
         sum += x * x;
+    };
+    u64 i = first + threadIdx.x * 4, step = blockDim.x * 4;
+    bool whole = takes_four<T>(gradient + first);
+    for (; whole && i + 3 * step + 4 <= end; i += 4 * step) {
+        Four<T> fours[4];
+        UNROLL
+        for (u32 k = 0; k < 4; ++k) fours[k] = *(const Four<T>*)(gradient + i + k * step);
+        UNROLL
+        for (u32 k = 0; k < 16; ++k) add(fours[k / 4].at[k % 4]);
+    }
+    for (; i < end; i += step) {
+        for (u32 k = 0; k < 4 && i + k < end; ++k) add(gradient[i + k]);
     }
     sum = block_sum(sum);
     if (threadIdx.x == 0) a.sums[blockIdx.x] = sum;

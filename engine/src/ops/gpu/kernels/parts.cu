@@ -39,9 +39,11 @@ __device__ inline void each_of_parts(const JoinArgs& a, F f) {
         if (i >= a.count) return;
         u64 rows = quotient(i, a.inner), outer = quotient(rows, a.ends[2]);
         u64 k = i - rows * a.inner, entry = rows - outer * a.ends[2];
-        u32 part = entry < a.ends[0] ? 0 : entry < a.ends[1] ? 1 : 2;
-        u64 first = part == 0 ? 0 : a.ends[part - 1], entries = a.ends[part] - first;
-        f(i, a.parts[part], (outer * entries + entry - first) * a.inner + k);
+        bool is_first = entry < a.ends[0], is_second = !is_first && entry < a.ends[1];
+        u64 first = is_first ? 0 : is_second ? a.ends[0] : a.ends[1];
+        u64 entries = (is_first ? a.ends[0] : is_second ? a.ends[1] : a.ends[2]) - first;
+        void* part = is_first ? a.parts[0] : is_second ? a.parts[1] : a.parts[2];
+        f(i, part, (outer * entries + entry - first) * a.inner + k);
     }
 }
 
