@@ -18,6 +18,8 @@ const PLAIN: &str = concat!(
     include_str!("kernels/optimiser.cu"),
 );
 
+/// What attention in tiles shares, in 16 bits and in single precision.
+const TILES: &str = include_str!("kernels/tiles.cu");
 const FLASH: &str = include_str!("kernels/flash.cu");
 const SINGLE: &str = include_str!("kernels/flash_single.cu");
 
@@ -25,8 +27,8 @@ const SINGLE: &str = include_str!("kernels/flash_single.cu");
 pub fn source_of(module: Module) -> String {
     match module {
         Module::Plain => format!("{COMMON}{PLAIN}"),
-        Module::Flash(size) => format!("{COMMON}{FLASH}FLASH_SIZE({size})\n"),
-        Module::Single(size) => format!("{COMMON}{SINGLE}SINGLE_SIZE({size})\n"),
+        Module::Flash(size) => format!("{COMMON}{TILES}{FLASH}FLASH_SIZE({size})\n"),
+        Module::Single(size) => format!("{COMMON}{TILES}{SINGLE}SINGLE_SIZE({size})\n"),
     }
 }
 
@@ -36,7 +38,7 @@ pub fn source_of(module: Module) -> String {
 pub fn emulated_source() -> std::io::Result<String> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ops/gpu");
     let names = ["common", "dropout", "heads", "parts", "softmax", "layer_norm", "columns", "gelu", "cross_entropy"];
-    let files = names.into_iter().chain(["embedding", "optimiser", "flash", "flash_single"]);
+    let files = names.into_iter().chain(["embedding", "optimiser", "tiles", "flash", "flash_single"]);
     let files = files.map(|name| folder.join("kernels").join(name).with_extension("cu"));
     let files = std::iter::once(folder.join("emulation/threads.cpp")).chain(files);
     let whole = files.map(std::fs::read_to_string).collect::<std::io::Result<Vec<_>>>()?.join("\n");

@@ -5,6 +5,7 @@ use half::{bf16, f16};
 use proptest::prelude::*;
 
 use super::*;
+use crate::ops::kernels::AdamWScalars;
 use crate::ops::tracked::{self, Computed};
 use crate::ops::{
     self, AdamW, AdamWConfig, Affine, BlockDropout, DropoutStream, Gelu, Gradients, IGNORED_LABEL, MaskSpec,
@@ -142,7 +143,8 @@ fn check_layer_norm(rows: usize, d: usize) {
 
 #[test]
 fn layer_norm_matches_the_reference() {
-    for (rows, d) in [(5, 7), (1, 1), (3, 33), (300, 6), (4, 1030)] {
+    // The longer ones are read several fours at a time.
+    for (rows, d) in [(5, 7), (1, 1), (3, 33), (300, 6), (4, 1030), (37, 264), (18, 1024), (70, 8)] {
         check_layer_norm(rows, d);
     }
     // A large mean costs no digits.
@@ -156,7 +158,8 @@ fn layer_norm_matches_the_reference() {
 fn gelu_matches_the_reference() {
     for kind in [Gelu::Exact, Gelu::Tanh] {
         held(&[&[3, 1001]], |v| ops::gelu(&v[0], kind), |v| composed::gelu(&v[0], kind));
-        for (d, f) in [(5, 3), (4, 300)] {
+        // Whole blocks of numbers, and others.
+        for (d, f) in [(5, 3), (4, 300), (3, 296)] {
             let ours = |v: &[Tensor]| {
                 let orientation = Orientation::InputsFirst;
                 let map = Affine { weight: v[1].clone(), bias: Some(v[2].clone()), orientation };
@@ -183,7 +186,7 @@ fn gelu_matches_the_reference() {
 #[test]
 fn linear_matches_the_reference() {
     // More rows than a chunk of the bias's gradient.
-    for (leading, i, o) in [(&[2, 7][..], 5, 3), (&[1], 1, 1), (&[600], 4, 37)] {
+    for (leading, i, o) in [(&[2, 7][..], 5, 3), (&[1], 1, 1), (&[600], 4, 37), (&[150], 3, 40)] {
         let mut x = leading.to_vec();
         x.push(i);
         held(
@@ -243,7 +246,7 @@ fn the_loss_of_a_head_matches_the_reference() {
 
 #[test]
 fn cross_entropy_matches_the_reference() {
-    for (n, v) in [(14, 5), (3, 1), (37, 1003)] {
+    for (n, v) in [(14, 5), (3, 1), (37, 1003), (3, 9001), (2, 9000)] {
         check_cross_entropy(n, v);
     }
     let x = Var::new(&[[1e4_f32, -1e4, 0.0], [-1e4, -1e4, -1e4]], &Device::Cpu).unwrap();
@@ -560,6 +563,46 @@ fn the_optimiser_moves_all_parameters_as_the_processor_does() {
     for (name, moment) in &state {
         let gpu = gpu_state.get(name).unwrap().to_dtype(DType::F64).unwrap();
         assert_close(&gpu, &moment.to_dtype(DType::F64).unwrap(), 1e-6, name);
+    }
+}
+
+/// Of 16 bits, aligned or not, they are read as what they are in 32.
+#[test]
+fn gradients_of_16_bits_move_parameters_and_count_in_the_norm() {
+    for dtype in [DType::F16, DType::BF16] {
+        for (size, first) in [(1, 0), (31, 0), (4096, 0), (9001, 0), (5000, 3), (4100, 8)] {
+            let whole = numbers(3, &[size + first], dtype);
+            let narrow = whole.narrow(0, first, size).unwrap();
+            let single = narrow.to_dtype(DType::F32).unwrap();
+            let moved = |gradient: &Tensor| {
+                let [parameter, first_moment, second_moment] =
+                    [4, 5, 6].map(|number| numbers(number, &[size], DType::F32).abs().unwrap());
+                let scalars = AdamWScalars {
+                    gradient_scale: 0.5,
+                    beta1: 0.9,
+                    one_minus_beta1: 0.1,
+                    beta2: 0.99,
+                    one_minus_beta2: 0.01,
+                    inverse_sqrt_correction2: 1.5,
+                    epsilon: 1e-8,
+                    step_size: 1e-2,
+                    shrink: 0.99,
+                };
+                let update = Update {
+                    parameter: parameter.clone(),
+                    gradient: gradient.clone(),
+                    first_moment: first_moment.clone(),
+                    second_moment: second_moment.clone(),
+                    scalars,
+                };
+                emulating(|| update_all(&[update])).unwrap();
+                [parameter, first_moment, second_moment].map(|tensor| values(&tensor))
+            };
+            assert_eq!(moved(&narrow), moved(&single), "{size} from {first} on");
+            let norms = [&narrow, &single].map(|gradient| emulating(|| squares_of(std::slice::from_ref(gradient))));
+            let [of_narrow, of_single] = norms.map(Result::unwrap);
+            assert!((of_narrow / of_single - 1.0).abs() < 1e-12, "{of_narrow} instead of {of_single}");
+        }
     }
 }
 

@@ -151,10 +151,6 @@ static void copy_sixteen(void* to, const void* from, bool is_there) {
     if (is_there) std::memcpy(to, from, 16);
     else std::memset(to, 0, 16);
 }
-static void copy_word(void* to, const void* from, bool is_there) {
-    if (is_there) std::memcpy(to, from, 4);
-    else std::memset(to, 0, 4);
-}
 static void end_of_group() {}
 static void wait_for_copies(bool) {}
 static float exponential_of_two(float x) { return std::exp2(x); }

@@ -17,32 +17,13 @@
 // keeps in registers, and they exchange both through shared memory. Then each has half of the columns of a sum, or one of two
 // sums. So no warp needs both factors and both sums, which are too much for its registers.
 
-#if defined(EMULATED) || __CUDA_ARCH__ >= 800
-#define HAS_SINGLE_UNITS
-#endif
-
-#ifdef HAS_SINGLE_UNITS
+#ifdef HAS_TENSOR_UNITS
 
 #ifndef EMULATED
 __device__ inline void multiply_add_tf32(float c[4], const u32 a[4], const u32 b[2]) {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-// Sixteen bytes on their way into shared memory, or as many zeros.
-__device__ inline void copy_sixteen(void* to, const void* from, bool is_there) {
-    u32 place = (u32)__cvta_generic_to_shared(to), bytes = is_there ? 16 : 0;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" : : "r"(place), "l"(from), "r"(bytes) : "memory");
-}
-// Four bytes likewise.
-__device__ inline void copy_word(void* to, const void* from, bool is_there) {
-    u32 place = (u32)__cvta_generic_to_shared(to), bytes = is_there ? 4 : 0;
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" : : "r"(place), "l"(from), "r"(bytes) : "memory");
-}
-__device__ inline void end_of_group() { asm volatile("cp.async.commit_group;" : : : "memory"); }
-__device__ inline void wait_for_copies(bool of_last) {
-    if (of_last) asm volatile("cp.async.wait_group 0;" : : : "memory");
-    else asm volatile("cp.async.wait_group 1;" : : : "memory");
 }
 #endif
 
@@ -65,12 +46,6 @@ constexpr u32 SINGLE_TILE = D > (EXACT ? 32 : 64) ? 16 : 32;
 template <u32 D>
 constexpr u32 SINGLE_GRADIENT_TILE = D > 32 ? 16 : 32;
 
-// Loops that stay loops.
-#ifdef EMULATED
-#define SINGLE_ROLLED
-#else
-#define SINGLE_ROLLED _Pragma("unroll 1")
-#endif
 // Those that stay loops in exact kernels, which else need too many registers.
 #ifdef EMULATED
 #define SINGLE_ROLLED_IF_EXACT
@@ -78,56 +53,7 @@ constexpr u32 SINGLE_GRADIENT_TILE = D > 32 ? 16 : 32;
 #define SINGLE_ROLLED_IF_EXACT _Pragma("unroll (EXACT ? 1 : 8)")
 #endif
 
-struct alignas(8) SingleTwo {
-    float at[2];
-};
-
-struct SingleArgs {
-    // Of queries or keys, in an order that `q_row` and `kv_row` say.
-    const void *q, *k, *v;
-    // As the queries, in an order that `y_row` says.
-    void* y;
-    // One a query: the logarithm, to the base of two, of the sum that its probabilities were divided by. [batch heads, queries]
-    float* log_sums;
-    // [batch, key_stride], or null: keys that no query sees are zero.
-    const u8* seen;
-    u64 key_stride, heads, queries, keys;
-    // Query i sees the keys j <= i + reach, if causal.
-    i64 reach;
-    u64 is_causal;
-    double scale;
-    // Of q and dq; of k, v, dk and dv; of y and dy. Zero: [batch heads, rows, D]. Else [batch, rows, ..], where a row has the D
-    // numbers of each head beside each other, and the next row begins so many numbers later.
-    u64 q_row, kv_row, y_row;
-    Dropout dropout;
-};
-
-struct SingleGradientArgs {
-    SingleArgs forward;
-    const void* dy;
-    // One a query: dy times y.
-    float* products;
-    void *dq, *dk, *dv;
-    // Queries of all heads.
-    u64 rows;
-};
-
 const double SINGLE_LOG2_E = 1.4426950408889634;
-// A score that is not seen, what the largest of none is, and the logarithm of a sum of none.
-const float SINGLE_UNSEEN = -1.0e30f, SINGLE_NONE = -5.0e29f, SINGLE_NO_SUM = 1.0e30f;
-// By how much, as a power of two, weights may grow before all that was added up is made smaller.
-const float SINGLE_GROWTH = 8;
-
-// Where a head of a tensor begins, and how far its rows are apart.
-template <u32 D>
-__device__ inline u64 single_start(u64 head, u64 heads, u64 rows, u64 row) {
-    return row == 0 ? head * rows * D : quotient(head, heads) * rows * row + modulo(head, heads) * D;
-}
-template <u32 D>
-__device__ inline u32 single_distance(u64 row) {
-    return row == 0 ? D : (u32)row;
-}
-
 // x with ten bits of fraction, to the nearest. (Adding to 8192 x drops the bits below; numbers above 4e34 become none.)
 __device__ inline float single_rounded(float x) { return fmaf(x, -8192.0f, fmaf(x, 8192.0f, x)); }
 
@@ -161,82 +87,6 @@ __device__ inline void single_multiply(float sums[4], const u32 high[4], const u
     multiply_add_tf32(parts, high, right_high);
     UNROLL
     for (u32 e = 0; e < 4; ++e) sums[e] += parts[e];
-}
-
-// Which of a thread's results are kept by dropout: bit (n SIXTEENS + m) 4 + e is of result e of columns n of rows m. Here
-// columns are keys; `first` is the place of row g, column 2 t, and rows of the maps are `keys` apart.
-template <u32 SIXTEENS, u32 COLUMNS>
-__device__ inline u32 single_kept_of_queries(const Dropout& d, u64 first, u64 keys) {
-    u32 t = threadIdx.x % 4, odd = t % 2, bits = 0;
-    if (keys % 4 != 0) {
-        SINGLE_ROLLED
-        for (u32 i = 0; i < SIXTEENS * COLUMNS / 8 * 2; ++i) {
-            u32 words[4];
-            u64 place = first + (i / 2 % SIXTEENS * 16 + i % 2 * 8) * keys + i / 2 / SIXTEENS * 8;
-            u32 lane = (u32)(place % 4);
-            philox(d, place / 4, words);
-            u32 low = lane == 0 ? words[0] : lane == 1 ? words[1] : lane == 2 ? words[2] : words[3];
-            u32 high = lane == 0 ? words[1] : lane == 1 ? words[2] : words[3];
-            if (lane == 3) {
-                philox(d, place / 4 + 1, words);
-                high = words[0];
-            }
-            bits |= ((u32)(low >= d.threshold) | (u32)(high >= d.threshold) << 1) << i * 2;
-        }
-        return bits;
-    }
-    // Two threads beside each other need the same words: one makes those of rows g, the other those of rows g + 8.
-    u64 block = (first - odd * 2 + odd * 8 * keys) / 4;
-    SINGLE_ROLLED
-    for (u32 i = 0; i < SIXTEENS * COLUMNS / 8; ++i) {
-        u32 words[4];
-        philox(d, block + i % SIXTEENS * 4 * keys + i / SIXTEENS * 2, words);
-        UNROLL
-        for (u32 k = 0; k < 4; ++k) bits |= (u32)(words[k] >= d.threshold) << (i * 4 + k);
-    }
-    u32 others = __shfl_xor_sync(0xffffffffu, bits, 1);
-    u32 low = (odd ? others : bits) >> odd * 2, high = (odd ? bits : others) >> odd * 2;
-    return (low & 0x33333333u) | (high & 0x33333333u) << 2;
-}
-
-// Likewise where columns are queries; `first` is the place of key g for query 2 t.
-template <u32 SIXTEENS, u32 COLUMNS>
-__device__ inline u32 single_kept_of_keys(const Dropout& d, u64 first, u64 keys) {
-    u32 s = threadIdx.x / 4 % 4, bits = 0;
-    if (keys % 4 != 0) {
-        SINGLE_ROLLED
-        for (u32 i = 0; i < SIXTEENS * COLUMNS / 8 * 4; ++i) {
-            u32 words[4];
-            u64 place = first + (i / 4 / SIXTEENS * 8 + i % 2) * keys + i / 4 % SIXTEENS * 16 + i / 2 % 2 * 8;
-            u32 lane = (u32)(place % 4);
-            philox(d, place / 4, words);
-            u32 word = lane == 0 ? words[0] : lane == 1 ? words[1] : lane == 2 ? words[2] : words[3];
-            bits |= (u32)(word >= d.threshold) << i;
-        }
-        return bits;
-    }
-    // Four threads with keys beside each other need the same words: each makes those of one of four results.
-    u64 block = (first - s + s % 2 * keys + s / 2 * 8) / 4;
-    SINGLE_ROLLED
-    for (u32 i = 0; i < SIXTEENS * COLUMNS / 8; ++i) {
-        u32 words[4];
-        philox(d, block + i / SIXTEENS * 2 * keys + i % SIXTEENS * 4, words);
-        UNROLL
-        for (u32 k = 0; k < 4; ++k) bits |= (u32)(words[k] >= d.threshold) << (i * 4 + k);
-    }
-    u32 all = (bits >> s & 0x11111111u) << s;
-    UNROLL
-    for (u32 other = 1; other < 4; ++other) {
-        all |= (__shfl_xor_sync(0xffffffffu, bits, other * 4) >> s & 0x11111111u) << (s ^ other);
-    }
-    return all;
-}
-
-// How many of the keys a query sees, if those that are hidden one by one are counted.
-__device__ inline int single_seen_by(const SingleArgs& a, int query) {
-    if (!a.is_causal) return (int)a.keys;
-    int reached = query + (int)a.reach + 1;
-    return reached < 0 ? 0 : reached < (int)a.keys ? reached : (int)a.keys;
 }
 
 // How a thread copies tiles of rows, one after the other, into shared memory.
@@ -358,7 +208,7 @@ __device__ inline void single_hide(float scores[SIXTEENS][KEYS / 8][4], int firs
                 UNROLL
                 for (u32 half = 0; half < 2; ++half) {
                     bool is_late = key >= reached + (int)(m * 16 + half * 8);
-                    if (is_hidden || is_late) scores[m][n][half * 2 + side] = SINGLE_UNSEEN;
+                    if (is_hidden || is_late) scores[m][n][half * 2 + side] = UNSEEN;
                 }
             }
         }
@@ -380,8 +230,8 @@ __device__ inline void single_store(void* rows, u64 start, u32 distance, int fir
             float factor = factors[m][half];
             UNROLL
             for (u32 n = 0; n < COLUMNS / 8; ++n) {
-                SingleTwo two = {{sums[m][n][half * 2] * factor, sums[m][n][half * 2 + 1] * factor}};
-                *(SingleTwo*)(to + n * 8) = two;
+                Two two = {{sums[m][n][half * 2] * factor, sums[m][n][half * 2 + 1] * factor}};
+                *(Two*)(to + n * 8) = two;
             }
         }
     }
@@ -399,15 +249,15 @@ __device__ inline void single_store_times(void* rows, u64 start, u32 distance, i
 
 // blockIdx.x counts heads of the batch, blockIdx.y blocks of queries, the last first: they see the most keys.
 template <bool EXACT, u32 D>
-__device__ void single_forward(const SingleArgs& a) {
+__device__ void single_forward(const FlashArgs& a) {
     const u32 M = SINGLE_SIXTEENS<D>, ROWS = SINGLE_TILE<EXACT, D>;
     alignas(16) __shared__ float keys[2][ROWS * (D + 4)], values[2][ROWS * (D + 4)];
     u32 lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
     u64 head = blockIdx.x;
     int all_queries = (int)a.queries, all_keys = (int)a.keys;
     int block = (int)((gridDim.y - 1 - blockIdx.y) * SINGLE_ROWS<D>), first = block + (int)(threadIdx.x / WARP * M * 16);
-    u32 distance = single_distance<D>(a.kv_row);
-    u64 start = single_start<D>(head, a.heads, a.keys, a.kv_row);
+    u32 distance = distance_of<D>(a.kv_row);
+    u64 start = start_of<D>(head, a.heads, a.keys, a.kv_row);
     SingleCopies<D, ROWS> copies(0);
     u64 from = copies.from(start, distance);
     auto copy = [&](u32 to) {
@@ -419,16 +269,16 @@ __device__ void single_forward(const SingleArgs& a) {
     };
     const u8* seen = a.seen ? a.seen + quotient(head, a.heads) * a.key_stride : 0;
     float left[M][D / 8][4];
-    u64 start_of_q = single_start<D>(head, a.heads, a.queries, a.q_row);
-    single_load_left<EXACT, D, M>(left, a.q, start_of_q, single_distance<D>(a.q_row), first, all_queries);
+    u64 start_of_q = start_of<D>(head, a.heads, a.queries, a.q_row);
+    single_load_left<EXACT, D, M>(left, a.q, start_of_q, distance_of<D>(a.q_row), first, all_queries);
     float sums[M][D / 8][4] = {}, most[M][2], total[M][2] = {};
     UNROLL
-    for (u32 m = 0; m < M; ++m) most[m][0] = most[m][1] = SINGLE_NONE;
+    for (u32 m = 0; m < M; ++m) most[m][0] = most[m][1] = NONE;
     float scale = (float)(a.scale * SINGLE_LOG2_E);
     // The keys that are seen by any query of the block, by any of the warp, and by all of the warp; by row g.
     int last = block + (int)SINGLE_ROWS<D> < all_queries ? block + (int)SINGLE_ROWS<D> : all_queries;
-    int end = single_seen_by(a, last - 1), own_end = first < all_queries ? single_seen_by(a, first + (int)M * 16 - 1) : 0;
-    int whole = single_seen_by(a, first), reached = a.is_causal ? first + (int)g + (int)a.reach + 1 : all_keys;
+    int end = seen_by(a, last - 1), own_end = first < all_queries ? seen_by(a, first + (int)M * 16 - 1) : 0;
+    int whole = seen_by(a, first), reached = a.is_causal ? first + (int)g + (int)a.reach + 1 : all_keys;
     if (end > 0) copy(0);
     u32 turn = 0;
     for (int tile = 0; tile < end; tile += (int)ROWS, turn ^= 1) {
@@ -452,7 +302,7 @@ __device__ void single_forward(const SingleArgs& a) {
                 UNROLL
                 for (u32 xor_of = 2; xor_of > 0; xor_of /= 2) own = fmaxf(own, __shfl_xor_sync(0xffffffffu, own, xor_of));
                 largest[m][half] = own;
-                grows = grows || (own - most[m][half]) * scale > SINGLE_GROWTH;
+                grows = grows || (own - most[m][half]) * scale > MOST_GROWTH;
             }
         }
         if (grows) {
@@ -489,7 +339,7 @@ __device__ void single_forward(const SingleArgs& a) {
         }
         if (a.dropout.threshold > 0) {
             u64 place = (head * a.queries + (u64)first + g) * a.keys + (u64)tile + t * 2;
-            u32 kept = single_kept_of_queries<M, ROWS>(a.dropout, place, a.keys);
+            u32 kept = kept_of_queries<M, ROWS>(a.dropout, place, a.keys);
             UNROLL
             for (u32 i = 0; i < M * ROWS / 2; ++i) {
                 if (!(kept >> i & 1)) scores[i / 4 % M][i / 4 / M][i % 4] = 0;
@@ -522,25 +372,25 @@ __device__ void single_forward(const SingleArgs& a) {
             factors[m][half] = sum == 0 ? 0.0f : keep / sum;
             int row = first + (int)(m * 16 + half * 8 + g);
             if (t == 0 && row < all_queries) {
-                float log_sum = sum == 0 ? SINGLE_NO_SUM : fmaf(most[m][half], scale, log2f(sum));
+                float log_sum = sum == 0 ? NO_SUM : fmaf(most[m][half], scale, log2f(sum));
                 a.log_sums[head * a.queries + (u64)row] = log_sum;
             }
         }
     }
-    u64 start_of_y = single_start<D>(single_anew(head), a.heads, a.queries, a.y_row);
-    single_store<D, M>(a.y, start_of_y, single_distance<D>(a.y_row), first, all_queries, sums, factors);
+    u64 start_of_y = start_of<D>(single_anew(head), a.heads, a.queries, a.y_row);
+    single_store<D, M>(a.y, start_of_y, distance_of<D>(a.y_row), first, all_queries, sums, factors);
 }
 
 // D / 4 threads have a row, four numbers each.
 template <u32 D>
-__device__ void single_products(const SingleGradientArgs& all_of) {
-    const SingleArgs& a = all_of.forward;
+__device__ void single_products(const FlashGradientArgs& all_of) {
+    const FlashArgs& a = all_of.forward;
     u64 row = (u64)blockIdx.x * (SINGLE_PRODUCT_THREADS * 4 / D) + threadIdx.x / (D / 4);
     float sum = 0;
     if (row < all_of.rows) {
         u64 head = quotient(row, a.queries), query = modulo(row, a.queries);
-        u64 start = single_start<D>(head, a.heads, a.queries, a.y_row);
-        u64 place = start + query * single_distance<D>(a.y_row) + threadIdx.x % (D / 4) * 4;
+        u64 start = start_of<D>(head, a.heads, a.queries, a.y_row);
+        u64 place = start + query * distance_of<D>(a.y_row) + threadIdx.x % (D / 4) * 4;
         Four<float> y = *(const Four<float>*)((const float*)a.y + place);
         Four<float> dy = *(const Four<float>*)((const float*)all_of.dy + place);
         UNROLL
@@ -562,17 +412,17 @@ struct SingleExchange {
 // The gradient of the queries; blocks as in the forward pass. Of two warps that share rows, the first makes weights, the second
 // their gradients; then each has half of the columns.
 template <bool EXACT, u32 D>
-__device__ void single_queries(const SingleGradientArgs& all_of) {
+__device__ void single_queries(const FlashGradientArgs& all_of) {
     const u32 M = SINGLE_SIXTEENS<D>, ROWS = SINGLE_GRADIENT_TILE<D>;
     alignas(16) __shared__ float keys[2][ROWS * (D + 4)], values[2][ROWS * (D + 4)];
     __shared__ SingleExchange<D> exchange;
-    const SingleArgs& a = all_of.forward;
+    const FlashArgs& a = all_of.forward;
     u32 lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4, warp = threadIdx.x / WARP, is_second = warp % 2;
     u64 head = blockIdx.x;
     int all_queries = (int)a.queries, all_keys = (int)a.keys;
     int block = (int)((gridDim.y - 1 - blockIdx.y) * SINGLE_GRADIENT_ROWS<D>), first = block + (int)(warp / 2 * M * 16);
-    u32 distance = single_distance<D>(a.kv_row);
-    u64 start = single_start<D>(head, a.heads, a.keys, a.kv_row);
+    u32 distance = distance_of<D>(a.kv_row);
+    u64 start = start_of<D>(head, a.heads, a.keys, a.kv_row);
     SingleCopies<D, ROWS> copies(0);
     u64 from = copies.from(start, distance);
     auto copy = [&](u32 to) {
@@ -583,11 +433,11 @@ __device__ void single_queries(const SingleGradientArgs& all_of) {
         end_of_group();
     };
     const u8* seen = a.seen ? a.seen + quotient(head, a.heads) * a.key_stride : 0;
-    u64 start_of_q = single_start<D>(head, a.heads, a.queries, a.q_row);
-    u64 start_of_y = single_start<D>(head, a.heads, a.queries, a.y_row);
+    u64 start_of_q = start_of<D>(head, a.heads, a.queries, a.q_row);
+    u64 start_of_y = start_of<D>(head, a.heads, a.queries, a.y_row);
     float left[M][D / 8][4];
     single_load_left<EXACT, D, M>(left, is_second ? all_of.dy : a.q, is_second ? start_of_y : start_of_q,
-                                  single_distance<D>(is_second ? a.y_row : a.q_row), first, all_queries);
+                                  distance_of<D>(is_second ? a.y_row : a.q_row), first, all_queries);
     float log_sums[M][2], products[M][2];
     UNROLL
     for (u32 m = 0; m < M; ++m) {
@@ -595,15 +445,15 @@ __device__ void single_queries(const SingleGradientArgs& all_of) {
         for (u32 half = 0; half < 2; ++half) {
             int row = first + (int)(m * 16 + half * 8 + g);
             bool is_there = row < all_queries;
-            log_sums[m][half] = is_there ? a.log_sums[head * a.queries + (u64)row] : SINGLE_NO_SUM;
+            log_sums[m][half] = is_there ? a.log_sums[head * a.queries + (u64)row] : NO_SUM;
             products[m][half] = is_there ? all_of.products[head * a.queries + (u64)row] : 0.0f;
         }
     }
     float sums[M][D / 16][4] = {};
     float scale = (float)(a.scale * SINGLE_LOG2_E), keep = (float)a.dropout.keep_scale;
     int last = block + (int)SINGLE_GRADIENT_ROWS<D> < all_queries ? block + (int)SINGLE_GRADIENT_ROWS<D> : all_queries;
-    int end = single_seen_by(a, last - 1), own_end = first < all_queries ? single_seen_by(a, first + (int)M * 16 - 1) : 0;
-    int whole = single_seen_by(a, first), reached = a.is_causal ? first + (int)g + (int)a.reach + 1 : all_keys;
+    int end = seen_by(a, last - 1), own_end = first < all_queries ? seen_by(a, first + (int)M * 16 - 1) : 0;
+    int whole = seen_by(a, first), reached = a.is_causal ? first + (int)g + (int)a.reach + 1 : all_keys;
     if (end > 0) copy(0);
     u32 turn = 0;
     for (int tile = 0; tile < end; tile += (int)ROWS, turn ^= 1) {
@@ -631,7 +481,7 @@ __device__ void single_queries(const SingleGradientArgs& all_of) {
             }
             if (a.dropout.threshold > 0) {
                 u64 place = (head * a.queries + (u64)first + g) * a.keys + (u64)tile + is_second * (ROWS / 2) + t * 2;
-                kept = single_kept_of_queries<M, ROWS / 2>(a.dropout, place, a.keys);
+                kept = kept_of_queries<M, ROWS / 2>(a.dropout, place, a.keys);
                 exchange.kept[warp][lane] = kept;
             }
         }
@@ -659,7 +509,7 @@ __device__ void single_queries(const SingleGradientArgs& all_of) {
             single_times_columns<EXACT, D, D / 2, M>(sums, slopes, keys[turn] + n * 8 * (D + 4) + is_second * (D / 2));
         }
     }
-    single_store_times<D / 2, M>(all_of.dq, start_of_q + is_second * (D / 2), single_distance<D>(a.q_row), first, all_queries,
+    single_store_times<D / 2, M>(all_of.dq, start_of_q + is_second * (D / 2), distance_of<D>(a.q_row), first, all_queries,
                                  sums, (float)a.scale);
 }
 
@@ -667,12 +517,12 @@ __device__ void single_queries(const SingleGradientArgs& all_of) {
 // two warps that share rows, the first makes weights and sums up the gradients of keys, the second makes the gradients of
 // weights and sums up those of values.
 template <bool EXACT, u32 D>
-__device__ void single_keys(const SingleGradientArgs& all_of) {
+__device__ void single_keys(const FlashGradientArgs& all_of) {
     const u32 M = SINGLE_SIXTEENS<D>, ROWS = SINGLE_GRADIENT_TILE<D>;
     alignas(16) __shared__ float queries[2][ROWS * (D + 4)], slopes[2][ROWS * (D + 4)];
     alignas(16) __shared__ float log_sums[2][ROWS], products[2][ROWS];
     __shared__ SingleExchange<D> exchange;
-    const SingleArgs& a = all_of.forward;
+    const FlashArgs& a = all_of.forward;
     u32 lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4, warp = threadIdx.x / WARP, is_second = warp % 2;
     u64 head = blockIdx.x;
     int all_queries = (int)a.queries, all_keys = (int)a.keys;
@@ -680,10 +530,10 @@ __device__ void single_keys(const SingleGradientArgs& all_of) {
     // The first queries that see a key of the block, one of the warp, and all of the warp.
     int begin = a.is_causal && block > (int)a.reach ? block - (int)a.reach : 0;
     int own_begin = a.is_causal ? first - (int)a.reach : 0, whole = a.is_causal ? own_begin + (int)M * 16 - 1 : 0;
-    u32 q_distance = single_distance<D>(a.q_row), y_distance = single_distance<D>(a.y_row);
+    u32 q_distance = distance_of<D>(a.q_row), y_distance = distance_of<D>(a.y_row);
     SingleCopies<D, ROWS> copies(begin);
-    u64 from_q = copies.from(single_start<D>(head, a.heads, a.queries, a.q_row), q_distance);
-    u64 from_y = copies.from(single_start<D>(head, a.heads, a.queries, a.y_row), y_distance);
+    u64 from_q = copies.from(start_of<D>(head, a.heads, a.queries, a.q_row), q_distance);
+    u64 from_y = copies.from(start_of<D>(head, a.heads, a.queries, a.y_row), y_distance);
     auto copy = [&](u32 to, int tile) {
         copies.start(queries[to], (const float*)a.q + from_q, q_distance, all_queries);
         copies.start(slopes[to], (const float*)all_of.dy + from_y, y_distance, all_queries);
@@ -694,14 +544,14 @@ __device__ void single_keys(const SingleGradientArgs& all_of) {
             // Queries past the end are zero, and so is what they add.
             int row = tile + (int)threadIdx.x;
             u64 place = head * a.queries + (u64)row;
-            copy_word(&log_sums[to][threadIdx.x], a.log_sums + place, row < all_queries);
-            copy_word(&products[to][threadIdx.x], all_of.products + place, row < all_queries);
+            copy_four(&log_sums[to][threadIdx.x], a.log_sums + place, row < all_queries);
+            copy_four(&products[to][threadIdx.x], all_of.products + place, row < all_queries);
         }
         end_of_group();
     };
-    u64 start = single_start<D>(head, a.heads, a.keys, a.kv_row);
+    u64 start = start_of<D>(head, a.heads, a.keys, a.kv_row);
     float left[M][D / 8][4];
-    single_load_left<EXACT, D, M>(left, is_second ? a.v : a.k, start, single_distance<D>(a.kv_row), first, all_keys);
+    single_load_left<EXACT, D, M>(left, is_second ? a.v : a.k, start, distance_of<D>(a.kv_row), first, all_keys);
     // Keys of the thread that no query sees, one bit each.
     u32 hidden = 0;
     const u8* seen = a.seen ? a.seen + quotient(head, a.heads) * a.key_stride : 0;
@@ -737,7 +587,7 @@ __device__ void single_keys(const SingleGradientArgs& all_of) {
                         UNROLL
                         for (u32 side = 0; side < 2; ++side) {
                             bool is_early = distance + (int)(n * 8 + side) < 0;
-                            if (is_hidden || is_early) results[i / 2][n][i % 2 * 2 + side] = SINGLE_UNSEEN;
+                            if (is_hidden || is_early) results[i / 2][n][i % 2 * 2 + side] = UNSEEN;
                         }
                     }
                 }
@@ -745,7 +595,7 @@ __device__ void single_keys(const SingleGradientArgs& all_of) {
             if (!is_second) {
                 UNROLL
                 for (u32 n = 0; n < ROWS / 8; ++n) {
-                    SingleTwo log_sum = *(const SingleTwo*)&log_sums[turn][n * 8 + t * 2];
+                    Two log_sum = *(const Two*)&log_sums[turn][n * 8 + t * 2];
                     UNROLL
                     for (u32 i = 0; i < M * 4; ++i) {
                         float& result = results[i / 4][n][i % 4];
@@ -760,7 +610,7 @@ __device__ void single_keys(const SingleGradientArgs& all_of) {
             }
             if (a.dropout.threshold > 0) {
                 u64 place = (head * a.queries + (u64)tile + is_second * (ROWS / 2) + t * 2) * a.keys + (u64)first + g;
-                kept = single_kept_of_keys<M, ROWS / 2>(a.dropout, place, a.keys);
+                kept = kept_of_keys<M, ROWS / 2>(a.dropout, place, a.keys);
                 exchange.kept[warp][lane] = kept;
             }
         }
@@ -772,7 +622,7 @@ __device__ void single_keys(const SingleGradientArgs& all_of) {
         }
         SINGLE_ROLLED_IF_EXACT
         for (u32 n = 0; n < ROWS / 8; ++n) {
-            SingleTwo product = *(const SingleTwo*)&products[turn][n * 8 + t * 2];
+            Two product = *(const Two*)&products[turn][n * 8 + t * 2];
             float factors[M][4];
             UNROLL
             for (u32 m = 0; m < M; ++m) {
@@ -794,8 +644,8 @@ __device__ void single_keys(const SingleGradientArgs& all_of) {
             single_times_columns<EXACT, D, D, M>(sums, factors, (is_second ? slopes[turn] : queries[turn]) + n * 8 * (D + 4));
         }
     }
-    start = single_start<D>(single_anew(head), a.heads, a.keys, a.kv_row);
-    single_store_times<D, M>(is_second ? all_of.dv : all_of.dk, start, single_distance<D>(a.kv_row), first, all_keys, sums,
+    start = start_of<D>(single_anew(head), a.heads, a.keys, a.kv_row);
+    single_store_times<D, M>(is_second ? all_of.dv : all_of.dk, start, distance_of<D>(a.kv_row), first, all_keys, sums,
                              is_second ? keep : (float)a.scale);
 }
 
@@ -811,13 +661,13 @@ __device__ void single_keys(const SingleGradientArgs& all_of) {
     }                                                                                \
     KERNEL(NAME##_##D##_exact, ARGS, float, f32) KERNEL(NAME##_##D##_fast, ARGS, float, f32)
 #define SINGLE_SIZE(D)                                                               \
-    SINGLE_OF(single_forward, SingleArgs, D)                                         \
-    SINGLE_OF(single_queries, SingleGradientArgs, D)                                 \
-    SINGLE_OF(single_keys, SingleGradientArgs, D)                                    \
+    SINGLE_OF(single_forward, FlashArgs, D)                                         \
+    SINGLE_OF(single_queries, FlashGradientArgs, D)                                 \
+    SINGLE_OF(single_keys, FlashGradientArgs, D)                                    \
     template <typename>                                                              \
-    __device__ void single_products_##D(const SingleGradientArgs& a) {               \
+    __device__ void single_products_##D(const FlashGradientArgs& a) {               \
         single_products<D>(a);                                                       \
     }                                                                                \
-    KERNEL(single_products_##D, SingleGradientArgs, float, f32)
+    KERNEL(single_products_##D, FlashGradientArgs, float, f32)
 
 #endif
