@@ -60,14 +60,14 @@ impl CopiedModel {
     ) -> Result<Self, ModelError> {
         let Computing { dtype, products } = computing.into();
         let is_copied = |name: &str, variable: &Var| variable.dtype() != dtype && !parameters.is_frozen(name);
-        let copied: Vec<(&str, &Var)> =
-            parameters.iter().filter(|(name, variable)| is_copied(name, variable)).collect();
+        let (copied, kept): (Vec<_>, Vec<_>) =
+            parameters.iter().partition(|(name, variable)| is_copied(name, variable));
         let copies = Copies::new(copied.iter().map(|(_, variable)| variable.as_detached_tensor()), dtype)?;
         let mut tensors = BTreeMap::new();
-        for (name, variable) in parameters.iter() {
-            let frozen =
-                if parameters.is_frozen(name) { variable.as_detached_tensor() } else { variable.as_tensor().clone() };
-            tensors.insert(name.to_owned(), narrowed(&frozen, dtype)?);
+        for (name, variable) in kept {
+            let is_frozen = parameters.is_frozen(name);
+            let tensor = if is_frozen { variable.as_detached_tensor() } else { variable.as_tensor().clone() };
+            tensors.insert(name.to_owned(), narrowed(&tensor, dtype)?);
         }
         for ((name, _), copy) in copied.iter().zip(copies.iter()) {
             tensors.insert((*name).to_owned(), copy.as_tensor().clone());

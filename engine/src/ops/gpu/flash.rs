@@ -16,7 +16,7 @@ use crate::ops::tracked::{Backward, tracked1, tracked3};
 const THREADS: u32 = 128;
 /// The most blocks in the second dimension of a grid.
 const MOST_BLOCKS: usize = 65_535;
-/// Where a piece of 16 bytes may begin, in numbers: they are copied at a time.
+/// Bytes that are copied at a time, and begin at a multiple of as many.
 const ALIGNED: usize = 16;
 
 /// What goes over the rows of a head, some of them a block.
