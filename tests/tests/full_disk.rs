@@ -1,7 +1,9 @@
 //! A store that cannot be written while a run trains: nothing is lost, nothing piles up, and the exit code says it.
 #![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
-use std::{path::Path, process::Command};
+use std::path::Path;
+#[cfg(target_os = "linux")]
+use std::process::Command;
 
 use headroom_engine::store::StorePaths;
 use headroom_tests::{Program, TINY_DECODER, hold};

@@ -2,12 +2,14 @@
 //! numbers of threads; and what is answered without a text, a step or a file that somebody else would have to open.
 #![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
-#[cfg(unix)]
-use std::process::{Command, Stdio};
 use std::{
     fs,
-    path::Path,
     time::{Duration, Instant},
+};
+#[cfg(unix)]
+use std::{
+    path::Path,
+    process::{Command, Stdio},
 };
 
 use headroom_engine::config::{PresetGroup, Source, presets};

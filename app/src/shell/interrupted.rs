@@ -96,20 +96,25 @@ fn words(run: &RunSummary, name: &str, state: &State, was_closed: bool) -> Strin
     }
     let of = run.steps_total.map_or_else(String::new, |total| format!(" of {}", format::count(total)));
     let at = format!("at step {}{of}", format::count(run.steps_done));
-    let what = if was_closed && run.state == RunState::Stopped {
-        format!("\"{name}\" was stopped {at} when the window was closed.")
+    let was_stopped = was_closed && run.state == RunState::Stopped;
+    let what = format!("\"{name}\" was {} {at}", if was_stopped { "stopped" } else { "interrupted" });
+    let (when, why) = if was_stopped {
+        (" when the window was closed", "The window was closed.")
     } else {
-        format!("\"{name}\" was interrupted {at}: the program ended while it trained.")
+        (": the program ended while it trained", "The program ended while it trained.")
     };
+    // What Resume does comes early: a narrow window shows the beginning.
     // The best is kept to be used, without what training needs to go on.
     let goes_on = |record: &&CheckpointRecord| record.kind != CheckpointKind::Best && record.problem.is_none();
     let checkpoints =
         state.checkpoints.get(&run.id).map(|all| all.iter().filter(goes_on).map(|record| record.step).max());
     match checkpoints {
-        Some(Some(step)) if step == run.steps_done => format!("{what} Its checkpoint is from that step."),
-        Some(Some(step)) => format!("{what} Resume goes on from its checkpoint of step {}.", format::count(step)),
-        Some(None) => format!("{what} It has no checkpoint to go on from: Resume starts at the first step."),
-        None => what,
+        Some(Some(step)) if step == run.steps_done => format!("{what}, Resume goes on from there. {why}"),
+        Some(Some(step)) => {
+            format!("{what}, Resume goes on from its checkpoint of step {}. {why}", format::count(step))
+        }
+        Some(None) => format!("{what}, Resume starts at the first step: it has no checkpoint to go on from. {why}"),
+        None => format!("{what}{when}."),
     }
 }
 
@@ -161,9 +166,9 @@ mod tests {
         let best = kept(1_350, CheckpointKind::Best);
         state.checkpoints.insert(run.id.clone(), vec![kept(1_000, CheckpointKind::Last), best.clone()]);
         let told = words(&run, "run", &state, false);
-        assert!(told.ends_with("Resume goes on from its checkpoint of step 1,000."), "{told}");
+        assert!(told.contains(" at step 1,400, Resume goes on from its checkpoint of step 1,000."), "{told}");
         state.checkpoints.insert(run.id.clone(), vec![best]);
         let told = words(&run, "run", &state, false);
-        assert!(told.ends_with("Resume starts at the first step."), "{told}");
+        assert!(told.contains(" at step 1,400, Resume starts at the first step: it has no checkpoint"), "{told}");
     }
 }

@@ -496,7 +496,10 @@ impl State {
                     selection.styles.take_back(&run, place);
                 }
                 let tags = self.runs.iter().find(|summary| summary.id == run).map(|summary| summary.tags.as_slice());
-                self.selection.show_begun(&run, tags.unwrap_or_default());
+                // Its own eye was open, whether or not a tag is shown alone now.
+                if !self.selection.show_begun(&run, tags.unwrap_or_default()) {
+                    self.selection.toggle_visible(&run);
+                }
             }
         }
     }

@@ -104,8 +104,13 @@ impl HeadroomWindow {
             }
             ui.add_space(8.0);
             ui.horizontal(|ui| {
-                stop = ui.button("Stop and close").clicked();
-                stay = ui.button("Keep training").on_hover_text("The window stays open (Esc)").clicked();
+                let stopping = ui.button("Stop and close");
+                let staying = ui.button("Keep training").on_hover_text("The window stays open (Esc)");
+                // Enter answers what was asked for, which loses nothing; Tab goes to the other.
+                if !stopping.has_focus() && !staying.has_focus() {
+                    stopping.request_focus();
+                }
+                (stop, stay) = (stopping.clicked(), staying.clicked());
             });
         });
         if stop {

@@ -54,6 +54,8 @@ impl<'a> TokenizerCache<'a> {
     /// Writes beside the entry, syncs, renames: a reader never sees half of it.
     fn write(&self, path: &PathBuf, json: &str) -> std::io::Result<()> {
         std::fs::create_dir_all(self.folder)?;
+        // Windows has no modes.
+        #[cfg_attr(not(unix), expect(unused_mut, reason = "changed on Unix only"))]
         let mut new = tempfile::Builder::new();
         // As for any other file, the user's umask decides.
         #[cfg(unix)]

@@ -219,7 +219,8 @@ impl ParameterSet {
         Ok(copies)
     }
 
-    /// Overwrites the weights in place, so that models built on them see the new ones. What is not trained stays.
+    /// Overwrites the weights in place, so that models built on them see the new ones: in another format those that are trained,
+    /// once their copies are made anew; what is frozen is cast when such a model is built. What is not trained stays.
     ///
     /// # Errors
     /// If a name or a shape differs; nothing is changed then.

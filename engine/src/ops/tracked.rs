@@ -1,9 +1,9 @@
-//! Results that candle's backward pass knows how to differentiate, on every device; and, where kernels are launched, a
-//! backward pass of our own over them.
+//! Results that candle's backward pass knows how to differentiate, and a backward pass of our own over them, on every device.
 //!
-//! Candle begins every gradient as a tensor of zeros and adds to it: on a GPU two launches and three times the memory
-//! traffic for each tensor of a graph, more launches than the gradients themselves take. [`Flows`] hands gradients on as they are, and adds
-//! only where a tensor was used twice. It knows nothing but operations of ours; a graph with any other goes through candle's.
+//! Candle begins every gradient as a tensor of zeros and adds to it: three times the memory traffic for each tensor of a graph, on
+//! a GPU by two launches, more than the gradients themselves take, on a CPU by one thread. [`Flows`] hands gradients on as they
+//! are, and adds only where a tensor was used twice. It knows nothing but operations of ours; a graph with any other goes through
+//! candle's.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -95,11 +95,8 @@ pub fn is_known(id: TensorId) -> bool {
 pub struct Flows(Vec<(Tensor, Arc<dyn Flow>)>);
 
 impl Flows {
-    /// Those of a loss; none where an operation of candle is among them, or where no kernels are launched.
+    /// Those of a loss; none where an operation of candle is among them.
     pub fn of(loss: &Tensor) -> Option<Self> {
-        if !gpu::has_kernels(loss) {
-            return None;
-        }
         let nodes = loss.sorted_nodes();
         let joints = joints();
         let flow = |node: &&Tensor| Some(((*node).clone(), joints.get(&node.id())?.upgrade()?));
@@ -109,38 +106,40 @@ impl Flows {
         flows.map(Self)
     }
 
-    /// Carries the gradient of the loss back, then tells every variable's, once. Memory of gradients is freed as soon as
-    /// they were handed on.
+    /// Carries the gradient of the loss back and tells every variable's, once, as soon as nothing more flows to it. Memory of
+    /// gradients is freed as soon as they were handed on.
     ///
     /// # Errors
     /// If the device or `told` fails.
     pub fn run(self, loss: &Tensor, mut told: impl FnMut(&Tensor, Tensor) -> Result<()>) -> Result<()> {
         let mut found = HashMap::from([(loss.id(), loss.ones_like()?)]);
-        let mut variables = Vec::new();
+        let mut to_come = HashMap::<TensorId, usize>::new();
+        for input in self.0.iter().flat_map(|(_, flow)| flow.inputs()).filter(|input| input.is_variable()) {
+            *to_come.entry(input.id()).or_default() += 1;
+        }
         for (node, flow) in self.0 {
             // Nothing may flow here, as to labels.
-            let Some(gradient) = found.remove(&node.id()) else { continue };
-            let gradients = flow.flow(&node, &gradient.contiguous()?)?;
-            drop(gradient);
-            for (input, gradient) in flow.inputs().iter().zip(gradients) {
-                let Some(gradient) = gradient.map(|gradient| gradient.detach()) else { continue };
-                if !input.track_op() {
-                    continue;
+            let mut gradients = match found.remove(&node.id()) {
+                Some(gradient) => flow.flow(&node, &gradient.contiguous()?)?.into_iter(),
+                None => Vec::new().into_iter(),
+            };
+            for input in flow.inputs() {
+                let gradient = gradients.next().flatten().map(|gradient| gradient.detach());
+                if let Some(gradient) = gradient.filter(|_| input.track_op()) {
+                    let sum = match found.remove(&input.id()) {
+                        Some(before) if gpu::has_kernels(&before) => gpu::sum(&before, &gradient)?,
+                        Some(before) => (before + gradient)?.detach(),
+                        None => gradient,
+                    };
+                    found.insert(input.id(), sum);
                 }
-                let before = found.remove(&input.id());
-                if before.is_none() && input.is_variable() {
-                    variables.push(input.clone());
+                let Some(left) = to_come.get_mut(&input.id()) else { continue };
+                *left -= 1;
+                if *left == 0
+                    && let Some(gradient) = found.remove(&input.id())
+                {
+                    told(input, gradient)?;
                 }
-                let sum = match before {
-                    Some(before) => gpu::sum(&before, &gradient)?,
-                    None => gradient,
-                };
-                found.insert(input.id(), sum);
-            }
-        }
-        for variable in variables {
-            if let Some(gradient) = found.remove(&variable.id()) {
-                told(&variable, gradient)?;
             }
         }
         Ok(())
@@ -153,11 +152,11 @@ impl<const N: usize, B: Backward<N>> Made<N, B> {
         Self { result: Mutex::new(Some(result.into())), joint: Arc::new(joint) }
     }
 
-    /// The result of `apply`, found by [`Flows`] where kernels are launched.
+    /// The result of `apply`, found by [`Flows`].
     fn joined(self, apply: impl FnOnce(Self) -> Result<Tensor>) -> Result<Tensor> {
         let joint = Arc::clone(&self.joint);
         let result = apply(self)?;
-        if result.track_op() && gpu::has_kernels(&result) {
+        if result.track_op() {
             let id = *joint.id.get_or_init(|| result.id());
             let joint: Arc<dyn Flow> = joint;
             joints().insert(id, Arc::downgrade(&joint));

@@ -64,6 +64,7 @@ fn own_ms(system: &mut System) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
     use std::{
         process::{Command, Stdio},
         time::Duration,

@@ -31,8 +31,8 @@ use crate::{
     data::with_image_shape,
     hub,
     store::{
-        BenchmarkSummary, DamagedRun, NewRun, RunFilter, RunId, RunList, RunState, StateDetails, Store, StoreError,
-        StorePaths, StoreWriter,
+        AnalysisSummary, BenchmarkSummary, DamagedRun, NewRun, RunFilter, RunId, RunList, RunState, StateDetails,
+        Store, StoreError, StorePaths, StoreWriter,
     },
 };
 
@@ -132,6 +132,8 @@ pub(super) struct Scheduler {
     looked_after: Instant,
     /// The benchmarks as they were sent last; none where nobody asked yet.
     benchmarks_sent: Option<Vec<BenchmarkSummary>>,
+    /// The analyses as they were sent last; none where nobody asked yet.
+    analyses_sent: Option<Vec<AnalysisSummary>>,
     /// Size and time of the store's files when they were last checked.
     trace: Trace,
     /// The damaged runs that were told of.
@@ -179,6 +181,7 @@ impl Scheduler {
             runs_sent: Instant::now(),
             looked_after: Instant::now(),
             benchmarks_sent: None,
+            analyses_sent: None,
             trace,
             damaged: RefCell::default(),
         })
@@ -474,6 +477,7 @@ impl Scheduler {
             if std::mem::replace(&mut self.trace, trace) != trace {
                 self.runs_changed = true;
                 self.look_after_benchmarks();
+                self.look_after_analyses();
             }
         }
     }

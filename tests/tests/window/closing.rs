@@ -58,7 +58,7 @@ fn closing_asks_writes_a_checkpoint_and_the_next_start_goes_on_in_one_click() {
     let run = again.state().runs[0].clone();
     assert_eq!(run.state, RunState::Stopped);
     again.wait_for_words("was stopped at step");
-    again.wait_for_words("Its checkpoint is from that step.");
+    again.wait_for_words("Resume goes on from there. The window was closed.");
     assert_eq!(again.state().checkpoints[&run.id].iter().map(|record| record.step).max(), Some(run.steps_done));
     again.click("Resume long");
     again.wait("the run to go on", |screen| {

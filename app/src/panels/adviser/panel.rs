@@ -117,8 +117,15 @@ impl AdviserPanel {
         if analysis.step == Some(0) {
             let is_training = cx.state.current.as_ref().is_some_and(|current| subject.id.run() == Some(&current.run));
             // While it trains there may be no other one yet.
+            let steps = subject.id.run().and_then(|run| cx.state.analysis.steps(run));
+            let is_alone = steps.is_some_and(|steps| steps.len() < 2);
             let (words, colour) = if is_training {
                 ("Nothing is learnt before the first step: the next analysis tells more.", palette.weak)
+            } else if is_alone {
+                (
+                    "Nothing is learnt before the first step, and the run ended before the next analysis: analyse its checkpoint.",
+                    palette.warning,
+                )
             } else {
                 ("Nothing is learnt before the first step: choose a later one.", palette.warning)
             };

@@ -15,7 +15,7 @@ mod driver {
         cuda_backend::{
             CudaDType, CudaStorageSlice, DeviceId,
             cudarc::{
-                cublaslt::{CudaBlasLT, Matmul, MatmulConfig},
+                cublaslt::{CudaBlasLT, Matmul, MatmulConfig, result::CublasError, sys::cublasStatus_t},
                 driver::{CudaFunction, CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg},
                 nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts},
             },
@@ -206,7 +206,16 @@ mod driver {
             // SAFETY: the caller checked that the operands have these sizes and lie so.
             #[expect(unsafe_code, reason = "the library works on addresses")]
             let done = unsafe { library.matmul(config, &y, &x, &mut result, Some(&bias), None) };
-            Ok(done.is_ok().then(|| T::wrap_cuda_slice(result, device.clone())))
+            match done {
+                Ok(()) => Ok(Some(T::wrap_cuda_slice(result, device.clone()))),
+                Err(CublasError(
+                    cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED
+                    | cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE
+                    | cublasStatus_t::CUBLAS_STATUS_ARCH_MISMATCH,
+                )) => Ok(None),
+                // The device failed: what comes after it would only fail less clearly.
+                Err(error) => Err(Error::wrap(error)),
+            }
         })
     }
 

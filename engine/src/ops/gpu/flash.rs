@@ -169,7 +169,8 @@ fn side_by_side(first: u64, bytes: usize, y: u64) -> Places {
 /// A tensor whose memory begins where pieces of 16 bytes do.
 fn aligned(x: &Tensor) -> Result<Tensor> {
     let is_aligned = address(x)?.is_multiple_of(ALIGNED as u64) || !x.device().is_cuda();
-    if is_aligned { Ok(x.clone()) } else { x.copy() }
+    // A copy as it lies would begin where this one does.
+    if is_aligned { Ok(x.clone()) } else { x.force_contiguous() }
 }
 
 /// See [`super::attention_core`]; inputs are contiguous.

@@ -125,9 +125,21 @@ impl Scheduler {
         }
     }
 
-    pub(super) fn send_analyses(&self) -> Result<(), StoreError> {
-        self.outbox.send(Event::Analyses { analyses: self.store.analyses()? });
+    pub(super) fn send_analyses(&mut self) -> Result<(), StoreError> {
+        let analyses = self.store.analyses()?;
+        self.analyses_sent = Some(analyses.clone());
+        self.outbox.send(Event::Analyses { analyses });
         Ok(())
+    }
+
+    /// Tells of analyses that another program kept, deleted or brought back.
+    pub(super) fn look_after_analyses(&mut self) {
+        if let Some(sent) = &self.analyses_sent
+            && self.store.analyses().is_ok_and(|now| now != *sent)
+            && let Err(error) = self.send_analyses()
+        {
+            self.fail(None, &error);
+        }
     }
 
     pub(super) fn measure(&mut self, job: MeasureJob) {
