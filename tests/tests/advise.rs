@@ -46,6 +46,16 @@ fn what_is_advised_is_trained_beside_its_run_and_compared_with_what_was_predicte
     {
         assert!(text.contains(words), "no {words} in {text}");
     }
+    // An analysis that was asked for since is named, with what advises from it. What measures pairs is said to do so alone.
+    let since = ["analyse", &run, "--similarity", "--captured", "--examples", "8", "--json"];
+    let since = program.run(&since).expect_code(0).json()["analysis"].as_str().unwrap().to_owned();
+    let of_it = format!("advise {run} --analysis {since}");
+    let text = program.run(&["advise", &run]).expect_code(0).stdout;
+    assert!(text.contains("16 tokens") && text.contains(&of_it), "{text}");
+    assert!(text.contains(&format!("analyse {run} --reconstruction\n")), "{text}");
+    let text = program.run(&["advise", &run, "--analysis", &since]).expect_code(0).stdout;
+    assert!(text.contains("8 examples of 16 tokens") && !text.contains(&of_it), "{text}");
+    assert!(text.contains(&format!("analyse {run} --similarity --captured --reconstruction")), "{text}");
     assert_eq!(program.run(&["runs", "--json"]).expect_code(0).json().as_array().unwrap().len(), 1);
 
     // Trained beside the run itself.

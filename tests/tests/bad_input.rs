@@ -299,6 +299,16 @@ fn evaluating_what_is_no_model() {
     let program = program();
     program.write("text.txt", sentences(50));
     let _ = program.run(&["eval", "./nowhere", "--data", "text.txt"]).expect_code(2).expect_words(&["./nowhere"]);
+    let _ = program.run(&["eval", "nowhere"]).expect_code(2).expect_words(&["no folder nowhere here"]);
+    program.train(TINY_DECODER, &["--steps", "2"]);
+    let no_folder = "There is no folder nowhere here";
+    for (name, words) in [("nowhere", no_folder), ("text.txt", "text.txt is a file, not a model")] {
+        let answer = program.run(&["eval", name, "--json"]).expect_code(2);
+        let answer = answer.expect_words(&[words, &format!("There is no run \"{name}\"")]);
+        let told = answer.json();
+        assert_eq!(told["problems"][0]["field"], "run", "{told}");
+        assert!(told["problems"][0]["message"].as_str().unwrap().contains(words), "{told}");
+    }
     fs::create_dir(program.path("empty")).unwrap();
     let answer = program.run(&["eval", "empty", "--data", "text.txt"]).expect_code(2);
     let _ = answer.expect_words(&["empty", "config.json"]);

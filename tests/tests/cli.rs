@@ -92,9 +92,17 @@ fn an_empty_store_has_no_runs() {
     command.env_remove("HEADROOM_STORE").env_remove("XDG_DATA_HOME");
     let told = program.run_command(command).expect_code(0).stdout;
     assert!(told.contains("headroom train") && told.contains("headroom.db"), "{told}");
+    let queue = |more: &[&str]| {
+        let mut command = program.command(&[&["queue"][..], more].concat());
+        command.env_remove("HEADROOM_STORE").env_remove("XDG_DATA_HOME");
+        program.run_command(command).expect_code(0)
+    };
+    let listed = queue(&["--json"]).json();
+    assert_eq!((&listed["running"], &listed["waiting"]), (&Value::Array(Vec::new()), &Value::Array(Vec::new())));
+    assert_eq!(queue(&[]).stdout, "Nothing runs, and nothing waits.\n");
     fs::create_dir(program.path("bare")).unwrap();
     for (store, named) in [("nowhere/x.db", "nowhere/x.db"), ("bare", "bare/headroom.db"), ("nowhere", "nowhere")] {
-        for arguments in [&["runs"][..], &["runs", "--json"], &["show", "x"], &["compare", "x", "y"]] {
+        for arguments in [&["runs"][..], &["runs", "--json"], &["queue"], &["show", "x"], &["compare", "x", "y"]] {
             let mut all = arguments.to_vec();
             all.extend(["--store", store]);
             let answer = program.run(&all).expect_code(2).expect_words(&["no store there", named]);
@@ -506,6 +514,12 @@ fn runs_of_one_name_are_told_apart_by_their_seeds() {
     }
     let answer = program.run(&["show", "zzz"]).expect_code(2);
     let _ = answer.expect_words(&[&format!("{first}  base, seed 1"), &format!("{second}  base, seed 2")]);
+    // What a run is called there names it.
+    for (label, run) in [("base, seed 1", &first), ("base, seed 2", &second)] {
+        assert_eq!(program.show(label)["id"], run.as_str(), "{label}");
+    }
+    let _ = program.run(&["eval", "base, seed 2"]).expect_code(0);
+    let _ = program.run(&["show", "base, seed 3"]).expect_code(2).expect_words(&["no run \"base, seed 3\""]);
 }
 
 #[test]

@@ -65,7 +65,8 @@ fn a_run_and_its_export_write_the_same_text_with_every_cache() {
     assert_eq!(told.stdout.trim_end_matches('\n'), json["text"].as_str().unwrap().trim_end_matches('\n'));
     // What was kept is no more than the room that was set aside for it.
     let filled = json["costs"].as_array().unwrap().iter().map(|cost| cost["bytes"].as_u64().unwrap()).max().unwrap();
-    let room = json["cache_bytes"].as_u64().unwrap();
+    let room = json["room_bytes"].as_u64().unwrap();
+    assert_eq!(json["cache_bytes"], filled, "{json}");
     assert!(0 < filled && filled <= room, "{json}");
     assert!(told.stderr.contains(" kept"), "{}", told.stderr);
     assert_eq!(told.stderr.contains(" set aside"), filled < room, "{}", told.stderr);
@@ -213,10 +214,10 @@ fn bad_input_is_refused_with_what_to_do() {
     refused(&[&run, "--prompt", " "], &["empty"]);
     refused(&[&run, "--input", "gap.txt"], &["Line 2", "empty"]);
     refused(&[&run, "--input", "nothing.txt"], &["The input is empty"]);
-    refused(&[&run, "--input", "latin.txt"], &["UTF-8"]);
+    refused(&[&run, "--input", "latin.txt"], &["UTF-8", "byte 1, on line 1", "Convert the file", "latin.txt"]);
     refused(&[&run, "--input", "gone.txt"], &["gone.txt"]);
     refused(&[&run, "--prompt", &long], &["200 tokens", "at most 40"]);
-    refused(&[&run, "--ids", "5,100000"], &["100000", "tokens"]);
+    refused(&[&run, "--ids", "5,100000"], &["--ids: 100000 is no id of this model, which has ids 0 to 2"]);
     refused(&[&run, "--prompt", "a", "--beam", "0"], &["0 beams"]);
     refused(&[&run, "--prompt", "a", "--beam", "4", "--groups", "3"], &["3 equal groups"]);
     refused(&[&run, "--prompt", "a", "--beam", "2", "--temperature", "1"], &["nothing is drawn"]);

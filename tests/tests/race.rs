@@ -79,12 +79,14 @@ fn a_race_trains_every_variant_with_every_seed_and_compares_them_with_the_baseli
 
     // A second race of that name is told apart; people read a table.
     let text = with(&["race", "tiny.toml", "--variant", "narrow:model.feed_forward=16"], &FEW);
-    let told = program.run(&text).expect_code(0).stdout;
-    for words in
-        ["best validation loss", "narrow", "vs baseline: difference from standard", "race:tiny decoder 2", "Run 2 of 2"]
-    {
+    // How they go is told beside the answer, which is the table.
+    let course = ["Run 2 of 2", "Training ", "Step 6 of 6", "Ended as finished"];
+    let answer = program.run(&text).expect_code(0).expect_words(&course);
+    let told = answer.stdout;
+    for words in ["best validation loss", "narrow", "vs baseline: difference from standard", "race:tiny decoder 2"] {
         assert!(told.contains(words), "no {words} in {told}");
     }
+    assert!(!told.starts_with('\n') && course.iter().all(|words| !told.contains(words)), "{told}");
     let told = program.run(&["compare", "--tag", "race:tiny decoder 2"]).expect_code(0).stdout;
     assert!(told.contains("narrow"), "{told}");
     let unknown = program.run(&["compare", "--tag", "race:nothing"]).expect_code(2);

@@ -6,7 +6,9 @@ use headroom_engine::{
     advise::{Advice, Adviser, Outcome},
     analysis::{Analysis, NOT_YET},
     config::{RunConfig, free_tag, from_toml, to_toml},
-    store::{AdviceRecord, Advised, RunFilter, RunId, RunRecord, RunState, RunSummary, Store, series_names},
+    store::{
+        AdviceRecord, Advised, AnalysisId, RunFilter, RunId, RunRecord, RunState, RunSummary, Store, series_names,
+    },
     text::escaped_line,
     worker::{Command, Which, choose_checkpoint},
 };
@@ -76,11 +78,11 @@ fn of_run(store: Option<&Path>, args: &AdviseArgs, reading: &Store, record: &Run
         return if args.json {
             print::json(&as_json(record, &analysis, &sources, &advice))
         } else {
-            tell(store, record, (&analysis, &sources), &adviser, &advice)
+            tell(store, (reading, record), args, (&analysis, &sources), &adviser, &advice)
         };
     }
     if !args.json {
-        tell(store, record, (&analysis, &sources), &adviser, &advice)?;
+        tell(store, (reading, record), args, (&analysis, &sources), &adviser, &advice)?;
         print::line("")?;
     }
     let trained = trained(store, args, reading, record, &config, (&analysis, &sources), &advice);
@@ -167,6 +169,22 @@ fn newest(reading: &Store, record: &RunRecord) -> CliResult<Option<Analysis>> {
     Ok(first)
 }
 
+/// The newest analysis on demand of a run's own text that compared heads, where one while it trained goes before it.
+fn passed_over(reading: &Store, record: &RunRecord, args: &AdviseArgs) -> CliResult<Option<AnalysisId>> {
+    let run = &record.summary.id;
+    if args.analysis.is_some() || args.step.is_some() || reading.live_analyses(run)?.is_empty() {
+        return Ok(None);
+    }
+    let config = from_toml(&record.config_toml).unwrap_or_default();
+    for known in reading.analyses()?.iter().filter(|found| found.run.as_ref() == Some(run)) {
+        let found = reading.analysis(&known.id)?;
+        if findings::is_own_text(&found, &config) && !found.similarity.is_empty() {
+            return Ok(Some(known.id.clone()));
+        }
+    }
+    Ok(None)
+}
+
 fn words(analysis: &Analysis) -> String {
     plain::ascii(&findings::analysis_words(analysis))
 }
@@ -190,7 +208,8 @@ fn as_json(record: &RunRecord, analysis: &Analysis, sources: &[String], advice: 
 
 fn tell(
     store: Option<&Path>,
-    record: &RunRecord,
+    (reading, record): (&Store, &RunRecord),
+    args: &AdviseArgs,
     (analysis, sources): (&Analysis, &[String]),
     adviser: &Adviser,
     advice: &Advice,
@@ -201,11 +220,19 @@ fn tell(
     for sentence in sources {
         print::line(plain::ascii(sentence))?;
     }
+    if let Some(other) = passed_over(reading, record, args)? {
+        let command = hint::command(&format!("advise {run} --analysis {other}"), store);
+        print::line(format!(
+            "Its analysis {other} is not used for heads and dimensions. Advise from it with: {command}"
+        ))?;
+    }
     advise_words::tell_found(adviser, advice)?;
     if let Some(why) = advise_words::missing_pairs(adviser, advice) {
         print::line(format!("Pairs: {}", plain::ascii(&why)))?;
         if adviser.errors().is_err() {
-            let analyse = hint::command(&format!("analyse {run} --similarity --captured --reconstruction"), store);
+            // Beside an analysis that was not named, another one that restores scores is used for pairs alone.
+            let parts = if args.analysis.is_some() { " --similarity --captured" } else { "" };
+            let analyse = hint::command(&format!("analyse {run}{parts} --reconstruction"), store);
             print::line(format!("  {analyse}"))?;
         }
     }

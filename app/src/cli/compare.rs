@@ -23,7 +23,7 @@ use super::{
 use crate::{
     compare::{
         Delta, NotJudged, RATE, Reading, Standing, Verdict, common_step, direction_between, group_all_but, is_rate,
-        unequal_samples_words, why_not_judged,
+        not_judged_words, unequal_samples_words, unequal_training_words, why_not_judged,
     },
     findings::probe_samples,
 };
@@ -86,9 +86,9 @@ impl<'a> Judge<'a> {
         Ok(Self { records, names: records.iter().map(name).collect(), curves, standings })
     }
 
-    /// The difference of a run to the first, and the step that it was taken at where one of the two is not done; none for the
-    /// first itself and where one has no value.
-    fn against_first(&self, index: usize, metric: &str, part: Part) -> Option<(Delta, Option<u64>)> {
+    /// The difference of a run to the first, and where one of the two is not done the step that it was taken at, with the run's
+    /// value there; none for the first itself and where one has no value.
+    fn against_first(&self, index: usize, metric: &str, part: Part) -> Option<(Delta, Option<(u64, f64)>)> {
         let (base, own) = (self.records.first()?, self.records.get(index).filter(|_| index > 0)?);
         let not_judged = not_judged(self.records, index);
         let direction = if is_rate(metric) { Direction::None } else { direction_between(metric, not_judged) };
@@ -109,7 +109,7 @@ impl<'a> Judge<'a> {
         if self.standings.is_some() {
             delta.verdict = Verdict::Neutral;
         }
-        Some((delta.or_same(own.value, base.value, plain::number), until))
+        Some((delta.or_same(own.value, base.value, plain::number), until.map(|step| (step, own.value))))
     }
 }
 
@@ -195,7 +195,10 @@ fn delta(records: &[RunRecord], index: usize, value: impl Fn(&RunRecord) -> Opti
 fn as_json(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String, Vec<Value>>) -> Value {
     let records = judge.records;
     let judged = |index: usize, metric: &str, part: Part| {
-        judge.against_first(index, metric, part).map(|(delta, until)| curves::as_json(&delta, until))
+        judge.against_first(index, metric, part).map(|(delta, reached)| {
+            let step = reached.map(|(step, _)| step);
+            curves::as_json(&delta, step)
+        })
     };
     let runs: Vec<Value> = records
         .iter()
@@ -317,7 +320,11 @@ fn as_text(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String,
         let cell = |index: usize, part: Part, value: &dyn Fn(&RunRecord) -> Option<f64>| {
             let shown = maybe(records.get(index).and_then(value));
             match judge.against_first(index, name, part) {
-                Some((delta, until)) => format!("{shown} ({})", curves::words(&delta, until)),
+                // Beside a difference stands the value that it is of.
+                Some((delta, Some((step, value)))) => {
+                    format!("{} ({})", plain::number(value), curves::words(&delta, Some(step)))
+                }
+                Some((delta, None)) => format!("{shown} ({})", curves::words(&delta, None)),
                 None => shown,
             }
         };
@@ -328,11 +335,26 @@ fn as_text(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String,
             row(format!("{name}, best"), &mut (0..records.len()).map(|index| cell(index, Part::Best, &best)));
         }
     }
-    let mut text = table.text();
-    let reasons: BTreeSet<&str> =
-        (0..records.len()).filter_map(|index| not_judged(records, index)).map(NotJudged::reason).collect();
-    for reason in reasons {
-        text.extend(["\n", reason, "\n"]);
+    let mut text = String::new();
+    // Otherwise it stands above the table over seeds.
+    if judge.standings.is_none()
+        && let Some(words) = unequal_training_words(records.iter().map(|record| &record.summary))
+    {
+        text.extend([words.as_str(), "\n\n"]);
+    }
+    text += &table.text();
+    let is_at_step = |metric: &String, part: Part| {
+        (1..records.len()).any(|index| judge.against_first(index, metric, part).is_some_and(|(_, at)| at.is_some()))
+    };
+    if metrics.iter().any(|metric| is_at_step(metric, Part::Last) || is_at_step(metric, Part::Best)) {
+        text += "\nat: the value and its difference are those of this step, the last that both reached; the first run stands \
+                 with its newest value.\n";
+    }
+    let others: Vec<(&str, Option<NotJudged>)> = (1..records.len())
+        .filter_map(|index| Some((judge.names.get(index)?.as_str(), not_judged(records, index))))
+        .collect();
+    for told in not_judged_words(judge.names.first().map_or("the first", String::as_str), &others) {
+        text.extend(["\n", told.as_str(), "\n"]);
     }
     if records.len() > 1 && metrics.iter().any(|name| is_rate(name)) {
         text.extend(["\n", RATE, "\n"]);
@@ -364,6 +386,8 @@ fn as_text(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String,
 
 #[cfg(test)]
 mod tests {
+    use headroom_engine::store::RunState;
+
     use super::*;
     use crate::examples;
 
@@ -403,6 +427,42 @@ mod tests {
         assert!(!as_text(&judge, &[], &differences).contains("faster"), "of what is not shown");
         let json = as_json(&judge, &metrics, &differences);
         assert_eq!(json["runs"][1]["metrics"][metric]["best_judged"]["verdict"], "none", "{json}");
+    }
+
+    #[test]
+    fn beside_a_difference_at_a_step_stands_the_value_of_that_step() {
+        let metric = series_names::VALIDATION_LOSS;
+        let mut records = [examples::record(1, "trains"), examples::record(2, "done")];
+        records[0].summary.state = RunState::Running;
+        let own = records[0].summary.metrics.get_mut(metric).unwrap();
+        (own.last, own.last_step, own.best, own.best_step) = (4.5, 50, Some(4.5), Some(50));
+        let curves = [[6.0, 4.5], [5.0, 4.25]].map(|values| Curve::of(&[25.0, 50.0], &values));
+        let curves = BTreeMap::from([(metric, curves.into_iter().collect())]);
+        let names = vec!["trains".to_owned(), "done".to_owned()];
+        let judge = Judge { records: &records, names, curves, standings: None };
+        let text = as_text(&judge, &[metric.to_owned()], &BTreeMap::new());
+        // At its end it stands at 1.5, and has been at 1.25.
+        assert!(text.contains("4.250 (-0.2500 at 50, unclear)"), "{text}");
+        assert!(!text.contains("1.500") && !text.contains("1.250"), "{text}");
+        assert!(text.contains("the last that both reached"), "{text}");
+    }
+
+    #[test]
+    fn runs_of_other_text_and_of_other_numbers_of_steps_are_told() {
+        let metric = series_names::VALIDATION_LOSS;
+        let mut records = [examples::record(1, "one"), examples::record(2, "two"), examples::record(3, "three")];
+        records[1].summary.held_out_hash = Some("of another text".to_owned());
+        let told = |records: &[RunRecord]| {
+            let curves = BTreeMap::from([(metric, records.iter().map(|_| Curve::default()).collect())]);
+            let names = records.iter().map(|record| record.summary.name.clone()).collect();
+            as_text(&Judge { records, names, curves, standings: None }, &[metric.to_owned()], &BTreeMap::new())
+        };
+        let text = told(&records);
+        assert!(text.contains("\nNot judged against one: two. The runs were measured on different"), "{text}");
+        assert!(text.contains("The others are judged.\n") && !text.contains("They trained for"), "{text}");
+        records[2].summary.steps_done = 800;
+        let text = told(&records);
+        assert!(text.starts_with("They trained for different numbers of steps: 100, 800.\n"), "{text}");
     }
 
     #[test]

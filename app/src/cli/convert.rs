@@ -6,10 +6,11 @@ use std::{
 };
 
 use headroom_engine::{
+    attention::ModelPlan,
     config::{Coverage, counted, from_toml},
     convert::{
-        Conversion, ConvertedAttention, LayerPrice, OneMap, Price, ToBorrow, ToCollaborative, ToCoverage, ToGrouped,
-        WithoutKeyBiases,
+        Conversion, ConvertError, ConvertedAttention, LayerPrice, OneMap, Price, ToBorrow, ToCollaborative, ToCoverage,
+        ToGrouped, WithoutKeyBiases, check,
     },
     worker::{Command, Event, Target},
 };
@@ -24,7 +25,7 @@ use super::{
     session::{Heard, Session},
     signals,
     table::Table,
-    target::{Named, knows_its_text, named},
+    target::{Named, knows_its_text, named, plan_of},
 };
 
 /// How often scripts hear of the progress.
@@ -39,7 +40,13 @@ pub fn run(store: Option<&Path>, args: &ConvertArgs) -> CliResult {
     for (_, to) in &conversions {
         export::refuse_occupied(to)?;
     }
-    let (target, trained_on) = match named(store, &args.target)? {
+    let found = named(store, &args.target)?;
+    if let Some(plan) = plan_of(&found, args.which) {
+        for (conversion, _) in &conversions {
+            refuse_number(&plan, conversion)?;
+        }
+    }
+    let (target, trained_on) = match found {
         Named::Directory(path) => (Target::Directory(path), None),
         Named::Run(_, record) => {
             let config = from_toml(&record.config_toml).map_err(|error| {
@@ -79,6 +86,19 @@ pub fn run(store: Option<&Path>, args: &ConvertArgs) -> CliResult {
     }
     session.end();
     Ok(())
+}
+
+/// Refuses a number that the model does not allow, by the argument that says it.
+fn refuse_number(plan: &ModelPlan, conversion: &Conversion) -> CliResult {
+    let Err(error) = check(plan, conversion) else { return Ok(()) };
+    let argument = match &error {
+        ConvertError::Width { .. } => "--d-k",
+        ConvertError::Groups { .. } => "--grouped",
+        ConvertError::Similarity { .. } => "--borrow",
+        // The model is to blame, of which the engine tells.
+        _ => return Ok(()),
+    };
+    Err(CliError::at(argument, error.to_string()))
 }
 
 /// Converts once; the event that says what came of it.

@@ -20,6 +20,12 @@ impl Curve {
         Ok(Self { x: data.steps.into_iter().map(|step| step as f64).collect(), y: data.values })
     }
 
+    /// Through these points.
+    #[cfg(test)]
+    pub fn of(x: &[f64], y: &[f64]) -> Self {
+        Self { x: x.to_vec(), y: y.to_vec() }
+    }
+
     /// How far its last values lie from their own course.
     pub fn noise(&self) -> Option<Noise> {
         Noise::of(&self.x, &self.y)

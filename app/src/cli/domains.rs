@@ -83,7 +83,7 @@ fn carry_out(
         spec: Box::new(args.parts.spec()),
         analyses,
     })?;
-    let mut progress = if args.json { Progress::Silent } else { Progress::new(false) };
+    let mut progress = Progress::beside_answer(args.json);
     let mut found: BTreeMap<AnalysisId, Analysis> = BTreeMap::new();
     let (mut runs, mut ended, mut is_stopping) = (Vec::new(), 0, false);
     session.follow(ticket, "the analyses did", |event| {

@@ -6,7 +6,9 @@ use std::{
 };
 
 use headroom_engine::{
+    attention::ModelPlan,
     config::{Cache, Precision, counted},
+    data::DataError,
     generate::{CacheProof, Ending, Search},
     text::escaped_line,
     worker::{Command, Event, Filling, GenerateSource, PrecisionProof, Target, WordGuess, WrittenText},
@@ -20,7 +22,7 @@ use super::{
     session::{Heard, Session},
     signals,
     table::Table,
-    target::{Named, named},
+    target::{Named, named, plan_of},
 };
 
 /// The largest text that is read, in bytes.
@@ -35,6 +37,13 @@ struct Answer {
     stopped: bool,
 }
 
+impl Answer {
+    /// The most that held something of what was kept between tokens, in bytes.
+    fn filled_bytes(&self) -> u64 {
+        self.texts.iter().flat_map(|text| &text.costs).map(|cost| cost.bytes).max().unwrap_or(0)
+    }
+}
+
 /// Generates.
 pub fn run(store: Option<&Path>, args: &GenerateArgs) -> CliResult {
     let sources = if args.prove && args.ids.is_empty() && args.prompt.is_none() && args.input.is_none() {
@@ -42,7 +51,13 @@ pub fn run(store: Option<&Path>, args: &GenerateArgs) -> CliResult {
     } else {
         sources(args)?
     };
-    let (target, configured) = match named(store, &args.target)? {
+    let found = named(store, &args.target)?;
+    if !args.ids.is_empty()
+        && let Some(plan) = plan_of(&found, args.which)
+    {
+        refuse_unknown(&args.ids, &plan)?;
+    }
+    let (target, configured) = match found {
         Named::Directory(path) => (Target::Directory(path), None),
         Named::Run(_, record) => {
             let config = eval::config_of(&record)?;
@@ -161,6 +176,9 @@ fn proof_table(proof: &CacheProof) -> Table {
 
 fn sources(args: &GenerateArgs) -> CliResult<Vec<GenerateSource>> {
     if let Some(prompt) = &args.prompt {
+        if prompt.trim().is_empty() {
+            return Err(CliError::at("--prompt", "The text is empty. Give at least one word."));
+        }
         return Ok(vec![GenerateSource::Text(prompt.clone())]);
     }
     if !args.ids.is_empty() {
@@ -182,6 +200,18 @@ fn sources(args: &GenerateArgs) -> CliResult<Vec<GenerateSource>> {
         return Err(CliError::at("--input", "The input is empty. Give a text in each line."));
     }
     Ok(sources)
+}
+
+/// Refuses an id that the model does not have.
+fn refuse_unknown(ids: &[u32], plan: &ModelPlan) -> CliResult {
+    let vocabulary = plan.vocabulary();
+    match (ids.iter().find(|id| **id as usize >= vocabulary), vocabulary.checked_sub(1)) {
+        (Some(id), Some(last)) => {
+            let message = format!("--ids: {id} is no id of this model, which has ids 0 to {last}.");
+            Err(CliError::at("--ids", message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The text of an input.
@@ -206,7 +236,13 @@ pub(super) fn read(path: &Path) -> CliResult<String> {
     if bytes.len() as u64 > LARGEST_INPUT {
         return Err(CliError::at("--input", "The input is larger than 256 MiB. Cut it into parts."));
     }
-    String::from_utf8(bytes).map_err(|_| CliError::at("--input", "The input is not UTF-8 text."))
+    String::from_utf8(bytes).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        let before = error.as_bytes().get(..offset).unwrap_or_default();
+        let line = before.split(|byte| *byte == b'\n').count();
+        let path = if path.as_os_str() == "-" { PathBuf::from("standard input") } else { path.to_owned() };
+        CliError::at("--input", DataError::NotUtf8 { path, offset, line }.to_string())
+    })
 }
 
 fn search(args: &GenerateArgs, configured: Option<Cache>) -> CliResult<Search> {
@@ -266,13 +302,12 @@ fn tell(answer: &Answer, shown: &str, count: usize) -> CliResult {
         return Ok(());
     }
     let tokens: usize = answer.texts.iter().map(|text| text.tokens.len()).sum();
-    let filled = answer.texts.iter().flat_map(|text| &text.costs).map(|cost| cost.bytes).max().unwrap_or(0);
     print::aside(format!(
         "{} in {} s ({} s of it for reading), {}",
         counted(tokens, "token"),
         plain::number(answer.seconds),
         plain::number(answer.reading_seconds),
-        kept_words(filled, answer.cache_bytes)
+        kept_words(answer.filled_bytes(), answer.cache_bytes)
     ));
     if answer.stopped {
         print::aside(format!("Stopped: {} of {count} begun.", counted(answer.texts.len(), "text")));
@@ -316,7 +351,8 @@ fn tell_json(answer: &Answer, args: &GenerateArgs) -> CliResult {
             "score": text.score,
             "seconds": answer.seconds,
             "reading_seconds": answer.reading_seconds,
-            "cache_bytes": answer.cache_bytes,
+            "cache_bytes": answer.filled_bytes(),
+            "room_bytes": answer.cache_bytes,
             "beams": args.beam,
             "texts": answer.texts.len(),
             "stopped": answer.stopped,

@@ -40,6 +40,8 @@ mod fetch;
 mod files;
 mod follow;
 mod generate;
+#[cfg(test)]
+mod handbook_commands;
 mod hint;
 mod maps;
 mod mixing;

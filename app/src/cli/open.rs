@@ -67,11 +67,16 @@ fn is_empty(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == 0)
 }
 
+/// Whether nobody named a store and there is none yet.
+pub fn is_not_yet(given: Option<&Path>) -> CliResult<bool> {
+    Ok(given.is_none() && !path(given)?.exists())
+}
+
 /// Opens the store to read runs; none where nobody named a store and there is none yet.
 ///
 /// Opened for writing where that is possible, so that runs of programs that died are told from running ones.
 pub fn reading(given: Option<&Path>) -> CliResult<Option<Store>> {
-    if given.is_none() && !path(given)?.exists() {
+    if is_not_yet(given)? {
         return Ok(None);
     }
     let path = existing(given)?;
@@ -119,20 +124,34 @@ pub fn names(store: &Store) -> CliResult<BTreeMap<RunId, String>> {
     Ok(runs.into_iter().map(|run| run.id).zip(names).collect())
 }
 
-/// The run that is meant; where there is none, the message names the newest and how to list all. `given` is `--store`.
+/// Whether no run is meant, rather than one of several.
+pub fn is_no_run(given: Option<&Path>, query: &str) -> bool {
+    match reading(given) {
+        Ok(Some(store)) => matches!(store.run(query), Err(StoreError::NoSuchRun { .. })),
+        Ok(None) => true,
+        Err(_) => false,
+    }
+}
+
+/// The run that is meant, also by what lists call it; where there is none, the message names the newest and how to list all.
+/// `given` is `--store`.
 pub fn run(store: &Store, given: Option<&Path>, query: &str) -> CliResult<RunRecord> {
-    store.run(query).map_err(|error| {
-        let StoreError::NoSuchRun { nearest, .. } = &error else { return error.into() };
+    store.run(query).or_else(|error| {
+        let StoreError::NoSuchRun { nearest, .. } = &error else { return Err(error.into()) };
+        let called = names(store).unwrap_or_default();
+        let mut meant = called.iter().filter(|(_, name)| *name == query.trim());
+        if let (Some((run, _)), None) = (meant.next(), meant.next()) {
+            return store.run(run.as_str()).map_err(CliError::from);
+        }
         let runs = store.runs(RunFilter::default()).unwrap_or_default();
         let mut message = error.to_string();
         if runs.is_empty() {
             message += " The store holds no runs: ";
             message += &store.paths().database().display().to_string();
-            return CliError::at("run", message);
+            return Err(CliError::at("run", message));
         }
         if nearest.is_empty() {
             message += if runs.len() > NEWEST { " The newest:" } else { " There are:" };
-            let called = names(store).unwrap_or_default();
             for run in runs.iter().rev().take(NEWEST) {
                 let name = called.get(&run.id).unwrap_or(&run.name);
                 message.extend(["\n  ", run.id.as_str(), "  ", name.as_str()]);
@@ -141,7 +160,7 @@ pub fn run(store: &Store, given: Option<&Path>, query: &str) -> CliResult<RunRec
         } else {
             message.push(' ');
         }
-        CliError::at("run", format!("{message}List all with: {}", hint::command("runs", given)))
+        Err(CliError::at("run", format!("{message}List all with: {}", hint::command("runs", given))))
     })
 }
 

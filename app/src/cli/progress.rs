@@ -29,6 +29,8 @@ pub enum Progress {
         stage: String,
         /// What the marks in samples mean was said.
         is_explained: bool,
+        /// They are what the command answers, on standard output; else they go to standard error, beside its answer.
+        is_answer: bool,
     },
     /// A JSON object a line.
     Json,
@@ -38,14 +40,21 @@ pub enum Progress {
 }
 
 impl Progress {
-    /// What suits the output.
+    /// What suits the output of a command whose answer is the course of its run.
     pub fn new(json: bool) -> Self {
-        if json {
-            Self::Json
-        } else if print::is_terminal() {
+        if json { Self::Json } else { Self::for_people(true) }
+    }
+
+    /// What suits the output of a command that answers at the end; silent where scripts read that.
+    pub fn beside_answer(json: bool) -> Self {
+        if json { Self::Silent } else { Self::for_people(false) }
+    }
+
+    fn for_people(is_answer: bool) -> Self {
+        if print::is_terminal() {
             Self::Bar { bar: ProgressBar::new(0), is_explained: false }
         } else {
-            Self::Lines { told: None, stage: String::new(), is_explained: false }
+            Self::Lines { told: None, stage: String::new(), is_explained: false, is_answer }
         }
     }
 
@@ -66,9 +75,15 @@ impl Progress {
                 draw(bar, event);
                 Ok(())
             }
-            Self::Lines { told, stage, is_explained } => {
+            Self::Lines { told, stage, is_explained, is_answer } => {
                 let lines = explained_once(event, is_explained).map(str::to_owned);
-                lines.into_iter().chain(sentence_now(event, told, stage)).try_for_each(print::line)
+                let mut lines = lines.into_iter().chain(sentence_now(event, told, stage));
+                if *is_answer {
+                    lines.try_for_each(print::line)
+                } else {
+                    lines.for_each(print::aside);
+                    Ok(())
+                }
             }
         };
         match outcome {
@@ -88,7 +103,11 @@ impl Progress {
                 print::above(bar, text);
                 Ok(())
             }
-            Self::Lines { .. } => print::line(text),
+            Self::Lines { is_answer: true, .. } => print::line(text),
+            Self::Lines { .. } => {
+                print::aside(text);
+                Ok(())
+            }
         }
     }
 

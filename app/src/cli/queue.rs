@@ -43,7 +43,7 @@ impl Held {
 
 /// Lists what runs and what waits.
 pub fn list(store: Option<&Path>, args: &QueueArgs) -> CliResult {
-    let mut held = reached(store)?;
+    let mut held = if open::is_not_yet(store)? { Vec::new() } else { reached(store)? };
     let reading = if held.is_empty() { None } else { open::reading(store)? };
     let summary = |job: &JobLabel| Some(reading.as_ref()?.run(job.run()?.as_str()).ok()?.summary);
     for job in held.iter_mut().flat_map(|held| held.current.iter_mut().chain(&mut held.waiting)) {

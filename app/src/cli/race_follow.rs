@@ -60,7 +60,7 @@ impl QueuedRace<'_> {
         let reading = open::reading_existing(store)?;
         let form = if json { Form::Json } else { Form::Text };
         if !json {
-            print::line("")?;
+            print::aside("");
         }
         let complete = race_table::tell(&reading, course.runs(), &tag, &entrants, form)?;
         if complete {
@@ -139,8 +139,7 @@ pub(super) struct Course {
 impl Course {
     /// So many runs. `json`: scripts read the answer.
     pub(super) fn new(total: usize, json: bool) -> Self {
-        let progress = if json { Progress::Silent } else { Progress::new(false) };
-        Self { progress, total, ..Self::default() }
+        Self { progress: Progress::beside_answer(json), total, ..Self::default() }
     }
 
     /// Sends the command that queues the runs, shows what happens until the last has ended, ends the engine.
@@ -219,7 +218,7 @@ impl Course {
         self.tell(&text)
     }
 
-    /// To people on standard output, beside the answer where scripts read that.
+    /// Beside the answer, whoever reads that.
     fn tell(&self, text: &str) -> CliResult {
         if matches!(self.progress, Progress::Silent) {
             print::aside(text);

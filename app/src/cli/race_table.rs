@@ -19,7 +19,9 @@ use super::{
     plain, print,
     table::Table,
 };
-use crate::compare::{Figure, NotJudged, Standing, Value, Verdict, standings};
+use crate::compare::{
+    Figure, NotJudged, Standing, Value, Verdict, not_judged_words, standings, unequal_training_words,
+};
 
 /// In which form the table is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,7 +217,11 @@ pub fn standings_text(records: &[RunRecord], all: &[Standing]) -> String {
         }
         table.row(cells);
     }
-    let mut text = table.text();
+    let mut text = String::new();
+    if let Some(words) = unequal_training_words(records.iter().map(|record| &record.summary)) {
+        text.extend([words.as_str(), "\n\n"]);
+    }
+    text += &table.text();
     let base = escaped_line(all.first().map(|first| first.name.as_str()).unwrap_or_default());
     let _ = writeln!(
         text,
@@ -230,10 +236,34 @@ pub fn standings_text(records: &[RunRecord], all: &[Standing]) -> String {
         let name = escaped_line(&run.name);
         let _ = writeln!(text, "Not counted: {name} ({}), seed {}: {}.{why}", run.id, run.seed, run.state);
     }
-    let reasons: BTreeSet<&str> =
-        all.iter().filter_map(|standing| standing.not_judged).map(NotJudged::reason).collect();
-    for reason in reasons {
-        text.extend([reason, "\n"]);
+    let others: Vec<(&str, Option<NotJudged>)> =
+        all.iter().skip(1).map(|other| (other.name.as_str(), other.not_judged)).collect();
+    for told in not_judged_words(&base, &others) {
+        let _ = writeln!(text, "{}", escaped_line(&told));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::examples;
+
+    #[test]
+    fn the_table_says_who_is_not_judged_and_that_runs_did_not_train_equally_long() {
+        let entrants = [(1, "race: base"), (2, "race: wide"), (3, "race: deep")];
+        let mut records = entrants.map(|(number, name)| {
+            let mut record = examples::record(number, name);
+            record.config["model"]["layers"] = number.into();
+            record
+        });
+        records[2].summary.held_out_hash = Some("other text".to_owned());
+        let text = |records: &[RunRecord]| standings_text(records, &standings(records, &|_, _| None));
+        let equal = text(&records);
+        assert!(equal.contains("\nNot judged against base: deep. The runs were measured on different"), "{equal}");
+        assert!(equal.contains("The others are judged.\n") && !equal.contains("They trained for"), "{equal}");
+        records[1].summary.steps_done = 800;
+        let unequal = text(&records);
+        assert!(unequal.starts_with("They trained for different numbers of steps: 100, 800.\n\nvariant"), "{unequal}");
+    }
 }

@@ -3,8 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use headroom_engine::{
+    attention::ModelPlan,
+    checkpoint::read_plan,
+    config::Problem,
     hub::{HubSettings, RepoKind, RepoName, cached},
     store::{RunRecord, Store},
+    worker::{Which, choose_checkpoint},
 };
 
 use super::{
@@ -36,7 +40,10 @@ pub(super) fn named(store: Option<&Path>, text: &str) -> CliResult<Named> {
         // A run is found by its name too: only where there is none a model may be meant.
         return match open::reading_run(store, text) {
             Ok((store, record)) => Ok(Named::Run(Box::new(store), Box::new(record))),
-            Err(error) => name.and_then(|name| fetched(&name)).map(Named::Directory).ok_or(error),
+            Err(error) => {
+                let directory = name.and_then(|name| fetched(&name)).map(Named::Directory);
+                directory.ok_or_else(|| if open::is_no_run(store, text) { nor_a_model(error, text) } else { error })
+            }
         };
     }
     if Path::new(text).is_file() {
@@ -54,6 +61,17 @@ pub(super) fn named(store: Option<&Path>, text: &str) -> CliResult<Named> {
     })
 }
 
+/// What the model is that was found, without its weights; none where that cannot be read, which is told by what computes.
+pub(super) fn plan_of(found: &Named, which: Which) -> Option<ModelPlan> {
+    match found {
+        Named::Directory(path) => read_plan(path).ok(),
+        Named::Run(store, record) => {
+            let records = store.checkpoints(&record.summary.id).ok()?;
+            read_plan(&choose_checkpoint(&records, which).ok()?.path).ok()
+        }
+    }
+}
+
 /// Whether a model directory says on which text it was trained: those of Headroom do, by the config of their run.
 pub(super) fn knows_its_text(directory: &Path) -> bool {
     directory.join("headroom.toml").is_file()
@@ -63,6 +81,23 @@ pub(super) fn knows_its_text(directory: &Path) -> bool {
 fn fetched(name: &RepoName) -> Option<PathBuf> {
     let settings = HubSettings::from_environment().ok()?;
     cached(&settings, RepoKind::Model, name, None).map(|here| here.path)
+}
+
+/// The refusal of what is no run, which says that it is no model directory either.
+fn nor_a_model(refusal: CliError, text: &str) -> CliError {
+    let what = if Path::new(text).is_file() {
+        format!("{text} is a file, not a model directory.")
+    } else {
+        format!("There is no folder {text} here, and no model of that name was fetched.")
+    };
+    match refusal {
+        CliError::Problems { message, problems } => {
+            let told = |problem: Problem| Problem::new(problem.field, format!("{what} {}", problem.message));
+            let problems = problems.into_iter().map(told).collect();
+            CliError::Problems { message: format!("{what} {message}"), problems }
+        }
+        other => other,
+    }
 }
 
 /// Why a folder is refused.

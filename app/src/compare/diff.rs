@@ -23,29 +23,29 @@ pub struct ConfigDiff {
 pub struct DiffRow {
     /// Dotted key.
     pub key: String,
-    /// Each config's value; none where the config has no such key.
+    /// Each config's value, of a group all that its runs have; none where the config has no such key.
     pub values: Vec<Option<String>>,
     /// Whether the values are not all the same (a missing key is a difference).
     pub differs: bool,
 }
 
 impl ConfigDiff {
-    /// Lays labelled configs side by side.
-    pub fn new<'a>(configs: impl IntoIterator<Item = (String, &'a Value)>) -> Self {
-        let (labels, flat): (Vec<String>, Vec<BTreeMap<String, Value>>) =
-            configs.into_iter().map(|(label, config)| (label, flatten(config))).unzip();
-        let keys: BTreeSet<&String> = flat.iter().flat_map(BTreeMap::keys).collect();
+    /// Lays labelled configs side by side; each label has those of a group, or the one of a run.
+    pub fn new<'a>(groups: impl IntoIterator<Item = (String, Vec<&'a Value>)>) -> Self {
+        let flat_all = |configs: Vec<&Value>| configs.into_iter().map(flatten).collect::<Vec<_>>();
+        let (labels, flat): (Vec<String>, Vec<Vec<BTreeMap<String, Value>>>) =
+            groups.into_iter().map(|(label, configs)| (label, flat_all(configs))).unzip();
+        let keys: BTreeSet<&String> = flat.iter().flatten().flat_map(BTreeMap::keys).collect();
         let rows = keys
             .into_iter()
             .filter(|key| !SILENT.contains(&key.as_str()))
             .map(|key| {
-                let found: Vec<Option<&Value>> = flat.iter().map(|config| config.get(key)).collect();
+                let found: Vec<Vec<Option<&Value>>> = flat.iter().map(|configs| distinct(configs, key)).collect();
                 let differs = found.windows(2).any(|pair| match pair {
-                    [Some(a), Some(b)] => !same(a, b),
-                    [a, b] => a.is_some() != b.is_some(),
+                    [a, b] => a.len() != b.len() || a.iter().zip(b).any(|(a, b)| !same(*a, *b)),
                     _ => false,
                 });
-                DiffRow { key: key.clone(), values: found.into_iter().map(|value| value.map(plain)).collect(), differs }
+                DiffRow { key: key.clone(), values: found.iter().map(|values| words(values)).collect(), differs }
             })
             .collect();
         Self { labels, rows }
@@ -73,9 +73,30 @@ impl ConfigDiff {
     }
 }
 
+/// The values of a key in the configs of a group, each once, numbers in their order.
+fn distinct<'a>(configs: &'a [BTreeMap<String, Value>], key: &str) -> Vec<Option<&'a Value>> {
+    let mut values: Vec<Option<&Value>> = Vec::new();
+    for config in configs {
+        let value = config.get(key);
+        if !values.iter().any(|known| same(*known, value)) {
+            values.push(value);
+        }
+    }
+    let number = |value: Option<&Value>| value.and_then(Value::as_f64).unwrap_or(f64::INFINITY);
+    values.sort_by(|a, b| number(*a).total_cmp(&number(*b)));
+    values
+}
+
+/// The values of a group as people read them; none where no config has the key.
+fn words(values: &[Option<&Value>]) -> Option<String> {
+    let word = |value: Option<&Value>| value.map_or_else(|| "not set".to_owned(), plain);
+    let is_set = values.iter().any(Option::is_some);
+    is_set.then(|| values.iter().copied().map(word).collect::<Vec<_>>().join(", "))
+}
+
 /// Equal as config values: `1` and `1.0` are the same number.
-fn same(a: &Value, b: &Value) -> bool {
-    a == b || matches!((a.as_f64(), b.as_f64()), (Some(a), Some(b)) if a == b)
+fn same(a: Option<&Value>, b: Option<&Value>) -> bool {
+    a == b || matches!((a.and_then(Value::as_f64), b.and_then(Value::as_f64)), (Some(a), Some(b)) if a == b)
 }
 
 #[cfg(test)]
@@ -88,7 +109,20 @@ mod tests {
         let a = json!({"name": "a", "seed": 1, "model": {"layers": 4, "norm": "pre"}, "train": {"clip_norm": 1}});
         let b = json!({"name": "b", "seed": 2, "model": {"layers": 4, "norm": "post"}, "train": {"clip_norm": 1.0}});
         let c = json!({"name": "c", "seed": 2, "model": {"layers": 4}, "train": {"clip_norm": 1}});
-        ConfigDiff::new([("A".to_owned(), &a), ("B".to_owned(), &b), ("C".to_owned(), &c)])
+        ConfigDiff::new([("A".to_owned(), vec![&a]), ("B".to_owned(), vec![&b]), ("C".to_owned(), vec![&c])])
+    }
+
+    #[test]
+    fn of_a_group_all_values_are_shown() {
+        let run = |seed: u64, layers: u64| json!({"seed": seed, "model": {"layers": layers}});
+        let (narrow, wide) = ([run(3, 4), run(1, 4), run(2, 4)], [run(1, 8), run(2, 8)]);
+        let group = |label: &str, configs: &[Value]| -> ConfigDiff {
+            ConfigDiff::new([(label.to_owned(), configs.iter().collect()), ("wide".to_owned(), wide.iter().collect())])
+        };
+        let csv = group("narrow", &narrow).table(true, "").to_csv();
+        assert_eq!(csv, "Key,narrow,wide\nmodel.layers,4,8\nseed,\"1, 2, 3\",\"1, 2\"\n");
+        let csv = group("narrow", &narrow[1..]).table(true, "").to_csv();
+        assert_eq!(csv, "Key,narrow,wide\nmodel.layers,4,8\n", "they have the same seeds");
     }
 
     #[test]
@@ -111,7 +145,7 @@ mod tests {
     #[test]
     fn one_config_has_no_differences() {
         let config = json!({"seed": 1});
-        assert!(ConfigDiff::new([("A".to_owned(), &config)]).shown(true, "").is_empty());
+        assert!(ConfigDiff::new([("A".to_owned(), vec![&config])]).shown(true, "").is_empty());
         assert!(ConfigDiff::new([]).shown(false, "").is_empty());
     }
 

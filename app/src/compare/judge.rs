@@ -5,6 +5,8 @@ use headroom_engine::{
     store::{Direction, RunSummary},
 };
 
+use super::first_names;
+
 /// Why a lower loss of one run is no better one than the other's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotJudged {
@@ -18,12 +20,10 @@ impl NotJudged {
     /// The reason in words, for people.
     pub fn reason(self) -> &'static str {
         match self {
-            Self::Objective => {
-                "The runs have different objectives: their losses cannot be compared, so none is called better."
-            }
+            Self::Objective => "The runs have different objectives: their losses cannot be compared.",
             Self::Text => {
                 "The runs were measured on different held-out text or examples, or cut text by different tokenizers: what \
-                 they came to cannot be compared, so none is called better."
+                 they came to cannot be compared."
             }
         }
     }
@@ -36,6 +36,34 @@ pub fn why_not_judged(a: &RunSummary, b: &RunSummary) -> Option<NotJudged> {
         return Some(NotJudged::Objective);
     }
     a.held_out_hash.as_ref().zip(b.held_out_hash.as_ref()).is_some_and(|(a, b)| a != b).then_some(NotJudged::Text)
+}
+
+/// Which of these are not judged against `base`, by their names, and why; a sentence for each reason. Where there are others, it says
+/// that these are judged.
+pub fn not_judged_words(base: &str, others: &[(&str, Option<NotJudged>)]) -> Vec<String> {
+    let rest = if others.iter().any(|(_, why)| why.is_none()) { " The others are judged." } else { "" };
+    let of = |why: NotJudged| {
+        let names: Vec<&str> = others.iter().filter(|(_, own)| *own == Some(why)).map(|(name, _)| *name).collect();
+        let told = || format!("Not judged against {base}: {}. {}{rest}", first_names(&names), why.reason());
+        (!names.is_empty()).then(told)
+    };
+    [NotJudged::Objective, NotJudged::Text].into_iter().filter_map(of).collect()
+}
+
+/// A run against which the most of these may be judged; of those that were evaluated, where some were. The first of equal ones.
+pub fn judged_by_most<'a>(runs: &[&'a RunSummary]) -> Option<&'a RunSummary> {
+    // Of what was not evaluated nothing is known: it would go with every text.
+    let is_known = |run: &&&RunSummary| run.held_out_hash.is_some();
+    let is_any_known = runs.iter().any(|run| is_known(&run));
+    let mut found: Vec<(&RunSummary, usize)> = Vec::new();
+    for run in runs.iter().filter(|run| is_known(run) || !is_any_known).copied() {
+        match found.iter_mut().find(|(first, _)| why_not_judged(first, run).is_none()) {
+            Some((_, count)) => *count += 1,
+            None => found.push((run, 1)),
+        }
+    }
+    // Of equal ones the last is found.
+    found.into_iter().rev().max_by_key(|(_, count)| *count).map(|(run, _)| run)
 }
 
 /// Whether it is how fast a run was. That depends on what else the machine did then, of which nothing is kept: a difference is told and
@@ -86,6 +114,31 @@ mod tests {
     fn no_reason_speaks_of_a_metric_that_may_not_be_the_one_that_is_compared() {
         let reason = NotJudged::Text.reason();
         assert!(reason.contains("different tokenizers") && !reason.contains("loss"), "{reason}");
+    }
+
+    #[test]
+    fn those_that_are_not_judged_are_named_and_the_others_are_said_to_be() {
+        let text = Some(NotJudged::Text);
+        let told = not_judged_words("base", &[("a", None), ("b", text), ("c", text)]);
+        let [told] = told.as_slice() else { panic!("{told:?}") };
+        assert!(told.starts_with("Not judged against base: b, c. The runs were measured on different"), "{told}");
+        assert!(told.ends_with("cannot be compared. The others are judged."), "{told}");
+        let told = not_judged_words("base", &[("b", text), ("c", Some(NotJudged::Objective))]);
+        assert!(told.len() == 2 && !told.iter().any(|words| words.contains("The others")), "{told:?}");
+        assert!(not_judged_words("base", &[("a", None)]).is_empty());
+    }
+
+    #[test]
+    fn the_text_of_most_is_that_of_evaluated_runs() {
+        let run = |number: u64, hash: Option<&str>| RunSummary {
+            held_out_hash: hash.map(str::to_owned),
+            ..examples::summary(number, "run")
+        };
+        let runs = [run(1, None), run(2, Some("a")), run(3, Some("b")), run(4, Some("b")), run(5, None)];
+        let of = |runs: &[RunSummary]| judged_by_most(&runs.iter().collect::<Vec<_>>()).map(|run| run.number);
+        assert_eq!(of(&runs), Some(3));
+        assert_eq!(of(&runs[..3]), Some(2), "the first of equal ones");
+        assert_eq!((of(&runs[..1]), of(&[])), (Some(1), None));
     }
 
     #[test]

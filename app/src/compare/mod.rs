@@ -26,12 +26,12 @@ pub use evidence::{Basis, Delta, Noise, Reading, Verdict};
 pub use flatten::{flatten, plain};
 pub use frontier::pareto_front;
 pub use group::{Group, common_keys, group_all_but, group_by, short_key};
-pub use judge::{NotJudged, RATE, direction_between, is_rate, why_not_judged};
+pub use judge::{NotJudged, RATE, direction_between, is_rate, judged_by_most, not_judged_words, why_not_judged};
 pub use metric::{
     LOSS_UNIT, common_loss_unit, loss_unit, metric_spread, metric_value, series_axis, series_hint, series_title,
     series_unit, short_title, task_of,
 };
-pub use names::{is_of_race, name_of_seeds, names_apart, unequal_samples_words};
+pub use names::{first_names, is_of_race, name_of_seeds, names_apart, unequal_samples_words, unequal_training_words};
 pub use standings::{Figure, Standing, Value, is_finished, standings};
 pub use stats::{Band, Summary, student_t_95};
 pub use text_table::{Cell, TextTable};

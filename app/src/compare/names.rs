@@ -1,9 +1,15 @@
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     fmt::Write as _,
 };
 
-use headroom_engine::{config::counted, store::RunSummary, text::escaped_line};
+use headroom_engine::{
+    config::{counted, grouped},
+    store::RunSummary,
+    text::escaped_line,
+};
+
+use super::is_finished;
 
 /// What runs are called wherever they are shown, so that no two are called the same: a name that several runs have
 /// gets the seed where their seeds differ, and a count, by age, where name and seed are the same: `base, seed 2`,
@@ -57,6 +63,34 @@ pub fn unequal_samples_words(found: &[(u64, &str)]) -> Option<String> {
     })
 }
 
+/// Names so many of several; of the others only how many.
+const NAMED: usize = 3;
+
+/// The first three of names, and how many more there are: `a, b, c and 2 more`.
+pub fn first_names(names: &[&str]) -> String {
+    let mut words = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > NAMED {
+        words += &[" and ", &(names.len() - NAMED).to_string(), " more"].concat();
+    }
+    words
+}
+
+/// That runs which trained to their end did not train equally long, in steps or else in tokens: how much one came to says less of
+/// its config then. Nothing where they did, or differ by less than a twentieth of their tokens, as the texts of other seeds do.
+pub fn unequal_training_words<'a>(runs: impl Iterator<Item = &'a RunSummary>) -> Option<String> {
+    let done: Vec<&RunSummary> = runs.filter(|run| is_finished(run.state)).collect();
+    let steps: BTreeSet<u64> = done.iter().map(|run| run.steps_done).collect();
+    if steps.len() > 1 {
+        let steps: Vec<String> = steps.into_iter().map(grouped).collect();
+        let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
+        return Some(format!("They trained for different numbers of steps: {}.", first_names(&steps)));
+    }
+    let tokens = || done.iter().map(|run| run.tokens);
+    let (fewest, most) = (tokens().min()?, tokens().max()?);
+    let is_unequal = most - fewest > most / 20;
+    is_unequal.then(|| format!("They saw different numbers of tokens: {} to {}.", grouped(fewest), grouped(most)))
+}
+
 /// Whether a tag is that of a race, a sweep or a control.
 pub fn is_of_race(tag: &str) -> bool {
     ["race:", "sweep:", "domains:"].iter().any(|kind| tag.starts_with(kind))
@@ -64,8 +98,29 @@ pub fn is_of_race(tag: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use headroom_engine::store::RunState;
+
     use super::*;
     use crate::examples;
+
+    #[test]
+    fn unequal_training_is_told_of_runs_that_are_done() {
+        let run = |steps_done: u64, tokens: u64| RunSummary { steps_done, tokens, ..examples::summary(1, "run") };
+        let told = |runs: &[RunSummary]| unequal_training_words(runs.iter());
+        let steps = told(&[run(800, 9), run(400, 9), run(400, 9)]);
+        assert_eq!(steps.as_deref(), Some("They trained for different numbers of steps: 400, 800."));
+        let tokens = told(&[run(400, 1_000), run(400, 2_000)]);
+        assert_eq!(tokens.as_deref(), Some("They saw different numbers of tokens: 1,000 to 2,000."));
+        assert_eq!(told(&[run(400, 1_000), run(400, 1_040)]), None, "texts of another seed");
+        let trains = RunSummary { state: RunState::Running, ..run(800, 9) };
+        assert_eq!((told(&[run(400, 9), trains]), told(&[])), (None, None));
+    }
+
+    #[test]
+    fn of_many_names_the_first_are_told() {
+        assert_eq!(first_names(&["a", "b", "c"]), "a, b, c");
+        assert_eq!(first_names(&["a", "b", "c", "d", "e"]), "a, b, c and 2 more");
+    }
 
     #[test]
     fn unequal_samples_are_told() {

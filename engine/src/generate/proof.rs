@@ -34,7 +34,7 @@ pub struct ProvedCache {
     /// The largest difference of a logit from the one without a cache, while both read the text that came without one.
     #[serde(with = "crate::text::floats")]
     pub largest_difference: f64,
-    /// The most that was kept between tokens for a batch.
+    /// The most that was kept between tokens for a batch, without room for tokens to come.
     pub cache_bytes: u64,
     /// Time that the texts took, in all.
     #[serde(with = "crate::text::floats")]
@@ -99,7 +99,7 @@ pub fn prove_caches(
             match found {
                 Ok(found) => {
                     row.seconds += found.seconds;
-                    row.cache_bytes = row.cache_bytes.max(found.cache_bytes);
+                    row.cache_bytes = row.cache_bytes.max(found.filled_bytes);
                     of_caches.push(Some(found.texts.into_iter().map(|text| text.tokens).collect()));
                 }
                 Err(error) if row.cache.is_none() => return Err(error),

@@ -22,8 +22,10 @@ pub struct Generated {
     pub first_seconds: f64,
     /// Tokens that were read one by one, over all rows.
     pub steps: usize,
-    /// The most that was kept between tokens.
+    /// The most that was kept between tokens, room for tokens to come included.
     pub cache_bytes: u64,
+    /// The most of it that held something.
+    pub filled_bytes: u64,
 }
 
 /// A text that was generated.
@@ -83,6 +85,7 @@ pub fn generate(
         first_seconds: started.elapsed().as_secs_f64(),
         steps: 0,
         cache_bytes: decoder.cache_bytes(),
+        filled_bytes: decoder.filled_bytes(),
     };
     // What repeated sequences are looked for in: the text that a decoder has read.
     let texts: Vec<Vec<u32>> =
@@ -139,6 +142,7 @@ pub fn generate(
         logits = decoder.step(&tokens)?;
         generated.steps += tokens.len();
         generated.cache_bytes = generated.cache_bytes.max(decoder.cache_bytes());
+        generated.filled_bytes = generated.filled_bytes.max(decoder.filled_bytes());
     }
     generated.texts = writers.iter().map(Writer::result).collect();
     generated.seconds = started.elapsed().as_secs_f64();

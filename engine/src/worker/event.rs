@@ -405,7 +405,7 @@ pub enum Event {
         /// The part of it in which sources were read.
         #[serde(with = "floats")]
         reading_seconds: f64,
-        /// The most that was kept between tokens.
+        /// The most that was kept between tokens, room for tokens to come included.
         cache_bytes: u64,
         /// Whether it was stopped.
         stopped: bool,
@@ -460,7 +460,7 @@ pub enum Event {
         samples_per_sec: f64,
         /// What was kept between tokens, in a word.
         cache: String,
-        /// The most that was kept.
+        /// The most that was kept, without room for tokens to come.
         cache_bytes: u64,
         /// Texts that were followed for each source.
         beams: usize,

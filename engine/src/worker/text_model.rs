@@ -134,7 +134,16 @@ impl TextModel {
             GenerateSource::Tokens(tokens) if tokens.is_empty() => {
                 return Err(JobError::refusal(format!("{which} is empty. Give at least one token.")));
             }
-            GenerateSource::Tokens(tokens) => return Ok(tokens.clone()),
+            GenerateSource::Tokens(tokens) => {
+                let known = self.plan.vocabulary();
+                return match (tokens.iter().find(|id| **id as usize >= known), known.checked_sub(1)) {
+                    (Some(id), Some(last)) => {
+                        let why = format!("{id} is no id of this model, which has ids 0 to {last}.");
+                        Err(JobError::refusal(why))
+                    }
+                    _ => Ok(tokens.clone()),
+                };
+            }
             GenerateSource::Text(text) => text,
             GenerateSource::HeldOut { .. } => return Err(JobError::refusal(WITHOUT_TEXT)),
         };

@@ -66,7 +66,7 @@ fn run(context: &JobContext, job: &TranslateJob, control: &JobControl, named: &s
             stopped |= control.should_stop();
             if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let Generated { texts, seconds: more, first_seconds, cache_bytes: kept, .. } = found?;
+        let Generated { texts, seconds: more, first_seconds, filled_bytes: kept, .. } = found?;
         cache_bytes = cache_bytes.max(kept);
         if stopped {
             break;

@@ -1,7 +1,13 @@
 //! The differences of the configs of the compared runs.
 
+use std::collections::BTreeMap;
+
 use egui::{CollapsingHeader, Grid, RichText, TextEdit, Ui};
-use headroom_engine::{config::counted, store::RunSummary};
+use headroom_engine::{
+    config::counted,
+    store::{RunId, RunRecord, RunSummary},
+};
+use serde_json::Value;
 
 use super::view::View;
 use crate::{
@@ -12,49 +18,43 @@ use crate::{
     widgets::{brief, sideways_ui, swatch_ui},
 };
 
+/// The first run of a group, all of its runs, and its name.
+type Group<'a> = (&'a RunSummary, &'a [RunSummary], &'a str);
+
 /// Configs that fit side by side.
 const MOST: usize = 24;
 
 /// The section, with what it computed last.
 #[derive(Default)]
 pub struct ConfigSection {
-    /// Stable numbers and names of the runs that the differences are of.
-    key: Vec<(u64, String)>,
+    /// Stable numbers and names of the groups that the differences are of, and how many configs of each are loaded.
+    key: Vec<(u64, String, usize)>,
     diff: ConfigDiff,
 }
 
 impl ConfigSection {
-    /// Draws the section: of runs with their names, or of the first run of each group with the group's. The baseline, if there is
-    /// one, stands first and the others are marked where they differ.
-    pub fn ui(&mut self, ui: &mut Ui, runs: &[(&RunSummary, &str)], view: &mut View, cx: &mut PanelContext<'_>) {
+    /// Draws the section: of groups of runs with their names, or of runs alone. The baseline, if there is one, stands first and the
+    /// others are marked where they differ.
+    pub fn ui(&mut self, ui: &mut Ui, groups: &[(&[RunSummary], &str)], view: &mut View, cx: &mut PanelContext<'_>) {
         let title = RichText::new("Config differences").strong();
         CollapsingHeader::new(title).id_salt("config differences").default_open(true).show(ui, |ui| {
-            let mut ordered: Vec<&RunSummary> = runs.iter().map(|(run, _)| *run).collect();
-            ordered.sort_by_key(|run| cx.state.selection.baseline.as_ref() != Some(&run.id));
+            let mut ordered: Vec<Group<'_>> =
+                groups.iter().filter_map(|(runs, name)| Some((runs.first()?, *runs, *name))).collect();
+            ordered.sort_by_key(|(run, ..)| cx.state.selection.baseline.as_ref() != Some(&run.id));
             let left_out = ordered.len().saturating_sub(MOST);
             ordered.truncate(MOST);
-            for run in &ordered {
+            for run in ordered.iter().flat_map(|(_, runs, _)| *runs) {
                 cx.state.want_record(&run.id);
             }
-            let loaded: Vec<&RunSummary> =
-                ordered.iter().copied().filter(|run| cx.state.records.contains_key(&run.id)).collect();
+            let loaded: Vec<Group<'_>> =
+                ordered.iter().copied().filter(|(run, ..)| cx.state.records.contains_key(&run.id)).collect();
             if loaded.len() < ordered.len() {
                 ui.horizontal(|ui| {
                     ui.add(egui::Spinner::new().size(14.0));
                     ui.label(format!("Loading {}…", counted(ordered.len() - loaded.len(), "config")));
                 });
             }
-            let name = |run: &RunSummary| {
-                runs.iter().find(|(own, _)| own.id == run.id).map(|(_, name)| (*name).to_owned()).unwrap_or_default()
-            };
-            let key: Vec<(u64, String)> = loaded.iter().map(|run| (run.number, name(run))).collect();
-            if self.key != key {
-                let configs = loaded
-                    .iter()
-                    .filter_map(|run| cx.state.records.get(&run.id).map(|record| (name(run), &record.config)));
-                self.diff = ConfigDiff::new(configs);
-                self.key = key;
-            }
+            self.renew(&loaded, &cx.state.records);
             if loaded.len() < 2 {
                 ui.label("Show a second run, or another group of runs, to see how their configs differ.");
                 return;
@@ -68,10 +68,23 @@ impl ConfigSection {
                 );
                 ui.label(RichText::new(text).color(theme::palette(ui.visuals()).weak));
             }
-            let heads: Vec<(LineStyle, String)> =
-                loaded.iter().map(|run| (cx.state.selection.style_of(&run.id), name(run))).collect();
+            let head = |(run, _, name): &Group<'_>| (cx.state.selection.style_of(&run.id), (*name).to_owned());
+            let heads: Vec<(LineStyle, String)> = loaded.iter().map(head).collect();
             self.grid_ui(ui, view, &heads);
         });
+    }
+
+    /// Finds the differences anew where other groups are shown, or more of their configs are loaded.
+    fn renew(&mut self, loaded: &[Group<'_>], records: &BTreeMap<RunId, RunRecord>) {
+        let configs = |runs: &[RunSummary]| -> Vec<&Value> {
+            runs.iter().filter_map(|run| records.get(&run.id)).map(|record| &record.config).collect()
+        };
+        let key: Vec<(u64, String, usize)> =
+            loaded.iter().map(|(run, runs, name)| (run.number, (*name).to_owned(), configs(runs).len())).collect();
+        if self.key != key {
+            self.diff = ConfigDiff::new(loaded.iter().map(|(_, runs, name)| ((*name).to_owned(), configs(runs))));
+            self.key = key;
+        }
     }
 
     fn bar_ui(&self, ui: &mut Ui, view: &mut View, cx: &mut PanelContext<'_>) {

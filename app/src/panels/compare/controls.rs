@@ -99,8 +99,10 @@ pub(super) fn controls_ui(
             let help = "Trains variants of the baseline, or of the first shown run";
             ui.button("Race…").on_hover_text(help).accessible_name("Race from here").clicked()
         };
+        // Points have the interval that verdicts rest on, whatever the band of curves.
+        let is_banded = view.shape != Shape::Scatter;
         // The button goes to the next line with what stands before it, and not alone.
-        if view.group.is_some() && ui.max_rect().width() < NARROW_GROUPS {
+        if is_banded && view.group.is_some() && ui.max_rect().width() < NARROW_GROUPS {
             together_ui(ui, "group", |ui| group_ui(ui, runs, configs, view));
             asked.race = together_ui(ui, "band", |ui| {
                 band_ui(ui, view);
@@ -109,7 +111,9 @@ pub(super) fn controls_ui(
         } else {
             asked.race = together_ui(ui, "group", |ui| {
                 group_ui(ui, runs, configs, view);
-                band_ui(ui, view);
+                if is_banded {
+                    band_ui(ui, view);
+                }
                 race_ui(ui)
             });
         }

@@ -10,7 +10,7 @@ use super::{
     view::View,
 };
 use crate::{
-    compare::{series_title, why_missing, why_not_judged},
+    compare::{series_title, unequal_training_words, why_missing, why_not_judged},
     context::PanelContext,
     theme,
 };
@@ -77,6 +77,13 @@ pub(super) fn instead_ui(ui: &mut Ui, wished: &str, instead: &str) {
     ui.label(RichText::new(text).small().color(theme::palette(ui.visuals()).weak));
 }
 
+/// Says above the table that its runs did not train equally long.
+pub(super) fn unequal_training_ui(ui: &mut Ui, runs: &[RunSummary]) {
+    if let Some(words) = unequal_training_words(runs.iter()) {
+        ui.label(RichText::new(words).color(theme::palette(ui.visuals()).warning));
+    }
+}
+
 /// Names so many runs; of the others only how many.
 const NAMED: usize = 3;
 
@@ -97,7 +104,8 @@ pub(super) fn other_text_ui(ui: &mut Ui, runs: &[RunSummary], cx: &mut PanelCont
     let beside = cx.state.run_name(&base.id);
     let mut hide = false;
     ui.horizontal_wrapped(|ui| {
-        let told = format!("Not to be held against \"{beside}\": {words}. {reason}");
+        let rest = if others.len() + 1 < runs.len() { " The others are compared with it." } else { "" };
+        let told = format!("Not to be held against \"{beside}\": {words}. {reason}{rest}");
         ui.label(RichText::new(told).color(palette.warning));
         let it = if others.len() == 1 { "Hide it" } else { "Hide them" };
         hide = ui.button(it).on_hover_text("Closes their eyes; Runs opens them again").clicked();

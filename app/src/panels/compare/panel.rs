@@ -11,7 +11,7 @@ use super::{
     difference::DifferenceMaker,
     figures::{chart, difference_chart, difference_title, figure, metadata},
     lines::{Bundle, Line, LineMaker, Made, RENEW_EVERY, bundles, style_bundles},
-    notes::{instead_ui, notes_ui, other_text_ui},
+    notes::{instead_ui, notes_ui, other_text_ui, unequal_training_ui},
     parallel::ParallelView,
     samples::Samples,
     scatter::{Given, ScatterView},
@@ -325,6 +325,7 @@ impl ComparePanel {
             self.export = Some(ExportDialog::new("compare", Exportable::Drawing(Box::new(drawing)), cx));
         }
         ui.add_space(8.0);
+        unequal_training_ui(ui, runs);
         let table_pointed = self.table.ui(ui, &rows, &metrics, &made, view, highlight, cx);
         let first_of = |number: Option<u64>| {
             let bundle = bundles.iter().find(|bundle| Some(bundle.number) == number)?;
@@ -337,9 +338,8 @@ impl ComparePanel {
             cx.state.selection.focused = Some(run);
         }
         ui.add_space(8.0);
-        // Of a group only the first: the others differ in what it is grouped over.
-        let own: Vec<(&RunSummary, &str)> =
-            bundles.iter().filter_map(|bundle| Some((bundle.runs.first()?, bundle.name.as_str()))).collect();
+        let own: Vec<(&[RunSummary], &str)> =
+            bundles.iter().map(|bundle| (bundle.runs.as_slice(), bundle.name.as_str())).collect();
         self.section.ui(ui, &own, view, cx);
     }
 

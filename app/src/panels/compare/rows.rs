@@ -165,7 +165,7 @@ impl Measure {
     }
 
     /// The difference between a row and the baseline's: of what varies by the rule of evidence, where some run still trains
-    /// at the last step that all reached.
+    /// at the last step that all reached; that step, with what the row comes to there.
     fn against(
         &self,
         own: (&Bundle, Option<f64>),
@@ -173,7 +173,7 @@ impl Measure {
         courses: &Courses,
         at: Option<f64>,
         not_judged: Option<NotJudged>,
-    ) -> Option<(Delta, Option<u64>)> {
+    ) -> Option<(Delta, Option<(u64, Summary)>)> {
         let direction = self.direction(not_judged);
         // A difference of what cannot be held against each other would be read all the same.
         if self.series().is_some_and(|series| Direction::of(series) != Direction::None) && direction == Direction::None
@@ -194,10 +194,11 @@ impl Measure {
             let counted = bundle.counted(series).into_iter();
             counted.filter_map(|run| self.reading(run, courses, at, until)).collect()
         };
-        let base = readings(base.0);
-        let delta = Delta::measured(&readings(own.0), &base, direction)?;
+        let (own, base) = (readings(own.0), readings(base.0));
+        let delta = Delta::measured(&own, &base, direction)?;
         let mean = base.iter().map(|reading| reading.value).sum::<f64>() / base.len() as f64;
-        Some((delta.or_same(mean + delta.absolute, mean, |value| self.value(value)), until))
+        let reached = Summary::of(&own.iter().map(|reading| reading.value).collect::<Vec<f64>>());
+        Some((delta.or_same(mean + delta.absolute, mean, |value| self.value(value)), until.zip(reached)))
     }
 }
 
@@ -212,7 +213,7 @@ pub struct Entry {
     pub delta: String,
     /// The delta itself.
     pub against: Option<Delta>,
-    /// The step that it was taken at, where some run still trains.
+    /// The step that it was taken at, and the value with it, where some run still trains.
     pub until: Option<u64>,
     /// How many runs the value is the mean of, where that was counted.
     pub n: Option<usize>,
@@ -223,6 +224,13 @@ impl Entry {
     pub fn counted_in_part(&self, of: usize) -> Option<String> {
         let n = self.n.filter(|n| *n < of)?;
         Some(format!("The mean of {n} of {of} runs: the others have no value here, or do not count."))
+    }
+
+    /// What stands behind ± in the value; none where there is none.
+    pub fn spread_words(&self, band: Band) -> Option<String> {
+        let kind = band.name().to_lowercase();
+        let words = || format!("±: {kind} over the runs, as Band says. The ± of a difference is its 95 % interval.");
+        self.shown.contains('±').then(words)
     }
 
     /// What to think of the delta.
@@ -236,7 +244,8 @@ impl Entry {
         let mut words = delta.words(|difference| measure.difference(difference));
         if let Some(step) = self.until {
             let step = format::count(step);
-            let after = ", the last that all of them reached: what comes after it has nothing to be held against.";
+            let after = ", the last that all of them reached: what comes after it has nothing to be held against. The value \
+                         is of that step, too; the baseline's own row has its newest.";
             words = [&words, "\nAt step ", &step, after].concat();
         }
         if let Some(why) = not_judged {
@@ -311,18 +320,14 @@ pub fn rows(
         for ((entry, measure), base) in row.entries.iter_mut().zip(measures).zip(&base) {
             let found = measure.against((bundle, entry.value), (pinned, *base), courses, at, row.not_judged);
             let Some((delta, until)) = found else { continue };
-            (entry.against, entry.until) = (Some(delta), until);
+            if let Some((_, reached)) = &until {
+                // Beside a difference stands the value that it is of.
+                *entry = mean(reached, measure, band);
+            }
+            (entry.against, entry.until) = (Some(delta), until.map(|(step, _)| step));
             entry.delta = measure.delta(&delta);
-            if let Some(step) = until {
+            if let Some(step) = entry.until {
                 entry.delta += &[" at ", &format::count(step)].concat();
-                // The mean of runs that are there already and of others on their way is of no step.
-                let counted = measure.series().map_or_else(Vec::new, |series| bundle.counted(series));
-                let is_on_its_way = counted.iter().any(|run| !run.state.is_ended());
-                if let Some((value, shown)) =
-                    value_until(bundle, measure, step, courses, band).filter(|_| is_on_its_way)
-                {
-                    (entry.value, entry.shown) = (Some(value), shown);
-                }
             }
         }
     }
@@ -336,19 +341,6 @@ fn name_of(bundle: &Bundle) -> String {
         all if all == bundle.runs.len() => format!("{} (diverged)", bundle.name),
         some => format!("{} ({some} diverged)", bundle.name),
     }
-}
-
-/// The mean of a metric's newest values up to a step, as people read it; none where its curves are not loaded.
-fn value_until(bundle: &Bundle, measure: &Measure, step: u64, courses: &Courses, band: Band) -> Option<(f64, String)> {
-    let Measure::Last(series) = measure else { return None };
-    let at = |run: &RunSummary| {
-        let course = courses.over_steps(run, series);
-        let place = course.x.partition_point(|x| *x <= step as f64).checked_sub(1)?;
-        course.y.get(place).copied()
-    };
-    let values: Option<Vec<f64>> = bundle.counted(series).into_iter().map(at).collect();
-    let summary = Summary::of(&values?)?;
-    Some((summary.mean, shown_of(&summary, measure, band)))
 }
 
 fn shown_of(summary: &Summary, measure: &Measure, band: Band) -> String {
@@ -610,20 +602,35 @@ mod tests {
     }
 
     #[test]
-    fn a_group_on_its_way_has_its_mean_at_the_step_that_all_reached() {
+    fn beside_a_difference_at_a_step_stands_the_value_of_that_step() {
         let mut state = tests::state();
         let configs = tests::configs(&mut state);
-        let bundles = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None);
         let metrics = [series_names::VALIDATION_LOSS.to_owned()];
-        let courses = Courses::of(&bundles, &metrics, crate::plot::XAxis::Step, &mut state);
-        let last = Measure::Last(metrics[0].clone());
-        let at = |step: u64| value_until(&bundles[0], &last, step, &courses, Band::StandardDeviation);
-        // Seeds 0, 1 and 2 are at 2, 3, 4 after 50 steps and at 1, 2, 3 after 100.
-        assert_eq!(at(99), Some((3.0, "3.0 ± 1.0".to_owned())));
-        assert_eq!(at(100).map(|found| found.0), Some(2.0));
-        assert_eq!(at(49), None, "nothing was measured by then");
-        let best = Measure::Best(metrics[0].clone());
-        assert_eq!(value_until(&bundles[0], &best, 99, &courses, Band::None), None, "the best is of any step");
+        let measures = [Measure::Last(metrics[0].clone()), Measure::Best(metrics[0].clone())];
+        let pinned = state.runs[3].id.clone();
+        // Last and best of the three seeds against a run that trains and has come to a step.
+        let mut at = |step: u64| {
+            state.runs[3].state = RunState::Running;
+            state.runs[3].metrics.get_mut(&metrics[0]).unwrap().last_step = step;
+            let bundles = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs, None);
+            let courses = Courses::of(&bundles, &metrics, crate::plot::XAxis::Step, &mut state);
+            let table =
+                rows(&bundles, &measures, &[], None, Band::StandardDeviation, Some(&pinned), &courses).swap_remove(0);
+            let [last, best] = table.entries.as_slice() else { panic!("{table:?}") };
+            (last.clone(), best.clone())
+        };
+        // Seeds 0, 1 and 2 are at 2, 3, 4 after 50 steps and at 1, 2, 3 after 100; the other at 5 and at 4. Their newest values
+        // are all 1.5, and the best ones 1.25.
+        let (last, best) = at(50);
+        assert_eq!((last.until, last.shown.as_str(), best.shown.as_str()), (Some(50), "3.0 ± 1.0", "3.0 ± 1.0"));
+        assert_eq!((last.against.unwrap().absolute, last.n), (-2.0, Some(3)));
+        let spread = |band: Band| last.spread_words(band).unwrap();
+        assert!(spread(Band::StandardDeviation).starts_with("±: standard deviation over the runs"));
+        assert!(spread(Band::Confidence95).starts_with("±: 95 % interval over the runs"));
+        assert_eq!(at(100).0.value, Some(2.0));
+        let (early, _) = at(49);
+        assert_eq!((early.value, early.delta.as_str()), (Some(1.5), ""), "nothing was measured by then");
+        assert_eq!(early.spread_words(Band::StandardDeviation), None, "they came to the same");
     }
 
     #[test]

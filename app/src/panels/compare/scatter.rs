@@ -12,7 +12,7 @@ use super::{
     view::View,
 };
 use crate::{
-    compare::{Band, Summary, direction_between, pareto_front, why_not_judged},
+    compare::{Band, Summary, first_names, is_finished, is_rate, judged_by_most, pareto_front, why_not_judged},
     export::Figure,
     panels::runs::FlatConfigs,
     plot::{Axis, Series},
@@ -40,8 +40,19 @@ const RING: f32 = 6.6;
 
 /// What the intervals of points are.
 const WHISKERS: &str = "Whiskers: 95 % interval of the mean over seeds.";
-/// Names so many of those that have no point; of the others only how many.
-const NAMED: usize = 3;
+/// What the name of a point ends in that does not count, since its runs did not train to their end.
+const UNFINISHED: &str = " (not finished)";
+
+/// Whether a point can stand on the front.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// It can.
+    Counted,
+    /// Its runs did not train to their end.
+    Unfinished,
+    /// Measured on other text than the front is of, or something else is learnt.
+    Apart,
+}
 
 /// The point of a bundle.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +64,7 @@ struct Point {
     /// 95 % interval of the mean over seeds.
     interval: Option<(f64, f64)>,
     is_baseline: bool,
+    standing: Standing,
     style: LineStyle,
 }
 
@@ -143,6 +155,9 @@ impl ScatterView {
         if let Some(words) = self.best_in_both() {
             ui.label(RichText::new(words).color(palette.strong));
         }
+        for words in self.not_counted() {
+            ui.label(RichText::new(words).color(palette.weak));
+        }
         if let Some(words) = self.left_out(given.bundles) {
             ui.label(RichText::new(words).color(palette.weak));
         }
@@ -177,6 +192,7 @@ impl ScatterView {
             figure.notes.push(WHISKERS.to_owned());
         }
         figure.notes.extend(self.best_in_both());
+        figure.notes.extend(self.not_counted());
         Some(figure)
     }
 
@@ -188,7 +204,9 @@ impl ScatterView {
     fn about(&self) -> String {
         let of_means = "Line: the front of the means, whose runs nobody beats in both; where whiskers overlap another \
                         seed may change it.";
+        let is_none_counted = !self.points.is_empty() && counted(&self.points).next().is_none();
         let front = match (self.front.is_empty(), self.has_intervals()) {
+            (true, _) if is_none_counted => "No front: none of these runs counts.",
             (true, _) => "No front: of these values none is better than another.",
             (false, true) => of_means,
             (false, false) => "Line: the front, whose runs nobody beats in both; another seed may change it.",
@@ -201,17 +219,27 @@ impl ScatterView {
         let has_point = |bundle: &Bundle| self.points.iter().any(|point| point.number == bundle.number);
         let names: Vec<&str> =
             bundles.iter().filter(|bundle| !has_point(bundle)).map(|bundle| bundle.name.as_str()).collect();
-        let mut words = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-        if names.len() > NAMED {
-            words += &[" and ", &(names.len() - NAMED).to_string(), " more"].concat();
-        }
-        (!names.is_empty()).then(|| format!("Left out, without a value or a cost: {words}."))
+        (!names.is_empty()).then(|| format!("Left out, without a value or a cost: {}.", first_names(&names)))
+    }
+
+    /// Names those that are drawn and stand on no front, a sentence for each reason.
+    fn not_counted(&self) -> Vec<String> {
+        let told = |(standing, why): (Standing, &str)| {
+            let those = self.points.iter().filter(|point| point.standing == standing);
+            let names: Vec<&str> = those.map(|point| point.name.trim_end_matches(UNFINISHED)).collect();
+            (!names.is_empty()).then(|| format!("Not counted, {why}: {}.", first_names(&names)))
+        };
+        let reasons = [
+            (Standing::Unfinished, "since they did not train to their end"),
+            (Standing::Apart, "since they were measured on other text than the front is of, or learn something else"),
+        ];
+        reasons.into_iter().filter_map(told).collect()
     }
 
     /// What is to be said where the front is a single point, through which no line goes.
     fn best_in_both(&self) -> Option<String> {
         let front = self.front.points().next().filter(|_| is_single(&self.points, &self.front))?;
-        let mut best = self.points.iter().filter(|point| (point.x, point.y) == front);
+        let mut best = counted(&self.points).filter(|point| (point.x, point.y) == front);
         let (first, others) = (best.next()?, best.count());
         Some(match others {
             0 => format!("\"{}\" is best in both: the front is this one point, in a ring.", first.name),
@@ -226,7 +254,8 @@ impl ScatterView {
     }
 
     fn update(&mut self, given: &Given<'_>, cost: &ParallelAxis, view: &View) {
-        let (points, direction, logs) = (points(given, cost), direction(given), (view.log_x, view.log_y));
+        let (points, direction) = (points(given, cost), Direction::of(given.metric));
+        let logs = (view.log_x, view.log_y);
         if points == self.points && Some(direction) == self.direction && logs == self.logs {
             return;
         }
@@ -250,7 +279,12 @@ impl ScatterView {
                 width: width(at, (point, place)),
             })
             .collect();
-        let places: Vec<(f64, f64)> = points.iter().map(|point| (point.x, point.y)).collect();
+        // What does not count is nowhere.
+        let place = |point: &Point| match point.standing {
+            Standing::Counted => (point.x, point.y),
+            Standing::Unfinished | Standing::Apart => (f64::NAN, f64::NAN),
+        };
+        let places: Vec<(f64, f64)> = points.iter().map(place).collect();
         let front = pareto_front(&places, direction);
         self.on_front = front.iter().map(|&at| points[at].number).collect();
         self.front = staircase(&front.into_iter().map(|at| places[at]).collect::<Vec<_>>()).into_iter().collect();
@@ -258,11 +292,21 @@ impl ScatterView {
     }
 }
 
-/// Which values are the good ones: none where runs were measured on other text.
-fn direction(given: &Given<'_>) -> Direction {
-    let runs: Vec<_> = given.bundles.iter().flat_map(|bundle| &bundle.runs).collect();
-    let why_not = runs.first().and_then(|first| runs.iter().find_map(|run| why_not_judged(first, run)));
-    direction_between(given.metric, why_not)
+/// The points that can stand on the front.
+fn counted(points: &[Point]) -> impl Iterator<Item = &Point> {
+    points.iter().filter(|point| point.standing == Standing::Counted)
+}
+
+/// A run whose text is that of the front: of the baseline, or else of most runs that trained to their end. None where values are
+/// judged whatever the text.
+fn front_of<'a>(given: &Given<'a>) -> Option<&'a RunSummary> {
+    if is_rate(given.metric) || Direction::of(given.metric) == Direction::None {
+        return None;
+    }
+    let pinned = given.bundles.iter().find(|bundle| given.baseline == Some(bundle.number));
+    let pinned = pinned.and_then(|bundle| bundle.runs.first()).filter(|run| run.held_out_hash.is_some());
+    let told = given.bundles.iter().flat_map(|bundle| bundle.counted(given.metric));
+    pinned.or_else(|| judged_by_most(&told.filter(|run| is_finished(run.state)).collect::<Vec<_>>()))
 }
 
 /// What runs cost, and all numbers that their configs differ in; and in how many keys they differ whose values are words.
@@ -313,15 +357,24 @@ fn points(given: &Given<'_>, cost: &ParallelAxis) -> Vec<Point> {
         let metric = run.metrics.get(given.metric)?;
         if best { metric.best } else { Some(metric.last) }
     };
+    let base = front_of(given);
     let point = |(bundle, x): (&Bundle, &Option<f64>)| {
-        let counted = bundle.counted(given.metric).into_iter();
-        let values: Vec<f64> = counted.filter_map(value).filter(|value| value.is_finite()).collect();
+        let told = bundle.counted(given.metric);
+        let standing = match base {
+            _ if told.iter().any(|run| !is_finished(run.state)) => Standing::Unfinished,
+            Some(base) if told.iter().any(|run| why_not_judged(base, run).is_some()) => Standing::Apart,
+            _ => Standing::Counted,
+        };
+        let values: Vec<f64> = told.into_iter().filter_map(value).filter(|value| value.is_finite()).collect();
         let summary = Summary::of(&values)?;
-        let name = match (summary.n, bundle.runs.len()) {
+        let mut name = match (summary.n, bundle.runs.len()) {
             (_, 1) => bundle.name.clone(),
             (n, all) if n < all => format!("{} (n = {n} of {all})", bundle.name),
             (n, _) => format!("{} (n = {n})", bundle.name),
         };
+        if standing == Standing::Unfinished {
+            name += UNFINISHED;
+        }
         Some(Point {
             number: bundle.number,
             name,
@@ -329,6 +382,7 @@ fn points(given: &Given<'_>, cost: &ParallelAxis) -> Vec<Point> {
             y: summary.mean,
             interval: summary.edges(Band::Confidence95),
             is_baseline: given.baseline == Some(bundle.number),
+            standing,
             style: bundle.style,
         })
     };
@@ -377,7 +431,7 @@ fn is_near(a: (f64, f64), b: (f64, f64)) -> bool {
 
 /// Whether one point beats all others in both.
 fn is_single(points: &[Point], front: &Series) -> bool {
-    points.len() > 1 && front.len() == 1
+    counted(points).count() > 1 && front.len() == 1
 }
 
 fn lines<'a>(points: &'a [Point], drawn: &'a [Drawn], front: &'a Series) -> Vec<ChartLine<'a>> {
@@ -416,7 +470,7 @@ pub(super) const USUAL_COST: &str = "parameters";
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::store::series_names;
+    use headroom_engine::store::{RunState, series_names};
 
     use super::super::lines::{bundles, tests};
     use super::*;
@@ -544,6 +598,7 @@ mod tests {
             y: 1.0,
             interval: None,
             is_baseline: false,
+            standing: Standing::Counted,
             style: LineStyle::BASELINE,
         };
         let points = [point(0, 1e6), point(1, 2e6), point(2, 1e9)];
@@ -566,20 +621,65 @@ mod tests {
         assert!(names.contains(&"base (n = 2 of 3)") && names.contains(&"other"), "{names:?}");
     }
 
-    #[test]
-    fn losses_on_other_text_have_no_front() {
-        let mut state = tests::state();
-        state.runs[3].held_out_hash = Some("other".to_owned());
-        let configs = tests::configs(&mut state);
+    /// The runs, with best losses of 2, 3, 1 and 4 in this order, all at one cost: who is on the front, what is said, and
+    /// how the points are called.
+    fn on_front(
+        state: &mut crate::state::State,
+        metric: &str,
+        baseline: Option<u64>,
+    ) -> (Vec<u64>, Vec<String>, Vec<String>) {
+        for (run, best) in state.runs.iter_mut().zip([2.0, 3.0, 1.0, 4.0]) {
+            run.metrics.get_mut(series_names::VALIDATION_LOSS).unwrap().best = Some(best);
+        }
+        let configs = tests::configs(state);
         let alone = bundles(&state.runs, &names_apart(&state.runs), None, &configs, None);
-        let given = Given { bundles: &alone, metric: series_names::VALIDATION_LOSS, configs: &configs, baseline: None };
+        let given = Given { bundles: &alone, metric, configs: &configs, baseline };
         let mut scatter = ScatterView::default();
         let figure = scatter.figure(&given, &View::default(), BTreeMap::new()).unwrap();
-        assert!(scatter.on_front().is_empty());
         // Nothing is said of what is not drawn.
-        assert!(figure.series.iter().all(|series| series.name != "Front"));
-        assert_eq!(scatter.about(), "No front: of these values none is better than another.");
+        assert_eq!(figure.series.iter().any(|series| series.name == "Front"), !scatter.on_front().is_empty());
+        assert_eq!(scatter.about().starts_with("No front"), scatter.on_front().is_empty());
         assert!(!figure.notes.iter().any(|note| note == WHISKERS), "one run each: {:?}", figure.notes);
+        let names = figure.series.into_iter().map(|series| series.name).collect();
+        (scatter.on_front().to_vec(), figure.notes, names)
+    }
+
+    #[test]
+    fn a_run_on_other_text_is_left_out_of_the_front_of_the_others() {
+        let mut state = tests::state();
+        let metric = series_names::VALIDATION_LOSS;
+        state.runs[2].held_out_hash = Some("other".to_owned());
+        let (front, notes, _) = on_front(&mut state, metric, None);
+        assert_eq!(front, [0], "the text of most; that of the third is another one");
+        assert!(notes[0].starts_with("\"base, seed 0\" is best in both"), "{notes:?}");
+        assert!(notes[1].starts_with("Not counted, since they were measured on other text"), "{notes:?}");
+        assert!(notes[1].ends_with(": base, seed 2."), "{notes:?}");
+        let (front, notes, _) = on_front(&mut state, metric, Some(2));
+        assert_eq!(front, [2], "the text of the baseline");
+        assert!(notes[0].ends_with(": base, seed 0, base, seed 1, other."), "{notes:?}");
+        assert!(on_front(&mut state, "train/grad_norm", None).0.is_empty(), "of no direction");
+    }
+
+    #[test]
+    fn a_run_that_did_not_finish_is_drawn_and_stands_on_no_front() {
+        let mut state = tests::state();
+        let metric = series_names::VALIDATION_LOSS;
+        for early in [RunState::Running, RunState::Interrupted, RunState::Cancelled, RunState::Diverged] {
+            state.runs[2].state = early;
+            let (front, notes, names) = on_front(&mut state, metric, None);
+            assert_eq!(front, [0], "{early}");
+            assert!(notes[0].starts_with("\"base, seed 0\" is best in both"), "{notes:?}");
+            assert!(names.contains(&"base, seed 2 (not finished)".to_owned()), "{names:?}");
+            let told = "Not counted, since they did not train to their end: base, seed 2.";
+            assert_eq!(notes[1], told, "{early}");
+        }
+        // Its text says nothing of the others'.
+        state.runs[2].held_out_hash = Some("other".to_owned());
+        assert!(on_front(&mut state, metric, Some(2)).0.is_empty(), "the baseline alone has its text");
+        for run in &mut state.runs {
+            run.state = RunState::Running;
+        }
+        assert!(on_front(&mut state, metric, None).0.is_empty());
     }
 
     #[test]

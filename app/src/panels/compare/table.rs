@@ -147,6 +147,7 @@ impl ComparedTable {
         self.table.selected = focused.into_iter().collect();
         let before = self.table.cursor;
         let mut pin = None;
+        let spread = view.band;
         let shown = |ui: &mut Ui| {
             Table::new("compared", "Compared runs", &columns, &order).highlight(highlight).max_height(420.0).show(
                 ui,
@@ -161,7 +162,7 @@ impl ComparedTable {
                         } else {
                             let bundle = bundles.iter().find(|bundle| bundle.number == number);
                             let style = bundle.map_or(LineStyle::BASELINE, |bundle| bundle.style);
-                            cell_ui(ui, row, column.id, &ids, &measures, (style, &names));
+                            cell_ui(ui, row, column.id, &ids, &measures, (style, &names, spread));
                         }
                     }
                 },
@@ -353,7 +354,7 @@ fn cell_ui(
     column: &str,
     ids: &[String],
     measures: &[Measure],
-    (style, names): (LineStyle, &Names),
+    (style, names, band): (LineStyle, &Names, Band),
 ) {
     let palette = theme::palette(ui.visuals());
     match column {
@@ -390,8 +391,8 @@ fn cell_ui(
             }
             let value = ui.add(Label::new(&entry.shown).selectable(false));
             if let Some(exact) = entry.value {
-                let of = entry.counted_in_part(row.of);
-                value.on_hover_text(std::iter::once(exact.to_string()).chain(of).collect::<Vec<_>>().join("\n"));
+                let about = entry.counted_in_part(row.of).into_iter().chain(entry.spread_words(band));
+                value.on_hover_text(std::iter::once(exact.to_string()).chain(about).collect::<Vec<_>>().join("\n"));
             }
         }
     }

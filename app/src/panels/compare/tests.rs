@@ -154,8 +154,32 @@ fn a_run_on_other_text_is_named_and_one_click_hides_it() {
     let other = mixed.runs[3].id.clone();
     let (mut driver, mut panel) = open(mixed);
     assert!(driver.says("Not to be held against \"base, seed 0\": other."), "{:#?}", driver.names());
+    assert!(driver.says("The others are compared with it."), "{:#?}", driver.names());
     driver.click(&mut panel, "Hide it");
     assert!(!driver.state.selection.is_visible(&other) && !driver.says("Not to be held against"));
+}
+
+#[test]
+fn runs_that_did_not_train_equally_long_are_told_above_the_table() {
+    let mut unequal = state();
+    assert!(!open(state()).0.says("They trained for different numbers of steps"));
+    unequal.runs[3].steps_done = 800;
+    let (driver, _) = open(unequal);
+    assert!(driver.says("They trained for different numbers of steps: 100, 800."), "{:#?}", driver.names());
+}
+
+#[test]
+fn the_configs_of_a_group_are_those_of_all_its_seeds() {
+    let (driver, _) = opened(state(), &View::default());
+    assert!(driver.has("0, 1, 2"), "{:#?}", driver.names());
+}
+
+#[test]
+fn no_band_is_offered_where_points_have_intervals() {
+    let (mut driver, mut panel) = opened(state(), &View::default());
+    assert!(driver.has("Band"), "{:#?}", driver.names());
+    driver.click(&mut panel, "Scatter");
+    assert!(!driver.has("Band") && driver.has("Race from here"), "{:#?}", driver.names());
 }
 
 #[test]

@@ -34,7 +34,8 @@ fn of_side(side: &Generation) -> Value {
         "precision": side.precision,
         "seconds": side.seconds,
         "reading_seconds": side.reading_seconds,
-        "cache_bytes": side.cache_bytes,
+        "cache_bytes": side.text.costs.iter().map(|cost| cost.bytes).max().unwrap_or(0),
+        "room_bytes": side.cache_bytes,
         "result": side.text,
     })
 }

@@ -16,6 +16,11 @@ const END: u32 = 6;
 
 /// A decoder whose predictions are sharp, and differ from place to place.
 fn model(kind: Architecture) -> Model {
+    let (plan, parameters) = weights(kind);
+    Model::frozen(&plan, &parameters).unwrap()
+}
+
+fn weights(kind: Architecture) -> (ModelPlan, ParameterSet) {
     let mut config = RunConfig::default();
     (config.model.kind, config.model.layers, config.model.heads) = (kind, 2, 2);
     (config.model.width, config.model.feed_forward, config.data.sequence_length) = (8, 8, 12);
@@ -24,7 +29,7 @@ fn model(kind: Architecture) -> Model {
     for (_, variable) in parameters.iter().filter(|(_, variable)| variable.rank() == 2) {
         variable.set(&variable.affine(20.0, 0.0).unwrap().detach()).unwrap();
     }
-    Model::frozen(&plan, &parameters).unwrap()
+    (plan, parameters)
 }
 
 fn marks() -> Marks {
@@ -413,6 +418,30 @@ fn what_is_kept_grows_by_token() {
         // Keys and values of two layers of eight numbers.
         let of_token = if cache.is_none() { 0 } else { 2 * 2 * 8 * 4 };
         assert_eq!(steps, [of_token; 5], "{}", cache.word());
-        assert!(filled.iter().all(|bytes| *bytes <= found.cache_bytes));
+        assert_eq!((filled.iter().max(), found.filled_bytes <= found.cache_bytes), (Some(&found.filled_bytes), true));
+    }
+}
+
+/// Room for tokens to come and places that fill shorter sources up are not counted, wherever the model computes.
+#[test]
+fn what_is_kept_in_half_the_bytes_is_half_as_much() {
+    for kind in [Architecture::Decoder, Architecture::EncoderDecoder] {
+        let (plan, parameters) = weights(kind);
+        let whole = Model::frozen(&plan, &parameters).unwrap();
+        let half = Model::frozen_in(&plan, &parameters, DType::BF16).unwrap();
+        let sources = [vec![1, 2], vec![3], vec![4, 5, 0, 1]];
+        let marks = Marks { start: plan.encoder.is_some().then_some(0), ..Marks::default() };
+        for cache in Cache::ALL.into_iter().filter(|cache| !cache.is_none()) {
+            // No token ends a text, so that both write as many.
+            let search = Search { cache, max_new_tokens: 5, ..Search::default() };
+            let kept = |model: &Model| generate(model, &sources, &marks, &search, None, go).unwrap().filled_bytes;
+            assert_eq!((kept(&whole), kept(&half) > 0), (2 * kept(&half), true), "{kind:?} {}", search.cache.word());
+            let proved = |model: &Model| {
+                let all = |_| ControlFlow::Continue(());
+                let (proof, _) = prove_caches(model, &sources, &marks, &search, (3, None), None, all).unwrap();
+                proof.caches.iter().find(|row| row.cache == search.cache).unwrap().cache_bytes
+            };
+            assert_eq!(proved(&whole), 2 * proved(&half));
+        }
     }
 }

@@ -225,15 +225,27 @@ impl Decoder for ComposedDecoder {
     }
 
     fn cache_bytes(&self) -> u64 {
+        self.bytes(Tensor::elem_count)
+    }
+
+    fn filled_bytes(&self) -> u64 {
+        self.bytes(|shared| self.sources.numbers_of(shared))
+    }
+}
+
+impl ComposedDecoder {
+    /// What rows have written, and as many numbers of what sources share as `of_shared` counts.
+    fn bytes(&self, of_shared: impl Fn(&Tensor) -> usize) -> u64 {
         // The states of an encoder are one tensor for all layers.
         let mut counted = Vec::new();
         let mut bytes = 0;
         for layer in &self.layers {
             let shared = layer.prompt.iter().chain(&layer.source).flat_map(Shared::tensors);
-            for tensor in shared.chain(&layer.written) {
+            let shared = shared.map(|tensor| (tensor, of_shared(tensor)));
+            for (tensor, numbers) in shared.chain(layer.written.iter().map(|tensor| (tensor, tensor.elem_count()))) {
                 if !counted.contains(&tensor.id()) {
                     counted.push(tensor.id());
-                    bytes += tensor.elem_count() * tensor.dtype().size_in_bytes();
+                    bytes += numbers * tensor.dtype().size_in_bytes();
                 }
             }
         }

@@ -57,7 +57,8 @@ pub trait Decoder {
     /// Bytes that are kept between steps, room for tokens to come included.
     fn cache_bytes(&self) -> u64;
 
-    /// Those of them that hold something so far.
+    /// Those of them that hold something of the sources and of the texts that go on: the same for a number format of half the
+    /// bytes is half as much.
     fn filled_bytes(&self) -> u64 {
         self.cache_bytes()
     }

@@ -76,4 +76,11 @@ impl Decoder for RecomputedDecoder {
             Read::Encoded { states, .. } => (states.elem_count() * states.dtype().size_in_bytes()) as u64,
         }
     }
+
+    fn filled_bytes(&self) -> u64 {
+        match &self.sources.read {
+            Read::Prompts { .. } => 0,
+            Read::Encoded { states, .. } => (self.sources.numbers_of(states) * states.dtype().size_in_bytes()) as u64,
+        }
+    }
 }

@@ -109,6 +109,12 @@ impl Sources {
         self.lengths.len()
     }
 
+    /// How many numbers of a tensor over all positions are of tokens: shorter sources are filled up at the end.
+    pub fn numbers_of(&self, shared: &Tensor) -> usize {
+        let tokens: usize = self.lengths.iter().sum();
+        (shared.elem_count() * tokens).checked_div(self.count() * self.longest).unwrap_or(0)
+    }
+
     /// Which states of an encoder a decoder sees.
     pub fn mask(&self) -> MaskSpec {
         MaskSpec { causal: false, keys: self.mask.clone() }

@@ -86,7 +86,7 @@ impl Decoder for SteppedDecoder {
     }
 
     fn filled_bytes(&self) -> u64 {
-        self.bytes(|written| written.bytes_of(self.past.places_taken()))
+        self.bytes(|written| written.bytes_of(self.past.tokens_held()))
     }
 }
 

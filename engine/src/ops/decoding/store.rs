@@ -312,9 +312,11 @@ impl Past {
         self.rows.len()
     }
 
-    /// Places that were taken so far, by rows that do not go on too.
-    pub fn places_taken(&self) -> usize {
-        self.written as usize
+    /// Tokens that the rows which go on have written; what rows have in common counts for each, up to the places that there
+    /// are.
+    pub fn tokens_held(&self) -> usize {
+        let of_rows: usize = self.rows.iter().map(|row| row.places.len()).sum();
+        of_rows.min(self.written as usize)
     }
 
     /// Tokens that a row has written.
