@@ -60,6 +60,15 @@ fn figures_tables_and_arrays_are_written() {
     assert!(array.starts_with(b"\x93NUMPY"));
     let all: Value = serde_json::from_slice(&fs::read(out.join("analysis.json")).unwrap()).unwrap();
     assert_eq!(all["examples"], 4);
+    // Files of one analysis never stand beside those of another, and nothing is written over.
+    let before = fs::read(out.join("analysis.json")).unwrap();
+    program.write("config.toml", TINY_DECODER);
+    for command in [&["analyse", &run][..], &["analyses", "show", "#1"], &["maps", &run], &["domains", "config.toml"]] {
+        let arguments = [command, &["--out", out.to_str().unwrap()]].concat();
+        let _ = program.run(&arguments).expect_code(2).expect_words(&["holds files already", "is empty"]);
+    }
+    assert_eq!(fs::read(out.join("analysis.json")).unwrap(), before);
+    assert!(fs::read_dir(&out).unwrap().all(|file| file.unwrap().path().is_file()));
     fs::write(program.path("file"), "x").unwrap();
     let file = program.path("file");
     let _ =

@@ -161,6 +161,13 @@ fn every_conversion_says_what_it_changed() {
         let (answer, price) = made(&["--coverage", coverage, "--choose-from", "8"], &to);
         assert!(answer["found"].as_str().unwrap().starts_with("error of scores"), "{answer}");
         assert!(distance(&price, 0) > 0.0, "{price}");
+        // The usual cache has no meaning for it; one that is named is refused.
+        let arguments = ["generate", &to, "--prompt", "the ", "--max-length", "4"];
+        let told = program.run(&arguments).expect_code(0).expect_words(&["Without a cache", "whole rows of pairs"]);
+        let none = program.run(&[&arguments[..], &["--cache", "none"]].concat()).expect_code(0);
+        assert_eq!(told.stdout, none.stdout);
+        let named = program.run(&[&arguments[..], &["--cache", "key_value"]].concat());
+        let _ = named.expect_code(2).expect_words(&["\"key_value\" cannot be used", "\"none\""]);
     }
     for kind in ["symmetric", "pairwise", "shared_weight"] {
         let (answer, price) = made(&[&format!("--{}", kind.replace('_', "-"))], kind);

@@ -1,6 +1,12 @@
 //! Races and sweeps on the command line, from the arguments to the table.
 #![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
+#[cfg(unix)]
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
+
 use headroom_tests::{Program, TINY_DECODER};
 use serde_json::Value;
 
@@ -147,6 +153,47 @@ fn a_run_that_was_stopped_is_held_against_another_where_both_have_been() {
     let text = program.run(&runs).expect_code(0).stdout;
     let row = text.lines().find(|row| row.starts_with("validation/loss, last")).unwrap();
     assert!(row.contains(&format!(" at {common}")), "{text}");
+}
+
+/// What waited was cancelled for good, while a kill left it to be resumed.
+#[test]
+#[cfg(unix)]
+fn a_race_that_was_ended_goes_on_run_by_run() {
+    let program = program();
+    program.write("tiny.toml", TINY_DECODER.replace("steps = 60", "steps = 1000000"));
+    let child = program.command(&["race", "tiny.toml", "--families", "symmetric", "--seeds", "2"]).spawn().unwrap();
+    let states = || -> Vec<(String, String)> {
+        let runs = program.run(&["runs", "--json"]);
+        let runs = if runs.code == 0 { runs.json() } else { Value::Null };
+        let word = |run: &Value, field: &str| run[field].as_str().unwrap().to_owned();
+        let all = runs.as_array().into_iter().flatten();
+        all.map(|run| (word(run, "id"), word(run, "state"))).collect()
+    };
+    let deadline = Instant::now() + Duration::from_mins(4);
+    loop {
+        let now = states();
+        if now.len() == 4 && now.iter().any(|(_, state)| state == "running") {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{now:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupt.success());
+    let ended = child.wait_with_output().unwrap();
+    let told = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{told}");
+    let runs = states();
+    let count = |wanted: &str| runs.iter().filter(|(_, state)| state == wanted).count();
+    assert_eq!((count("stopped"), count("interrupted")), (1, 3), "{runs:?}");
+    for (run, _) in &runs {
+        assert!(told.contains(&format!("headroom resume {run}")), "{told}");
+    }
+    let (waited, _) = runs.iter().find(|(_, state)| state == "interrupted").unwrap();
+    let resumed = program.start(&["resume", waited, "--json"]);
+    resumed.wait_for("step", |_| true).unwrap();
+    resumed.signal("INT");
+    assert_eq!(resumed.wait().0, 1);
 }
 
 #[test]

@@ -28,20 +28,26 @@ use crate::findings;
 /// Shows an analysis: a new one, or what was found while the run trained.
 pub fn run(store: Option<&Path>, args: &AnalyseArgs) -> CliResult {
     if let Some(out) = &args.out {
-        files::refuse_file(out)?;
+        files::refuse_occupied(out)?;
     }
-    let (found, id) = if let Some(step) = &args.live {
+    // What was found while the run trained is kept with the run.
+    let (found, kept) = if let Some(step) = &args.live {
         (live(store, args, step)?, None)
     } else {
         let id = AnalysisId::new();
-        (analyse(store, args, &id)?, Some(id))
+        let (found, unwritten) = analyse(store, args, &id)?;
+        (found, Some(unwritten.map_or(Ok(id), Err)))
     };
+    if let Some(Err(why)) = &kept {
+        print::aside(format!("Warning: what was found is not kept. {why}"));
+    }
     let written = args.out.as_deref().map(|out| write(out, &found)).transpose()?;
     if args.json {
+        let id = kept.and_then(Result::ok);
         return print::json_line(&json!({ "event": "analysed", "analysis": id, "result": found }));
     }
     tell(&found)?;
-    if let Some(id) = id {
+    if let Some(Ok(id)) = kept {
         print::line(format!("Kept as analysis {id}"))?;
     }
     match (&args.out, written) {
@@ -82,8 +88,8 @@ fn live(store: Option<&Path>, args: &AnalyseArgs, step: &str) -> CliResult<Analy
     Ok(reading.live_analysis(&run, step)?)
 }
 
-/// Analyses a checkpoint now.
-fn analyse(store: Option<&Path>, args: &AnalyseArgs, id: &AnalysisId) -> CliResult<Analysis> {
+/// Analyses a checkpoint now; beside what was found, why it is not kept, if so.
+fn analyse(store: Option<&Path>, args: &AnalyseArgs, id: &AnalysisId) -> CliResult<(Analysis, Option<String>)> {
     let current_dir = std::env::current_dir()
         .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
     let (target, trained_on) = target(store, &args.target, args.which)?;
@@ -131,9 +137,9 @@ fn analyse(store: Option<&Path>, args: &AnalyseArgs, id: &AnalysisId) -> CliResu
             Some(Event::AnalyseEnded { complete: false, .. }) => {
                 return Err(CliError::Failed("It was stopped; nothing is kept.".to_owned()));
             }
-            Some(Event::AnalyseEnded { .. }) => {
+            Some(Event::AnalyseEnded { unwritten, .. }) => {
                 let found = found.take().ok_or_else(|| CliError::Failed("Nothing was found.".to_owned()))?;
-                return Ok(Heard::Answer(found));
+                return Ok(Heard::Answer((found, unwritten)));
             }
             event => return Ok(event.map_or(Heard::Taken, Heard::Usual)),
         }

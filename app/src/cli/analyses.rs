@@ -73,7 +73,7 @@ fn nothing(given: Option<&Path>) -> CliResult {
 
 fn show(given: Option<&Path>, args: &AnalysisShowArgs) -> CliResult {
     if let Some(out) = &args.out {
-        files::refuse_file(out)?;
+        files::refuse_occupied(out)?;
     }
     let store = open::reading_existing(given)?;
     let known = find(&store.analyses()?, &args.analysis)?;

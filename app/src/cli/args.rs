@@ -443,7 +443,7 @@ pub struct GenerateArgs {
     #[arg(long, default_value = "best")]
     pub which: Which,
     /// What is kept between tokens: `none`, `key_value`, `hidden` (EL-attention). Without it what the config of a run says, or
-    /// `key_value`. It changes no token.
+    /// `key_value` where the model can use it. It changes no token.
     #[arg(long, value_name = "CACHE")]
     pub cache: Option<Cache>,
     /// Texts that are followed at the same time.
@@ -602,7 +602,8 @@ pub struct AnalyseArgs {
     /// Find the spaces of `--subspace` on this text instead of the one that each model was evaluated on.
     #[arg(long, value_name = "PATH", requires = "subspace")]
     pub subspace_data: Option<PathBuf>,
-    /// Write figures (SVG, PNG), tables (CSV), arrays (.npy) and everything as JSON into this directory.
+    /// Write figures (SVG, PNG), tables (CSV), arrays (.npy) and everything as JSON into this directory, which must be empty or
+    /// not there.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Answer as JSON.
@@ -700,7 +701,8 @@ pub struct DomainsArgs {
     pub config: ConfigArgs,
     #[command(flatten)]
     pub parts: AnalysisArgs,
-    /// Write figures (SVG, PNG), tables (CSV), arrays (.npy) and everything as JSON into folders of this directory.
+    /// Write figures (SVG, PNG), tables (CSV), arrays (.npy) and everything as JSON into folders of this directory, which must be
+    /// empty or not there.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Answer as one JSON object at the end.

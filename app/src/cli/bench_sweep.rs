@@ -162,15 +162,19 @@ pub fn default_name(spec: &SweepSpec) -> String {
 }
 
 /// Shows what happens until the measurement ends; what was kept, and whether it is all.
+///
+/// # Errors
+/// Also where it was stopped before a point was measured: nothing is kept then.
 fn follow(session: &Session, name: String, spec: SweepSpec) -> CliResult<(BenchmarkRecord, bool)> {
     let benchmark = BenchmarkId::new();
     let ticket = session.send(Command::Measure { benchmark: benchmark.clone(), name, spec: Box::new(spec) })?;
     let mut is_stopping = false;
-    let mut told = 0;
+    let (mut told, mut measured) = (0, 0);
     let complete = session.follow(ticket, "the measurement did", |event| {
         if signals::is_stop_wanted() && !is_stopping {
             is_stopping = true;
-            print::aside("Ending after this step; what was measured is kept. Press Ctrl-C again to quit at once.");
+            let kept = if measured > 0 { "what was measured is kept" } else { "no point was measured so far" };
+            print::aside(format!("Ending after this step; {kept}. Press Ctrl-C again to quit at once."));
             session.send(Command::CancelMeasure { benchmark: benchmark.clone() })?;
         }
         let Some(event) = event else { return Ok(Heard::Taken) };
@@ -180,6 +184,7 @@ fn follow(session: &Session, name: String, spec: SweepSpec) -> CliResult<(Benchm
                 print::aside(format!("Point {point} of {points}: {label}"));
             }
             Event::MeasuredPoint { point: Some(point), .. } => {
+                measured += 1;
                 for side in &point.sides {
                     let batch = side.largest_batch.map(|found| {
                         let run = found.run_secs.map(|secs| format!(", {:.1} samples/s", found.batch as f64 / secs));
@@ -205,6 +210,9 @@ fn follow(session: &Session, name: String, spec: SweepSpec) -> CliResult<(Benchm
         }
         Ok(Heard::Taken)
     })?;
+    if measured == 0 && !complete {
+        return Err(CliError::Failed("Stopped before a point was measured; nothing is kept.".to_owned()));
+    }
     session.ask(Command::LoadBenchmark { benchmark }, "it was read", |event| match event {
         Event::Benchmark { record } => Ok(Heard::Answer((*record, complete))),
         event => Ok(Heard::Usual(event)),

@@ -50,7 +50,7 @@ pub fn run(store: Option<&Path>, args: &DomainsArgs) -> CliResult {
 
 fn trained(store: Option<&Path>, args: &DomainsArgs) -> CliResult<Vec<Analysis>> {
     if let Some(out) = &args.out {
-        files::refuse_file(out)?;
+        files::refuse_occupied(out)?;
     }
     let given = GivenConfig::read_to_train(&args.config)?;
     let session = Session::open(store, false)?;
@@ -107,8 +107,11 @@ fn carry_out(
             Event::Failed { why, what_to_do, .. } => print::aside(format!("Warning: {}", joined(&why, &what_to_do))),
             event @ (Event::Warning { .. } | Event::Ended) => return Ok(Heard::Usual(event)),
             Event::Analysed { analysis, result } => drop(found.insert(analysis, *result)),
-            Event::AnalyseEnded { why, .. } => {
+            Event::AnalyseEnded { why, unwritten, .. } => {
                 ended += 1;
+                if let Some(why) = unwritten {
+                    print::aside(format!("Warning: an analysis is not kept. {why}"));
+                }
                 if let Some(why) = why {
                     print::aside(why);
                 }

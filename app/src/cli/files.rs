@@ -21,6 +21,19 @@ pub fn refuse_file(out: &Path) -> CliResult {
     Ok(())
 }
 
+/// A directory for files that tell of one thing together must be empty or not there: others beside them may tell of another.
+/// Nothing in it is ever written over or removed.
+pub fn refuse_occupied(out: &Path) -> CliResult {
+    refuse_file(out)?;
+    let is_occupied = fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some());
+    if is_occupied {
+        let message =
+            format!("{} holds files already. Name a directory that is empty or does not exist yet.", out.display());
+        return Err(CliError::at("--out", message));
+    }
+    Ok(())
+}
+
 /// A directory that is being filled.
 pub struct Files {
     out: PathBuf,

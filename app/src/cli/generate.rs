@@ -6,7 +6,8 @@ use std::{
 };
 
 use headroom_engine::{
-    attention::ModelPlan,
+    attention::{ModelPlan, estimated_vocabulary},
+    checkpoint::read_plan,
     config::{Cache, Precision, counted},
     data::DataError,
     generate::{CacheProof, Ending, Search},
@@ -58,10 +59,16 @@ pub fn run(store: Option<&Path>, args: &GenerateArgs) -> CliResult {
         refuse_unknown(&args.ids, &plan)?;
     }
     let (target, configured) = match found {
-        Named::Directory(path) => (Target::Directory(path), None),
+        Named::Directory(path) => {
+            // What cannot be read is told of where it is opened.
+            let usable = read_plan(&path).ok().and_then(|plan| usable_cache(args, &plan));
+            (Target::Directory(path), usable)
+        }
         Named::Run(_, record) => {
             let config = eval::config_of(&record)?;
+            let plan = ModelPlan::resolve(&config, estimated_vocabulary(&config)).ok();
             let cache = Some(config.attention.cache).filter(|cache| !cache.is_none());
+            let cache = cache.or_else(|| usable_cache(args, &plan?));
             (Target::Run { run: record.summary.id, which: args.which }, cache)
         }
     };
@@ -243,6 +250,15 @@ pub(super) fn read(path: &Path) -> CliResult<String> {
         let path = if path.as_os_str() == "-" { PathBuf::from("standard input") } else { path.to_owned() };
         CliError::at("--input", DataError::NotUtf8 { path, offset, line }.to_string())
     })
+}
+
+/// The cache of a model that the usual one has no meaning for, where none was named; says so.
+fn usable_cache(args: &GenerateArgs, plan: &ModelPlan) -> Option<Cache> {
+    let is_open = args.cache.is_none() && !args.prove && plan.stack.is_causal;
+    let why = plan.stack.why_not_kept(&Search::default().cache).filter(|_| is_open)?;
+    let why = why.split(';').next().unwrap_or(why);
+    print::aside(format!("Without a cache, as by --cache none: {why}."));
+    Some(Cache::default())
 }
 
 fn search(args: &GenerateArgs, configured: Option<Cache>) -> CliResult<Search> {

@@ -44,7 +44,7 @@ struct Opened {
 
 /// Writes the maps.
 pub fn run(store: Option<&Path>, args: &MapsArgs) -> CliResult {
-    files::refuse_file(&args.out)?;
+    files::refuse_occupied(&args.out)?;
     let (target, trained_on) = match named(store, &args.target)? {
         Named::Directory(path) => (Target::Directory(path), None),
         Named::Run(_, record) => {

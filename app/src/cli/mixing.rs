@@ -15,7 +15,7 @@ use crate::panels::inspector::MixingView;
 
 /// Writes the newest matrix of each layer.
 pub fn run(given: Option<&Path>, args: &MixingArgs) -> CliResult {
-    files::refuse_file(&args.out)?;
+    files::refuse_occupied(&args.out)?;
     let (store, record) = open::reading_run(given, &args.run)?;
     let run = &record.summary.id;
     if !MixingView::default().concerns(&record) {

@@ -8,7 +8,7 @@ use std::{
 use headroom_engine::{
     attention::{ModelPlan, estimated_vocabulary},
     config::{Entrant, Problem, RunConfig, counted, free_tag, runs_of},
-    store::{RunFilter, RunId},
+    store::{RunFilter, RunId, Store},
     text::escaped_line,
     worker::{Command, Event},
 };
@@ -66,8 +66,7 @@ impl QueuedRace<'_> {
         if complete {
             return Ok(());
         }
-        let again = hint::command("runs", store);
-        Err(CliError::Failed(format!("Not every run trained to its end. See how they ended with: {again}")))
+        Err(CliError::Failed(unfinished(&reading, course.runs(), &tag, store)?))
     }
 
     /// A session, once all was judged that can be before there is a run.
@@ -112,6 +111,23 @@ impl QueuedRace<'_> {
         lines.extend(problems.iter().map(|problem| format!("  {problem}")));
         Err(CliError::Problems { message: lines.join("\n"), problems })
     }
+}
+
+/// What is said where not every run trained to its end: how each that can goes on.
+fn unfinished(reading: &Store, runs: &[RunId], tag: &str, store: Option<&Path>) -> CliResult<String> {
+    let mut lines = vec!["Not every run trained to its end. Go on with each of these, one after the other:".to_owned()];
+    for run in runs {
+        if reading.run(run.as_str())?.summary.is_worth_resuming() {
+            lines.push(format!("  {}", hint::command(&format!("resume {run}"), store)));
+        }
+    }
+    if lines.len() == 1 {
+        let ended = hint::command("runs", store);
+        return Ok(format!("Not every run trained to its end. See how they ended with: {ended}"));
+    }
+    let all = hint::command(&format!("compare --tag {}", hint::quoted(tag)), store);
+    lines.push(format!("Then compare all with: {all}"));
+    Ok(lines.join("\n"))
 }
 
 /// The entrant, judged as a whole model.
@@ -198,6 +214,8 @@ impl Course {
                 | Event::Paused { .. }
                 | Event::Resumed { .. }
                 | Event::Step { .. } => self.progress.show(&event)?,
+                // What waited does not begin any more.
+                Event::Ended if self.is_stopping => return Ok(Heard::Answer(())),
                 _ => return Ok(Heard::Usual(event)),
             }
             Ok(if self.ended < self.total { Heard::Taken } else { Heard::Answer(()) })
@@ -227,17 +245,14 @@ impl Course {
         self.progress.say(text)
     }
 
-    /// Takes what waits out of the queue and stops what trains, once.
+    /// Ends the engine, once: what trains is stopped with a checkpoint, and what waits can be resumed like it.
     fn stop_if_wanted(&mut self, session: &Session) -> CliResult {
         if !signals::is_stop_wanted() || self.is_stopping || self.runs.is_empty() {
             return Ok(());
         }
         self.is_stopping = true;
         print::aside("Stopping after this step, with a checkpoint. Press Ctrl-C again to quit at once.");
-        for run in self.runs.iter().filter(|run| !self.begun.contains(run)) {
-            session.send(Command::Cancel { run: run.clone() })?;
-        }
-        session.send(Command::Stop)?;
+        session.send(Command::Shutdown)?;
         Ok(())
     }
 }

@@ -103,7 +103,8 @@ pub enum AnalysesTask {
 pub struct AnalysisShowArgs {
     /// Its id or number in `headroom analyses`, or the beginning of an id.
     pub analysis: String,
-    /// Write figures (SVG, PNG), tables (CSV), arrays (.npy) and everything as JSON into this directory.
+    /// Write figures (SVG, PNG), tables (CSV), arrays (.npy) and everything as JSON into this directory, which must be empty or
+    /// not there.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Answer as JSON.
@@ -208,7 +209,7 @@ pub struct MapsArgs {
     /// Leave special tokens such as `[CLS]` out.
     #[arg(long)]
     pub hide_special: bool,
-    /// The directory that gets each map as SVG, PNG and CSV.
+    /// The directory that gets each map as SVG, PNG and CSV; must not exist or be empty.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// Put each map together again from some of its pairs, as this analysis of reconstruction chose them: the true map,
@@ -228,7 +229,7 @@ pub struct MapsArgs {
 pub struct MixingArgs {
     /// A run whose heads collaborate.
     pub run: String,
-    /// The directory that gets the newest matrix of each layer as SVG, PNG and CSV.
+    /// The directory that gets the newest matrix of each layer as SVG, PNG and CSV; must not exist or be empty.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// Answer as JSON.

@@ -393,7 +393,10 @@ impl AnalysisState {
                 }
             }
             Event::Analysed { analysis, result } => self.found.answer(analysis, Arc::from(result)),
-            Event::AnalyseEnded { analysis, complete, why, .. } => {
+            Event::AnalyseEnded { analysis, complete, why, unwritten, .. } => {
+                if let Some(why) = unwritten {
+                    messages.push_warning(format!("The analysis is not kept. {why}"), "");
+                }
                 let Some(place) = self.pending.iter().position(|pending| pending.analysis == analysis) else { return };
                 let pending = self.pending.remove(place);
                 match why {
@@ -496,11 +499,19 @@ mod tests {
         let result = Box::new(Analysis { examples: 9, ..Analysis::default() });
         state.apply(Event::Analysed { analysis: first.clone(), result }, "a run", &mut messages);
         state.apply(
-            Event::AnalyseEnded { analysis: first.clone(), complete: true, why: None, is_refusal: false },
+            Event::AnalyseEnded {
+                analysis: first.clone(),
+                complete: true,
+                why: None,
+                is_refusal: false,
+                unwritten: Some("The disk is full.".to_owned()),
+            },
             "a run",
             &mut messages,
         );
         assert!(messages.newest_first().any(|message| message.what == "Analysed a run."));
+        let not_kept = "The analysis is not kept. The disk is full.";
+        assert!(messages.newest_first().any(|message| message.what == not_kept));
         assert_eq!((state.pending.len(), state.opened(&run().into())), (0, Some(first.clone())));
         assert_eq!(state.result(&first).map(|found| found.examples), Some(9));
         let second = look(&mut state);
@@ -508,7 +519,7 @@ mod tests {
         assert!(state.pending[0].is_cancelling);
         let why = Some("The scores of layer 1 are not finite.".to_owned());
         state.apply(
-            Event::AnalyseEnded { analysis: second, complete: false, why, is_refusal: false },
+            Event::AnalyseEnded { analysis: second, complete: false, why, is_refusal: false, unwritten: None },
             "a run",
             &mut messages,
         );

@@ -147,6 +147,11 @@ impl SpeedState {
                 match why {
                     Some(why) => messages.push_error(format!("\"{name}\" could not be measured. {why}"), ""),
                     None if complete => messages.push_info(format!("Measured \"{name}\": {told}.")),
+                    None if points == 0 => {
+                        messages.push_info(format!(
+                            "The measurement \"{name}\" was ended before a point was measured; nothing is kept."
+                        ));
+                    }
                     None => messages.push_info(format!("The measurement \"{name}\" was ended after {told}.")),
                 }
                 self.measuring.retain(|measuring| measuring.benchmark != benchmark);

@@ -94,12 +94,11 @@ impl HeadroomWindow {
                 ));
             }
             if waiting > 0 {
-                let runs = if waiting == 1 {
-                    "The waiting run is removed from".to_owned()
+                let text = if waiting == 1 {
+                    "The waiting run does not begin, and can be resumed later.".to_owned()
                 } else {
-                    format!("The {} waiting runs are removed from", format::count(waiting))
+                    format!("The {} waiting runs do not begin, and can be resumed later.", format::count(waiting))
                 };
-                let text = format!("{runs} the queue: \"Repeat this run\" queues one again.");
                 ui.label(RichText::new(text).color(theme::palette(ui.visuals()).warning));
             }
             ui.add_space(8.0);

@@ -5,7 +5,7 @@ use super::{
     compatibility::{LayerHeads, family},
 };
 use crate::{
-    config::{Compatibility, Coverage, NormPlacement, PartialCoverage, Restore},
+    config::{Cache, Compatibility, Coverage, NormPlacement, PartialCoverage, Restore},
     ops::{Activation, Orientation, PieceForm, ScoringForm, restored_pairs},
 };
 
@@ -262,6 +262,22 @@ impl StackPlan {
     #[must_use]
     pub fn exact(&self) -> Self {
         Self { coverage: Coverage::default(), coverage_tokens: None, ..self.clone() }
+    }
+
+    /// Why a cache has no meaning for it, and which has, as part of a sentence; none where it can be used.
+    pub fn why_not_kept(&self, cache: &Cache) -> Option<&'static str> {
+        let tells_pairs = matches!(self.design.positions, Positions::Rotary { .. } | Positions::Relative { .. });
+        match cache {
+            Cache::KeyValue(_) | Cache::Hidden(_) if !self.coverage.is_full() => Some(
+                "scores that follow from others need whole rows of pairs, so that nothing can be kept between tokens; \
+                 generate with the cache \"none\"",
+            ),
+            Cache::Hidden(_) if tells_pairs => Some(
+                "its positions are told to pairs of tokens, so that hidden states cannot stand for keys; generate with \
+                 the cache \"key_value\" or \"none\"",
+            ),
+            Cache::None(_) | Cache::KeyValue(_) | Cache::Hidden(_) => None,
+        }
     }
 
     /// The longest sequence that it reads: as many tokens as it has positions; where not every pair is scored, as many as

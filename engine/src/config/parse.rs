@@ -82,7 +82,7 @@ pub fn from_toml_with(text: &str, overrides: &[String]) -> Result<RunConfig, Con
     from_toml_noting(text, overrides).map(|(config, _)| config)
 }
 
-/// The same, and a sentence for each override of a kind that took fields of the kind before it away.
+/// The same, and a sentence for each override that took away what was given: fields of another kind, steps by epochs.
 pub fn from_toml_noting(text: &str, overrides: &[String]) -> Result<(RunConfig, Vec<String>), ConfigError> {
     let mut table: Table = text.parse().map_err(|error: toml::de::Error| {
         let huge = huge_numbers(text, "", &Table::new());
@@ -98,6 +98,7 @@ pub fn from_toml_noting(text: &str, overrides: &[String]) -> Result<(RunConfig, 
     for given in kinds.into_iter().chain(others) {
         notes.extend(apply(&mut table, given)?);
     }
+    notes.extend(steps_or_epochs(overrides));
     match table.get("format") {
         None => return Err(ConfigError::NoFormat),
         Some(Value::Integer(found)) if *found > i64::from(FORMAT) => {
@@ -504,6 +505,15 @@ fn apply(table: &mut Table, given: &str) -> Result<Option<String>, ConfigError> 
     Ok(note)
 }
 
+/// A sentence where overrides name both steps and epochs: the one that is named last takes the other away.
+fn steps_or_epochs(overrides: &[String]) -> Option<String> {
+    let is_length = |given: &&String| ["train.steps", "train.epochs"].contains(&field_of(given));
+    let given: Vec<&String> = overrides.iter().filter(is_length).collect();
+    let (last, before) = given.split_last()?;
+    let gone = before.iter().rev().find(|other| field_of(other) != field_of(last))?;
+    Some(format!("{last} leaves out {gone}: a run has steps or epochs, and what is named last counts."))
+}
+
 /// Takes the fields of the kind before away where the kind changes, and says which.
 fn drop_fields(section: &mut Table, path: &str, kind: &Value) -> Option<String> {
     let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -790,6 +800,24 @@ mod tests {
         assert!(notes[0].contains("sequence_length = 32") && notes[0].contains("tokenizer = "), "{notes:?}");
         let same = ["data.tokenizer.kind=bpe".to_owned()];
         assert_eq!(from_toml_noting(text, &same).unwrap().1, Vec::<String>::new());
+    }
+
+    #[test]
+    fn steps_and_epochs_that_are_both_named_are_told_of() {
+        let read = |given: &[&str]| {
+            let given: Vec<String> = given.iter().map(|given| (*given).to_owned()).collect();
+            let (config, notes) = from_toml_noting("format = 1\n[train]\nsteps = 5", &given).unwrap();
+            (config.train.steps, config.train.epochs, notes)
+        };
+        let (steps, epochs, notes) = read(&["train.steps=20", "train.epochs=1.0"]);
+        assert_eq!((steps, epochs), (None, Some(1.0)));
+        let told = "train.epochs=1.0 leaves out train.steps=20:";
+        assert!(notes.len() == 1 && notes[0].starts_with(told), "{notes:?}");
+        let (steps, epochs, notes) = read(&["train.epochs=1.0", "train.steps=20"]);
+        assert_eq!((steps, epochs, notes.len()), (Some(20), None, 1));
+        // What the file says is replaced as everything else is.
+        assert_eq!(read(&["train.epochs=1.0"]), (None, Some(1.0), Vec::new()));
+        assert_eq!(read(&["train.steps=7", "train.steps=8"]), (Some(8), None, Vec::new()));
     }
 
     #[test]

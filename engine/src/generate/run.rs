@@ -175,6 +175,10 @@ pub(super) fn check(
     if plan.encoder.is_some() && marks.start.is_none() {
         return Err(GenerateError::NoStart);
     }
+    if let Some(why) = plan.stack.why_not_kept(&search.cache) {
+        let why = format!("The cache \"{}\" cannot be used with this model: {why}.", search.cache.word());
+        return Err(GenerateError::Setting(why));
+    }
     let reading = plan.encoder.as_deref().unwrap_or(&plan.stack).longest();
     let lengths: Vec<usize> = sources.iter().map(Vec::len).collect();
     let longest = lengths.iter().copied().max().unwrap_or(0);

@@ -79,6 +79,18 @@ impl Store {
         })
     }
 
+    /// Takes a benchmark of which nothing was measured out of the store.
+    pub fn discard_benchmark(&self, id: &BenchmarkId) -> Result<(), StoreError> {
+        let id = id.clone();
+        self.change(async move |connection| {
+            sqlx::query("DELETE FROM benchmarks WHERE id = ? AND points = 0")
+                .bind(id.as_str())
+                .execute(connection)
+                .await?;
+            Ok(())
+        })
+    }
+
     /// Every benchmark, newest first, deleted ones left out.
     pub fn benchmarks(&self) -> Result<Vec<BenchmarkSummary>, StoreError> {
         let question = concat!("SELECT ", columns!(), " FROM benchmarks WHERE deleted_ms IS NULL ORDER BY number DESC");

@@ -27,10 +27,10 @@ const APART: Duration = Duration::from_millis(50);
 
 /// Analyses the attention of a run's checkpoint or of a model directory, and keeps the result.
 pub(super) fn analyse_job(context: &JobContext, job: AnalyseJob, control: &JobControl) {
-    let end = |complete, error: Option<JobError>| {
+    let end = |complete, error: Option<JobError>, unwritten: Option<String>| {
         let is_refusal = error.as_ref().is_some_and(|error| error.is_refusal);
-        let why = error.map(|error| error.why);
-        context.outbox.send(Event::AnalyseEnded { analysis: job.analysis.clone(), complete, why, is_refusal });
+        let (analysis, why) = (job.analysis.clone(), error.map(|error| error.why));
+        context.outbox.send(Event::AnalyseEnded { analysis, complete, why, is_refusal, unwritten });
     };
     let pool = ThreadPoolBuilder::new()
         .stack_size(STACK_BYTES)
@@ -45,14 +45,12 @@ pub(super) fn analyse_job(context: &JobContext, job: AnalyseJob, control: &JobCo
     crate::ops::release_buffers();
     match outcome {
         Ok((analysis, run)) => {
-            if let Err(error) = context.store.record_analysis(&job.analysis, run.as_ref(), &job.spec, &analysis) {
-                // What was found out is shown all the same.
-                context.outbox.send(Event::Warning { run: None, message: error.to_string() });
-            }
+            let written = context.store.record_analysis(&job.analysis, run.as_ref(), &job.spec, &analysis);
+            // What was found out is shown all the same.
             context.outbox.send(Event::Analysed { analysis: job.analysis.clone(), result: Box::new(analysis.light()) });
-            end(true, None);
+            end(true, None, written.err().map(|error| error.to_string()));
         }
-        Err(error) => end(false, error),
+        Err(error) => end(false, error, None),
     }
 }
 

@@ -455,7 +455,8 @@ pub enum Command {
         /// The map, and from what.
         rebuild: Rebuild,
     },
-    /// Ends the engine; a run in progress is stopped with a checkpoint.
+    /// Ends the engine; a run in progress is stopped with a checkpoint, and runs that wait are left as interrupted. The last event
+    /// is [`super::Event::Ended`].
     Shutdown,
 }
 

@@ -102,7 +102,8 @@ impl Engine {
     /// Returns whether everything ended in time.
     pub fn shutdown(mut self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
-        if self.send(Command::Shutdown).is_err() {
+        // One that was told before is waited for all the same.
+        if matches!(self.send(Command::Shutdown), Err(EngineError::Busy)) {
             return false;
         }
         let Some(scheduler) = self.scheduler.take() else { return true };

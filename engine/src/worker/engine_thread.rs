@@ -109,7 +109,13 @@ fn work(context: &JobContext, inbox: &Receiver<(Job, Arc<JobControl>)>, messages
                     context.outbox.send(Event::MeasureEnded { benchmark, name, complete: false, why });
                 }
                 JobLabel::Analyse { analysis, .. } => {
-                    context.outbox.send(Event::AnalyseEnded { analysis, complete: false, why, is_refusal: false });
+                    context.outbox.send(Event::AnalyseEnded {
+                        analysis,
+                        complete: false,
+                        why,
+                        is_refusal: false,
+                        unwritten: None,
+                    });
                 }
                 JobLabel::Convert { .. } | JobLabel::Evaluate { .. } | JobLabel::Generate { .. } => {}
             }

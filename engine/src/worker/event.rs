@@ -778,6 +778,9 @@ pub enum Event {
         why: Option<String>,
         /// Whether it is what was asked for that cannot be, rather than the attempt that failed.
         is_refusal: bool,
+        /// Why what was found is not kept in the store, in words, if it could not be written.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        unwritten: Option<String>,
     },
     /// Answer to [`super::Command::ListAnalyses`], and after each change.
     Analyses {

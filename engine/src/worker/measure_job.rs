@@ -16,7 +16,7 @@ use crate::{
 /// Between two readings of progress.
 const APART: Duration = Duration::from_millis(33);
 
-/// Measures training steps and keeps what was measured, point by point.
+/// Measures training steps and keeps what was measured, point by point; nothing where no point was.
 pub(super) fn measure_job(context: &JobContext, job: MeasureJob, control: &JobControl) {
     let MeasureJob { benchmark, name, spec } = job;
     let end = |complete, why| {
@@ -28,13 +28,18 @@ pub(super) fn measure_job(context: &JobContext, job: MeasureJob, control: &JobCo
     }
     let energy = Energy { cpu: CpuEnergy::new(), gpus: gpu::reader() };
     let mut watch = Watch { context, benchmark: &benchmark, control, energy, told: None, points: 0 };
-    match measure(&spec, &mut watch) {
-        Ok(result) => {
-            if let Err(error) = context.store.update_benchmark(&benchmark, &result, true) {
-                context.outbox.send(Event::Warning { run: None, message: error.to_string() });
-            }
-            end(result.is_complete, None);
-        }
+    let outcome = measure(&spec, &mut watch);
+    let written = match &outcome {
+        // There is nothing to be kept.
+        _ if watch.points == 0 => context.store.discard_benchmark(&benchmark),
+        Ok(result) => context.store.update_benchmark(&benchmark, result, true),
+        Err(_) => Ok(()),
+    };
+    if let Err(error) = written {
+        context.outbox.send(Event::Warning { run: None, message: error.to_string() });
+    }
+    match outcome {
+        Ok(result) => end(result.is_complete, None),
         Err(error) => end(false, Some(error.to_string())),
     }
 }

@@ -806,12 +806,12 @@ impl Scheduler {
         }
     }
 
-    /// Stops what runs, leaves what waits queued no more.
+    /// Stops what runs, leaves what waits queued no more. Nobody took it out of the queue: it can be resumed as after a crash.
     fn end(&mut self) {
         self.is_ending = true;
         for job in std::mem::take(&mut self.queue) {
             if let Work::Train(job) = job.work {
-                let state = if job.is_continued { RunState::Stopped } else { RunState::Cancelled };
+                let state = if job.is_continued { RunState::Stopped } else { RunState::Interrupted };
                 if let Err(error) = self.store.set_state(&job.run, state, StateDetails::default()) {
                     self.fail(Some(job.run), &error);
                 }

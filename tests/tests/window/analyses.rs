@@ -293,6 +293,7 @@ fn a_checkpoint_is_analysed_on_demand_and_shown_once_it_is_there() {
         complete: true,
         why: None,
         is_refusal: false,
+        unwritten: None,
     });
     let summary = AnalysisSummary {
         id: analysis.clone(),
@@ -349,7 +350,7 @@ fn an_analysis_that_failed_says_why() {
     screen.click("Analyse its best checkpoint now");
     let analysis = screen.state().analysis.pending[0].analysis.clone();
     let why = Some("An exact covariance of 16,384 dimensions needs 2 GiB, and 1 GiB is free.".to_owned());
-    screen.state().apply(Event::AnalyseEnded { analysis, complete: false, why, is_refusal: false });
+    screen.state().apply(Event::AnalyseEnded { analysis, complete: false, why, is_refusal: false, unwritten: None });
     screen.settle();
     assert!(screen.says("needs 2 GiB") && screen.has("Analyse its best checkpoint now"), "{:#?}", screen.words());
 }

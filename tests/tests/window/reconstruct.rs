@@ -71,7 +71,7 @@ fn while_anything_is_read_it_says_so_and_where_there_is_nothing_it_offers_an_ana
     // It failed: why, and the offer again.
     let analysis = screen.state().analysis.pending[0].analysis.clone();
     let why = Some("The second moments of rows of scores need 16384 MiB of memory, and 900 MiB are free.".to_owned());
-    screen.state().apply(Event::AnalyseEnded { analysis, complete: false, why, is_refusal: false });
+    screen.state().apply(Event::AnalyseEnded { analysis, complete: false, why, is_refusal: false, unwritten: None });
     screen.settle();
     assert!(
         screen.says("need 16384 MiB") && screen.has("Reconstruct its best checkpoint now"),

@@ -21,10 +21,7 @@ use self::{
     stepped::SteppedDecoder,
 };
 use super::{Model, ModelError};
-use crate::{
-    attention::{OutputPlan, Positions},
-    config::{Cache, Coverage},
-};
+use crate::{attention::OutputPlan, config::Cache};
 
 /// Tokens of sources that are read together where steps are single operations: enough for products to be fast, and few enough for
 /// what stands between them to stay in the caches of the processor.
@@ -100,15 +97,7 @@ impl Model {
         if !stack.is_causal || !matches!(self.plan().head, OutputPlan::Vocabulary(_)) {
             return Err(ModelError::Unsupported("a decoder without which text cannot be generated".to_owned()));
         }
-        if !matches!((cache, &stack.coverage), (Cache::None(_), _) | (_, Coverage::Full(_))) {
-            let why = "scores that follow from others need whole rows of pairs, so that nothing can be kept between tokens; \
-                       generate with the cache \"none\"";
-            return Err(ModelError::Unsupported(why.to_owned()));
-        }
-        let tells_pairs = matches!(stack.design.positions, Positions::Rotary { .. } | Positions::Relative { .. });
-        if tells_pairs && matches!(cache, Cache::Hidden(_)) {
-            let why = "its positions are told to pairs of tokens, so that hidden states cannot stand for keys; generate with the \
-                       cache \"key_value\" or \"none\"";
+        if let Some(why) = stack.why_not_kept(cache) {
             return Err(ModelError::Unsupported(why.to_owned()));
         }
         let texts = Texts::check(self, sources, start)?;

@@ -20,7 +20,7 @@ pub enum RunState {
     Diverged,
     /// Ended by an error; the record says why and what to do.
     Failed,
-    /// The program that ran it died; found at the next open.
+    /// The program that ran it died, found at the next open; or it ended while the run waited.
     Interrupted,
     /// Taken from the queue before it started.
     Cancelled,
@@ -65,7 +65,7 @@ impl RunState {
         matches!(self, Self::Queued | Self::Running | Self::Paused)
     }
 
-    /// The run started, ended early, and can go on from its newest checkpoint.
+    /// The run ended early or waited in vain, and can go on from its newest checkpoint or begin.
     pub fn can_resume(self) -> bool {
         matches!(self, Self::Stopped | Self::Interrupted | Self::Failed)
     }

@@ -98,6 +98,7 @@ impl Scheduler {
                 complete: false,
                 why: None,
                 is_refusal: false,
+                unwritten: None,
             });
         }
     }

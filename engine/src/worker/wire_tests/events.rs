@@ -491,7 +491,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
         },
         Event::Analysing { .. } => Event::Analysing { analysis: run.clone(), stage: text.clone(), fraction: p.finite },
         Event::Analysed { .. } => Event::Analysed { analysis: run.clone(), result: p.analysis() },
-        Event::AnalyseEnded { .. } => Event::AnalyseEnded { analysis: run.clone(), complete: p.yes, why: p.maybe.clone(), is_refusal: p.yes },
+        Event::AnalyseEnded { .. } => Event::AnalyseEnded { analysis: run.clone(), complete: p.yes, why: p.maybe.clone(), is_refusal: p.yes, unwritten: p.maybe.clone() },
         Event::Analyses { .. } => Event::Analyses {
             analyses: vec![AnalysisSummary {
                 id: run.clone(),
