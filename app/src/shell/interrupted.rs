@@ -166,9 +166,9 @@ mod tests {
         let best = kept(1_350, CheckpointKind::Best);
         state.checkpoints.insert(run.id.clone(), vec![kept(1_000, CheckpointKind::Last), best.clone()]);
         let told = words(&run, "run", &state, false);
-        assert!(told.contains(" at step 1,400, Resume goes on from its checkpoint of step 1,000."), "{told}");
+        assert!(told.contains(" of 100, Resume goes on from its checkpoint of step 1,000."), "{told}");
         state.checkpoints.insert(run.id.clone(), vec![best]);
         let told = words(&run, "run", &state, false);
-        assert!(told.contains(" at step 1,400, Resume starts at the first step: it has no checkpoint"), "{told}");
+        assert!(told.contains(" of 100, Resume starts at the first step: it has no checkpoint"), "{told}");
     }
 }

@@ -576,11 +576,12 @@ impl Model {
         if count == 0 {
             return Ok(None);
         }
-        let rows = ops::reshaped(last, (b * t, d))?;
-        let hidden = if count == b * t {
-            rows
+        let hidden = if count == b * t && self.has_blocks() {
+            // The head reads rows as they lie: nothing of candle's stands in between.
+            last.clone()
         } else {
-            ops::embedding(&rows, &Tensor::from_vec(places, count, self.device())?)?
+            let rows = ops::reshaped(last, (b * t, d))?;
+            if count == b * t { rows } else { ops::embedding(&rows, &Tensor::from_vec(places, count, self.device())?)? }
         };
         Ok(Some(Labelled { hidden, labels: kept }))
     }
@@ -591,7 +592,7 @@ const STATES_ALONE: ModelError = ModelError::NoTokens { head: "its hidden states
 
 /// Positions that have a label.
 struct Labelled {
-    /// `[n, d]`
+    /// `[n, d]`, or `[b, t, d]` where all are labelled and the head reads them so.
     hidden: Tensor,
     /// The token to be predicted at each of them.
     labels: Vec<i64>,

@@ -7,7 +7,7 @@ use candle_core::{DType, Device};
 use super::*;
 use crate::{
     attention::ModelPlan,
-    config::{Architecture, Cache, RunConfig},
+    config::{Architecture, Cache, NumberWordsSource, RunConfig, Source},
     model::{ForwardOptions, Model, ModelInput, ParameterSet},
 };
 
@@ -24,6 +24,9 @@ fn weights(kind: Architecture) -> (ModelPlan, ParameterSet) {
     let mut config = RunConfig::default();
     (config.model.kind, config.model.layers, config.model.heads) = (kind, 2, 2);
     (config.model.width, config.model.feed_forward, config.data.sequence_length) = (8, 8, 12);
+    if kind == Architecture::EncoderDecoder {
+        config.data.source = Source::NumberWords(NumberWordsSource::default());
+    }
     let plan = ModelPlan::resolve(&config, VOCABULARY).unwrap();
     let parameters = ParameterSet::init(&plan, 3, DType::F32, &Device::Cpu).unwrap();
     for (_, variable) in parameters.iter().filter(|(_, variable)| variable.rank() == 2) {

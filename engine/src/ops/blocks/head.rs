@@ -1,6 +1,6 @@
 use std::sync::Mutex;
 
-use candle_core::{DType, Result, Tensor, bail};
+use candle_core::{D, DType, Result, Tensor, bail};
 
 use super::open::{Number, has_blocks, taken};
 use crate::ops::element::{Products, Reading, by_numbers, tensor};
@@ -41,7 +41,7 @@ pub struct HeadResult {
 /// computed with it, so that logits exist for some rows at a time only.
 ///
 /// # Shapes
-/// `hidden` `[n, d]`; result a scalar.
+/// `hidden` `[.., d]` of as many rows as there are labels; result a scalar.
 ///
 /// # Errors
 /// If `hidden` is not for blocks ([`has_blocks`]), a label is past the table, or the shapes do not fit.
@@ -77,7 +77,8 @@ pub fn head_evaluation(hidden: &Tensor, parts: &HeadParts) -> Result<HeadResult>
 }
 
 fn check(hidden: &Tensor, parts: &HeadParts) -> Result<()> {
-    let (rows, width) = hidden.dims2()?;
+    let width = hidden.dim(D::Minus1)?;
+    let rows = hidden.elem_count().checked_div(width).unwrap_or(0);
     let (vocabulary, columns) = parts.table.dims2()?;
     if !has_blocks(hidden) || parts.table.dtype() != hidden.dtype() {
         bail!("A head with its loss takes f32 and f64 on the CPU.")
