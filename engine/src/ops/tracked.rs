@@ -1,7 +1,7 @@
 //! Results that candle's backward pass knows how to differentiate, and a backward pass of our own over them, on every device.
 //!
-//! Candle begins every gradient as a tensor of zeros and adds to it: three times the memory traffic for each tensor of a graph, on
-//! a GPU by two launches, more than the gradients themselves take, on a CPU by one thread. [`Flows`] hands gradients on as they
+//! Candle begins every gradient as a tensor of zeros and adds to it: three times the memory traffic for each tensor of a graph, and
+//! on a GPU two launches, more than the gradients themselves take. [`Flows`] hands gradients on as they
 //! are, and adds only where a tensor was used twice. It knows nothing but operations of ours; a graph with any other goes through
 //! candle's.
 
