@@ -6,8 +6,7 @@ use std::{
 };
 
 use headroom_engine::{
-    attention::{ModelPlan, estimated_vocabulary},
-    checkpoint::read_plan,
+    attention::ModelPlan,
     config::{Cache, Precision, counted},
     data::DataError,
     generate::{CacheProof, Ending, Search},
@@ -53,23 +52,18 @@ pub fn run(store: Option<&Path>, args: &GenerateArgs) -> CliResult {
         sources(args)?
     };
     let found = named(store, &args.target)?;
-    if !args.ids.is_empty()
-        && let Some(plan) = plan_of(&found, args.which)
-    {
-        refuse_unknown(&args.ids, &plan)?;
+    // What cannot be read is told of where it is opened.
+    let plan = plan_of(&found, args.which);
+    if let Some(plan) = &plan {
+        refuse_unknown(&args.ids, plan)?;
     }
+    let usable = || plan.as_ref().and_then(|plan| usable_cache(args, plan));
     let (target, configured) = match found {
-        Named::Directory(path) => {
-            // What cannot be read is told of where it is opened.
-            let usable = read_plan(&path).ok().and_then(|plan| usable_cache(args, &plan));
-            (Target::Directory(path), usable)
-        }
+        Named::Directory(path) => (Target::Directory(path), usable()),
         Named::Run(_, record) => {
             let config = eval::config_of(&record)?;
-            let plan = ModelPlan::resolve(&config, estimated_vocabulary(&config)).ok();
             let cache = Some(config.attention.cache).filter(|cache| !cache.is_none());
-            let cache = cache.or_else(|| usable_cache(args, &plan?));
-            (Target::Run { run: record.summary.id, which: args.which }, cache)
+            (Target::Run { run: record.summary.id, which: args.which }, cache.or_else(usable))
         }
     };
     let (search, precisions) = (search(args, configured)?, precisions(args)?);

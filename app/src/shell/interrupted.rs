@@ -98,11 +98,7 @@ fn words(run: &RunSummary, name: &str, state: &State, was_closed: bool) -> Strin
     let at = format!("at step {}{of}", format::count(run.steps_done));
     let was_stopped = was_closed && run.state == RunState::Stopped;
     let what = format!("\"{name}\" was {} {at}", if was_stopped { "stopped" } else { "interrupted" });
-    let (when, why) = if was_stopped {
-        (" when the window was closed", "The window was closed.")
-    } else {
-        (": the program ended while it trained", "The program ended while it trained.")
-    };
+    let why = if was_stopped { "The window was closed." } else { "The program ended while it trained." };
     // What Resume does comes early: a narrow window shows the beginning.
     // The best is kept to be used, without what training needs to go on.
     let goes_on = |record: &&CheckpointRecord| record.kind != CheckpointKind::Best && record.problem.is_none();
@@ -114,7 +110,7 @@ fn words(run: &RunSummary, name: &str, state: &State, was_closed: bool) -> Strin
             format!("{what}, Resume goes on from its checkpoint of step {}. {why}", format::count(step))
         }
         Some(None) => format!("{what}, Resume starts at the first step: it has no checkpoint to go on from. {why}"),
-        None => format!("{what}{when}."),
+        None => format!("{what}. {why}"),
     }
 }
 
@@ -137,7 +133,7 @@ mod tests {
         run.steps_done = 1_234;
         run.steps_total = Some(5_000);
         let told = words(&run, "run", &state, true);
-        assert_eq!(told, "\"run\" was stopped at step 1,234 of 5,000 when the window was closed.");
+        assert_eq!(told, "\"run\" was stopped at step 1,234 of 5,000. The window was closed.");
         run.state = RunState::Interrupted;
         settings.told.insert(run.id.clone(), run.ended_ms.unwrap_or_default());
         assert!(!is_to_tell(&run, &state, &settings));
@@ -152,7 +148,7 @@ mod tests {
         let mut run = RunSummary { state: RunState::Interrupted, steps_done: 0, ..examples::summary(1, "run") };
         run.steps_total = Some(200);
         let told = words(&run, "run", &State::default(), false);
-        assert_eq!(told, "\"run\" was interrupted at step 0 of 200: the program ended while it trained.");
+        assert_eq!(told, "\"run\" was interrupted at step 0 of 200. The program ended while it trained.");
         run.started_ms = None;
         let told = words(&run, "run", &State::default(), false);
         assert_eq!(told, "\"run\" waited in the queue when the program ended. Resume puts it there again.");

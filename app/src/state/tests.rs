@@ -230,6 +230,22 @@ fn a_deleted_run_can_be_brought_back() {
 }
 
 #[test]
+fn an_eye_is_open_again_after_undo_though_a_tag_is_shown_alone() {
+    let mut state = State::default();
+    let of_race = RunSummary { tags: vec!["race".to_owned()], ..examples::summary(1, "of the race") };
+    let other = examples::summary(2, "other");
+    state.apply(Event::Runs { runs: vec![of_race.clone(), other.clone()] });
+    state.selection.hold("race".to_owned(), [of_race.id.clone()]);
+    state.selection.toggle_visible(&other.id);
+    state.delete_runs(std::slice::from_ref(&other.id));
+    state.apply(Event::Runs { runs: vec![of_race.clone()] });
+    assert_eq!(state.selection.held_tag(), Some("race"));
+    assert!(state.undo_delete().is_some());
+    state.apply(Event::Runs { runs: vec![of_race, other.clone()] });
+    assert!(state.selection.is_visible(&other.id));
+}
+
+#[test]
 fn records_are_asked_for_once() {
     let mut state = State::default();
     state.want_record(&id("a"));

@@ -1,12 +1,12 @@
 //! Redundancy and Spectra: their four states, what is chosen in them, what leaves.
 
-use std::{thread, time::Duration};
+use std::{path::Path, thread, time::Duration};
 
 use egui::{Key, Modifiers, vec2};
 use headroom_app::{context::PanelId, link::Link};
 use headroom_engine::{
-    analysis::{Measure, Projection, Topic},
-    store::AnalysisSummary,
+    analysis::{AnalysisSpec, Measure, Projection, Topic},
+    store::{AnalysisId, AnalysisSummary, OpenMode, Store},
     worker::{Command, Event, Notice, Target, Which},
 };
 use headroom_tests::{
@@ -791,4 +791,25 @@ fn a_note_stands_in_the_panel_that_it_is_about() {
     assert!(!screen.says("few samples") && !screen.says("Pairs were left out"), "{:#?}", screen.words());
     screen.click("Reconstruct");
     assert!(!screen.says("few samples"), "{:#?}", screen.words());
+}
+
+#[test]
+fn an_analysis_of_another_program_reaches_an_open_window() {
+    let folder = TempDir::new().unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    screen.click("Spectra");
+    let directories = |screen: &mut Screen| screen.state().analysis.directories();
+    assert!(directories(&mut screen).is_empty());
+    screen.wait("the list", |screen| screen.state().analysis.has_list());
+    let other = Store::open(&store(&folder), OpenMode::ReadWrite).unwrap();
+    let mut found = example_analysis(2, 2, 1);
+    found.target = "/models/elsewhere".to_owned();
+    let id = AnalysisId::new();
+    other.record_analysis(&id, None, &AnalysisSpec::default(), &found).unwrap();
+    screen.wait("the analysis", |screen| !directories(screen).is_empty());
+    assert_eq!(directories(&mut screen), [Path::new("/models/elsewhere")]);
+    // And its going.
+    other.set_analysis_deleted(&id, true).unwrap();
+    screen.wait("its going", |screen| directories(screen).is_empty());
+    screen.close();
 }

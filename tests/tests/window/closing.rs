@@ -1,5 +1,6 @@
 //! Closing the window while a run trains, and what the next start says.
 
+use egui::{Key, Modifiers};
 use headroom_engine::{
     store::{RunId, RunState},
     worker::{Command, Event},
@@ -48,7 +49,7 @@ fn closing_asks_writes_a_checkpoint_and_the_next_start_goes_on_in_one_click() {
 
     assert!(!screen.request_close());
     screen.settle();
-    screen.click("Stop and close");
+    screen.press(Modifiers::NONE, Key::Enter);
     screen.wait("the window to go", Screen::wants_to_close);
     assert!(screen.state().engine_ended, "it waited for the checkpoint");
     assert!(screen.request_close(), "now nothing holds it");
@@ -70,7 +71,11 @@ fn closing_asks_writes_a_checkpoint_and_the_next_start_goes_on_in_one_click() {
     again.close();
 
     let last = Screen::engine(&store(&folder));
-    assert!(!last.says("when the window was closed"), "the user stopped it: {:#?}", last.words());
+    assert!(
+        !last.says("The window was closed.") && !last.says("was stopped at step"),
+        "the user stopped it: {:#?}",
+        last.words()
+    );
     last.close();
 }
 
@@ -90,7 +95,11 @@ fn a_run_that_the_programs_death_cut_short_is_told_until_it_is_put_off() {
         .collect();
     screen.state().apply(Event::Runs { runs });
     screen.settle();
-    assert!(screen.says("was interrupted at step 345 of 600"));
+    assert!(
+        screen.says("was interrupted at step 345 of 600, Resume goes on from its checkpoint of step 600. The program"),
+        "{:#?}",
+        screen.words()
+    );
     assert!(screen.has("and 1 more"));
     let name = screen.words().into_iter().find_map(|word| word.strip_prefix("Not now: ").map(str::to_owned)).unwrap();
     screen.click(&format!("Not now: {name}"));
