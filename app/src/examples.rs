@@ -8,6 +8,7 @@ use headroom_engine::{
         AttemptRecord, CheckpointKind, CheckpointRecord, Direction, Machine, RunRecord, RunState, RunSummary,
         SeriesSummary, series_names,
     },
+    train::Numerics,
 };
 
 /// 2025-03-09 14:05:09 UTC.
@@ -67,6 +68,7 @@ pub fn record(number: u64, name: &str) -> RunRecord {
         program_version: "0.1.0".to_owned(),
         git_commit: Some("0123456789abcdef".to_owned()),
         git_dirty: Some(true),
+        numerics: Numerics::CURRENT,
         data_hash: Some("feedbeef".to_owned()),
         machine: Machine { cpu: "a processor".to_owned(), cores: 2, os: "an operating system".to_owned() },
         attempts: vec![AttemptRecord { attempt: 1, first_step: 0, started_ms: CREATED_MS + 1000, ended_ms: None }],

@@ -16,7 +16,7 @@ use headroom_engine::{
     data::{Corpus, Silent},
     ops::tune_process,
     store::{Machine, NewRun, OpenMode, Store, series_names},
-    train::{Start, Trainer},
+    train::{Numerics, Start, Trainer},
 };
 
 #[global_allocator]
@@ -82,7 +82,8 @@ fn step(name: &str, mut config: RunConfig, threads: usize, steps: usize) {
         // The vocabulary of the standard model is fixed, whatever the text holds.
         let vocabulary = if is_standard { 8192 } else { corpus.tokenizer.vocabulary_size() };
         let plan = ModelPlan::resolve(&config, vocabulary).expect("the config is valid");
-        let mut trainer = Trainer::new(config, plan, corpus, &Device::Cpu, Start::Fresh).expect("the model is built");
+        let trainer = Trainer::new(config, Numerics::CURRENT, plan, corpus, &Device::Cpu, Start::Fresh);
+        let mut trainer = trainer.expect("the model is built");
         let (mut all, mut forward, mut backward, mut optimiser) = (vec![], vec![], vec![], vec![]);
         for done in 0..steps + 3 {
             let report = trainer.step().expect("a step runs").expect("the loss is finite");

@@ -142,3 +142,25 @@ fn accumulation_and_two_threads_go_on_along_the_same_curve() {
     let config = TINY_DECODER.replace("threads = 1", "threads = 2").replace("batch = 4", "batch = 2\naccumulation = 2");
     kill_and_compare(&config, 4);
 }
+
+/// The arithmetic that decides the bits of a loss is stored with a run: one of an earlier version is kept, one of a newer version is
+/// refused rather than continued along another curve.
+#[test]
+fn a_run_resumes_by_the_numerics_by_which_it_began() {
+    let program = program();
+    program.write("c.toml", &busy(&TINY_ENCODER.replace("batch = 4", "batch = 2\naccumulation = 2")));
+    let training = program.start(&["train", "c.toml", "--json"]);
+    let queued = training.wait_for("queued", |_| true).unwrap();
+    let run = queued["run"].as_str().unwrap().to_owned();
+    assert!(training.wait_for("step", |event| event["step"].as_u64().unwrap() >= 20).is_some());
+    training.kill();
+    assert_eq!(program.show(&run)["numerics"], 2);
+    headroom_tests::execute(&program.store_path(), "UPDATE runs SET numerics = 99");
+    let refused = program.run(&["resume", &run]);
+    assert_ne!(refused.code, 0);
+    assert!(refused.stderr.contains("newer version") && refused.stderr.contains("numerics 99"), "{}", refused.stderr);
+    headroom_tests::execute(&program.store_path(), "UPDATE runs SET numerics = NULL");
+    let resumed = program.run(&["resume", &run, "--json"]).expect_code(0);
+    assert_eq!(resumed.events().last().unwrap()["state"], "finished");
+    assert_eq!(program.show(&run)["numerics"], 1, "it stays the version by which the run began");
+}

@@ -119,6 +119,7 @@ fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
         format!(", commit {commit}{}", if record.git_dirty == Some(true) { " with changes" } else { "" })
     });
     fact("program", format!("{}{}", record.program_version, commit.unwrap_or_default()));
+    fact("numerics", record.numerics.0.to_string());
     fact("data hash", record.data_hash.clone().unwrap_or_default());
     fact("folder", store.paths().run(&run.id).display().to_string());
     let resumes: Vec<String> = record

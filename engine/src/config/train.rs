@@ -14,7 +14,8 @@ pub struct TrainConfig {
     pub epochs: Option<f64>,
     /// Examples in one forward pass.
     pub batch: usize,
-    /// Forward passes whose gradients are averaged into one optimiser step.
+    /// Forward passes of one optimiser step, each over `batch` examples: the step is that of `batch * accumulation` examples at once,
+    /// in the memory of `batch`.
     pub accumulation: usize,
     /// Peak learning rate.
     pub learning_rate: f64,

@@ -114,12 +114,18 @@ impl Examples {
 /// batches at a time are sorted by length, so that little padding is computed; the order of the batches is by chance again.
 /// Every one is seen exactly once in each epoch, and its batches differ by one at most.
 ///
+/// With accumulation ([`Batcher::with_accumulation`]) the batch of an optimiser step is drawn as one forward pass would have it,
+/// and cut into micro-batches.
+///
 /// [`Batcher::train_batch`] is a pure function of the seed and the micro-step.
 #[derive(Debug)]
 pub struct Batcher {
     examples: Examples,
     held_out: HeldOut,
+    /// Examples of one forward pass.
     batch: usize,
+    /// Forward passes of one optimiser step.
+    accumulation: usize,
     seed: u64,
     /// The last order that was needed, with its epoch.
     order: Mutex<Option<(u64, Order)>>,
@@ -157,8 +163,21 @@ impl Batcher {
             (Examples::Pairs(_), pairs) if pairs < batch => Err(DataError::TooFewPairs { pairs, batch }),
             (Examples::Images(_), images) if images < batch => Err(ImageError::TooFew { images, batch }.into()),
             (Examples::Rows(_), rows) if rows < batch => Err(TableError::TooFewRows { rows, batch }.into()),
-            _ => Ok(Self { examples, held_out, batch, seed, order: Mutex::new(None) }),
+            _ => Ok(Self { examples, held_out, batch, accumulation: 1, seed, order: Mutex::new(None) }),
         }
+    }
+
+    /// Draws `batch * accumulation` examples for each optimiser step, exactly those of a batch of that size, and cuts them into
+    /// `accumulation` micro-batches of `batch` examples, so that a step learns the same however it is cut. The last
+    /// micro-batches of a step are smaller, or empty, where the epoch does not divide evenly.
+    #[must_use]
+    pub fn with_accumulation(self, accumulation: usize) -> Self {
+        Self { accumulation: accumulation.max(1), order: Mutex::new(None), ..self }
+    }
+
+    /// Examples of one optimiser step.
+    fn step_batch(&self) -> usize {
+        self.batch.saturating_mul(self.accumulation).max(1)
     }
 
     /// The training batch of `micro_step`, counted from 0: one forward pass, so an optimiser step with accumulation
@@ -190,11 +209,13 @@ impl Batcher {
 
     /// Examples with lengths of their own in the batch of a micro-step.
     fn in_step(&self, micro_step: u64) -> Vec<usize> {
-        let batches = self.steps_per_epoch().max(1);
-        let order = self.order(micro_step / batches);
-        let number = (micro_step % batches) as usize;
+        let (accumulation, batches) = (self.accumulation as u64, self.steps_per_epoch().max(1));
+        let (step, part) = (micro_step / accumulation, (micro_step % accumulation) as usize);
+        let order = self.order(step / batches);
+        let number = (step % batches) as usize;
         let bound = |place: usize| order.starts.get(place).copied().unwrap_or(order.examples.len());
-        order.examples.get(bound(number)..bound(number + 1)).unwrap_or_default().to_vec()
+        let of_step = order.examples.get(bound(number)..bound(number + 1)).unwrap_or_default();
+        of_step.chunks(self.batch.max(1)).nth(part).unwrap_or_default().to_vec()
     }
 
     /// Batches of held-out text, always the same ones; see [`HeldOut::batches`].
@@ -212,9 +233,9 @@ impl Batcher {
         self.examples.full()
     }
 
-    /// Micro-steps after which every example was seen at least once: examples / batch, rounded up.
+    /// Optimiser steps after which every example was seen at least once: examples / (batch * accumulation), rounded up.
     pub fn steps_per_epoch(&self) -> u64 {
-        self.examples.full().div_ceil(self.batch.max(1)) as u64
+        self.examples.full().div_ceil(self.step_batch()) as u64
     }
 
     /// Tokens that the model reads in one training batch, special tokens included; at most, where examples have lengths of
@@ -255,10 +276,11 @@ impl Batcher {
     /// Share of the positions that the batches of the first epoch compute which are padding, 0..1.
     pub fn padding_share(&self) -> f64 {
         let order = self.order(0);
-        let batches = order.starts.windows(2).filter_map(|bounds| match bounds {
+        let steps = order.starts.windows(2).filter_map(|bounds| match bounds {
             &[first, end] => order.examples.get(first..end),
             _ => None,
         });
+        let batches = steps.flat_map(|step| step.chunks(self.batch.max(1)));
         let (all, padding) = match &self.examples {
             Examples::Windows(_) | Examples::Images(_) => (0, 0),
             Examples::Pairs(pairs) => pairs.padding(batches),
@@ -281,7 +303,7 @@ impl Batcher {
                 let mut stream = Stream::new(self.seed, Purpose::DataOrder, epoch);
                 let mut order: Vec<usize> = (0..self.examples.full()).collect();
                 stream.shuffle(&mut order);
-                let order = if self.examples.sort_nearly(&mut order, self.batch) {
+                let order = if self.examples.sort_nearly(&mut order, self.step_batch()) {
                     self.in_batches(&order, &mut stream)
                 } else {
                     Order { examples: order.into(), starts: Arc::new([]) }

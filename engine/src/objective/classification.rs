@@ -67,6 +67,15 @@ impl Task for Classification {
     }
 
     /// Mean cross-entropy over the examples; with class weights w the sum of w times loss over the sum of w.
+    fn loss_weight(&self, batch: &Batch) -> f64 {
+        match &batch.answers {
+            Some(Answers::Classes { weights: Some(weights), .. }) => {
+                weights.iter().map(|weight| f64::from(*weight)).sum()
+            }
+            _ => batch.targets() as f64,
+        }
+    }
+
     fn loss(&self, model: &Model, batch: &Batch, options: &ForwardOptions) -> Result<Loss, ModelError> {
         let found = model.forward(&batch.input(model)?, options)?;
         let (classes, weights) = right_classes(batch)?;

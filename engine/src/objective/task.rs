@@ -65,7 +65,13 @@ pub trait Task {
         None
     }
 
-    /// The training loss of a batch, with its graph.
+    /// Denominator of the mean loss of a batch: its labels, or the sum of their weights where they are weighted. The mean loss of
+    /// several batches is the mean of theirs, weighted by this.
+    fn loss_weight(&self, batch: &Batch) -> f64 {
+        batch.targets() as f64
+    }
+
+    /// The training loss of a batch, with its graph: the mean over [`Task::loss_weight`].
     ///
     /// # Errors
     /// If the batch does not fit the model, or the device fails.

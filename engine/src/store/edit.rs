@@ -10,6 +10,7 @@ use super::{
     instance as presence,
 };
 use super::{summary, windows};
+use crate::train::Numerics;
 
 impl Store {
     /// Puts a run in the store, queued.
@@ -149,8 +150,8 @@ async fn insert(
     let number = sqlx::query(
         "INSERT INTO runs (id, name, state, state_ms, owner, seed, device, threads, program_version, git_commit,
              git_dirty, data_hash, machine_cpu, machine_cores, machine_os, parameters, created_ms, steps_total,
-             parent_run, parent_step, note)
-         VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             parent_run, parent_step, note, numerics)
+         VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(id.as_str())
     .bind(run.name.as_str())
@@ -172,6 +173,7 @@ async fn insert(
     .bind(run.parent.as_ref().map(|parent| parent.run.as_str()))
     .bind(run.parent.as_ref().map(|parent| parent.step as i64))
     .bind(run.note.as_str())
+    .bind(Numerics::CURRENT.0)
     .execute(&mut *connection)
     .await?
     .last_insert_rowid();

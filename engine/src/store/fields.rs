@@ -98,6 +98,11 @@ impl<'r> Fields<'r> {
         self.within(place, number, i64::from(u32::MAX)).unwrap_or_default() as u32
     }
 
+    pub fn optional_small(&mut self, place: usize) -> Option<u32> {
+        let number = self.optional_whole(place)?;
+        self.within(place, number, i64::from(u32::MAX)).map(|number| number as u32)
+    }
+
     /// Unix milliseconds.
     pub fn time(&mut self, place: usize) -> i64 {
         let number = self.whole(place);

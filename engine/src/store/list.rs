@@ -12,6 +12,7 @@ use super::{
     AttemptRecord, DamagedRun, Direction, Divergence, Failure, Machine, Parent, RunFilter, RunId, RunList, RunRecord,
     RunState, RunSummary, SeriesSummary, Store, StoreError, StorePaths, series_names,
 };
+use crate::train::Numerics;
 
 /// Columns of a summary, read by place: there may be ten thousand rows.
 macro_rules! summary_columns {
@@ -136,7 +137,7 @@ pub(crate) async fn record(
         "SELECT ",
         summary_columns!(),
         ", program_version, git_commit, git_dirty, data_hash, machine_cpu, machine_cores, machine_os, config_toml,
-         config_json FROM runs LEFT JOIN run_configs ON run = number WHERE number = ?"
+         config_json, numerics FROM runs LEFT JOIN run_configs ON run = number WHERE number = ?"
     ))
     .bind(number)
     .fetch_one(&mut *connection)
@@ -147,6 +148,7 @@ pub(crate) async fn record(
     let (git_dirty, data_hash) = (fields.optional_whole(31).map(|dirty| dirty != 0), fields.optional_text(32));
     let machine = Machine { cpu: fields.text(33), cores: fields.small(34), os: fields.text(35) };
     let (config_toml, json) = (fields.text(36), fields.text(37));
+    let numerics = fields.optional_small(38).map_or(Numerics::FIRST, Numerics);
     let mut problems = fields.problems();
     let config = serde_json::from_str(&json);
     if let Err(error) = &config
@@ -186,6 +188,7 @@ pub(crate) async fn record(
         program_version,
         git_commit,
         git_dirty,
+        numerics,
         data_hash,
         machine,
         attempts: attempts.iter().filter_map(attempt).collect(),

@@ -97,7 +97,7 @@ fn clear_padding(scores: &mut [f64], keys: &[u8], [batch, n]: [usize; 2]) {
 
 /// The examples of training, in its order, without an end; all of one length.
 pub fn training_batches(batcher: &Batcher) -> impl Iterator<Item = Batch> + '_ {
-    (0..).map(|micro_step| batcher.whole_batch(micro_step))
+    (0..).map(|micro_step| batcher.whole_batch(micro_step)).filter(|batch| batch.batch > 0)
 }
 
 /// Refuses covariances that do not fit into memory.

@@ -4,6 +4,7 @@
 //! random is a pure function of seed and step, so that a run continued from its state gives the same curve bit for bit.
 //! May be used from the worker; uses config, ops, attention, model, data and generate.
 
+mod accumulation;
 mod agreement;
 mod boundary;
 mod coverage;
@@ -12,6 +13,7 @@ mod evaluate;
 mod live_analyses;
 mod loss_scale;
 mod memory;
+mod numerics;
 mod probe;
 mod report;
 mod run;
@@ -28,9 +30,10 @@ pub use error::TrainError;
 pub use evaluate::{Found, evaluate};
 pub use live_analyses::LIVE_ANALYSIS_SHARE;
 pub use memory::{MemoryCheck, free_memory, unclaimed_memory};
+pub use numerics::Numerics;
 pub use report::{Control, Divergence, EvaluationReport, Hooks, Moment, Outcome, StepReport};
 pub use run::train;
 pub use stability::{Activity, Health, Stability, Window};
 pub use stepper::{Stepped, Stepper};
-pub use trainer::{Progress, Resume, Start, Trainer, dtype_of, steps_of};
+pub use trainer::{Progress, Resume, Start, Trainer, dtype_of};
 pub use translation::TranslationMeasure;

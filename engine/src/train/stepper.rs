@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use candle_core::{DType, Device, Tensor};
 
-use super::{Divergence, TrainError, dtype_of, error::first_line, loss_scale::LossScale};
+use super::{
+    Divergence, Numerics, TrainError, accumulation::Shares, dtype_of, error::first_line, loss_scale::LossScale,
+};
 use crate::{
     attention::ModelPlan,
     config::{MapMemoryChoice, Precision, RunConfig},
@@ -24,6 +26,7 @@ pub struct Stepper {
     dropout: f64,
     map_memory: MapMemoryChoice,
     seed: u64,
+    numerics: Numerics,
 }
 
 /// How the model computes.
@@ -68,7 +71,7 @@ impl Arithmetic {
 /// What one step did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stepped {
-    /// Mean loss over the batches, nats per labelled token.
+    /// Mean loss over all labels of the step, nats per labelled token.
     pub loss: f64,
     /// Global gradient norm before clipping.
     pub grad_norm: f64,
@@ -132,7 +135,14 @@ impl Stepper {
             dropout: plan.stack.dropout,
             map_memory: train.map_memory,
             seed: run.seed,
+            numerics: Numerics::CURRENT,
         })
+    }
+
+    /// Combines micro-batches by the rule of an earlier version.
+    #[must_use]
+    pub fn with_numerics(self, numerics: Numerics) -> Self {
+        Self { numerics, ..self }
     }
 
     /// Where it computes.
@@ -140,9 +150,12 @@ impl Stepper {
         &self.device
     }
 
-    /// One optimiser step, number `step` from 0, on `accumulation` batches. `batch` is asked for each by its number
-    /// among all batches of the run. The inner error is a loss or gradient that is not finite; weights are then
-    /// unchanged.
+    /// One optimiser step, number `step` from 0, on `accumulation` micro-batches: it learns what one batch of all of their
+    /// examples would teach, `sum(n[i] * loss[i]) / sum(n[i])` with `n[i]` the labels of a micro-batch ([`Task::loss_weight`]).
+    /// `batch` is asked for each by its number among all batches of the run, twice where there are several: their labels are
+    /// counted first. The inner error is a loss or gradient that is not finite; weights are then unchanged.
+    ///
+    /// [`Task::loss_weight`]: crate::objective::Task::loss_weight
     pub fn step(
         &mut self,
         step: u64,
@@ -151,14 +164,17 @@ impl Stepper {
         batch: impl Fn(u64) -> Batch,
     ) -> Result<Result<Stepped, Divergence>, TrainError> {
         let mut spent = Stepped::default();
+        let start = Instant::now();
+        let shares = self.shares(step, accumulation, &batch);
+        spent.forward_secs += start.elapsed().as_secs_f64();
         let grad_norm = loop {
             // What was spent on a backward pass that overflowed counts too.
             let before = spent;
-            if let Err(divergence) = self.passes(step, accumulation, &batch, &mut spent)? {
+            if let Err(divergence) = self.passes(step, &shares, &batch, &mut spent)? {
                 return Ok(Err(divergence));
             }
             let start = Instant::now();
-            self.gradients.scale(1.0 / (accumulation as f64 * self.arithmetic.loss_factor()));
+            self.gradients.scale(1.0 / (shares.divisor * self.arithmetic.loss_factor()));
             let grad_norm = self.gradients.global_norm()?;
             spent.optimiser_secs += start.elapsed().as_secs_f64();
             if grad_norm.is_finite() {
@@ -179,14 +195,24 @@ impl Stepper {
         }
         self.device.synchronize()?;
         spent.optimiser_secs += start.elapsed().as_secs_f64();
-        Ok(Ok(Stepped { loss: spent.loss / accumulation as f64, grad_norm, ..spent }))
+        Ok(Ok(Stepped { loss: spent.loss / shares.divisor, grad_norm, ..spent }))
     }
 
-    /// Forward and backward over all batches of a step: the gradients' sum, with losses, tokens and time in `spent`.
+    /// The shares of the micro-batches of a step in its loss.
+    fn shares(&self, step: u64, accumulation: u64, batch: &impl Fn(u64) -> Batch) -> Shares {
+        if accumulation <= 1 || !self.numerics.weights_micro_batches() {
+            return Shares::equal(accumulation);
+        }
+        let (first, task) = (step * accumulation, self.objective.task());
+        let weights: Vec<f64> = (first..first + accumulation).map(|number| task.loss_weight(&batch(number))).collect();
+        Shares::of(&weights)
+    }
+
+    /// Forward and backward over all micro-batches of a step: the gradients' sum, with losses, tokens and time in `spent`.
     fn passes(
         &self,
         step: u64,
-        accumulation: u64,
+        shares: &Shares,
         batch: &impl Fn(u64) -> Batch,
         spent: &mut Stepped,
     ) -> Result<Result<(), Divergence>, TrainError> {
@@ -195,11 +221,16 @@ impl Stepper {
         let model = self.arithmetic.model()?;
         spent.forward_secs += start.elapsed().as_secs_f64();
         let factor = self.arithmetic.loss_factor();
-        for micro in 0..accumulation {
+        let accumulation = shares.each.len() as u64;
+        for (micro, share) in (0..).zip(&shares.each) {
             let micro_step = step * accumulation + micro;
             let start = Instant::now();
             let batch = batch(micro_step);
             spent.tokens += batch.tokens() as u64;
+            if *share == 0.0 {
+                // It has no label, or no example at all.
+                continue;
+            }
             let dropout = (self.dropout > 0.0).then_some((self.seed, micro_step));
             let options = ForwardOptions { dropout, map_memory: self.map_memory, ..ForwardOptions::default() };
             let mut loss = self.objective.task().loss(model, &batch, &options)?;
@@ -207,11 +238,11 @@ impl Stepper {
             if !value.is_finite() {
                 return Ok(Err(self.diagnose(&batch, dropout, step + 1)?));
             }
-            spent.loss += value;
+            spent.loss += value * share;
             spent.forward_secs += start.elapsed().as_secs_f64();
             let start = Instant::now();
-            if self.arithmetic.loss_factor() != 1.0 {
-                loss.loss = ops::scaled(&loss.loss, factor)?;
+            if factor * share != 1.0 {
+                loss.loss = ops::scaled(&loss.loss, factor * share)?;
             }
             model.backward(&loss)?;
             drop(loss);

@@ -4,7 +4,7 @@ use candle_core::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgreementMeasure, Chosen, CoverageReport, Divergence, EvaluationReport, StepReport, Stepper, TrainError,
+    AgreementMeasure, Chosen, CoverageReport, Divergence, EvaluationReport, Numerics, StepReport, Stepper, TrainError,
     TranslationMeasure,
     coverage::{choose, require_memory, row_covariances, training_batches},
     evaluate::{Found, evaluate},
@@ -75,6 +75,7 @@ pub enum Start {
 /// Model, optimiser and batches of a run; does single steps.
 pub struct Trainer {
     config: RunConfig,
+    numerics: Numerics,
     objective: Objective,
     /// What is trained now: every pair is scored until pairs were chosen.
     plan: ModelPlan,
@@ -144,13 +145,14 @@ fn significant(value: f64) -> String {
 }
 
 /// Optimiser steps of a run: as written, or as many as the passes over the text take (rounded up).
-pub fn steps_of(config: &RunConfig, batches_per_epoch: u64) -> u64 {
-    let train = &config.train;
+fn steps_of(train: &TrainConfig, batcher: &Batcher, numerics: Numerics) -> u64 {
     match (train.steps, train.epochs) {
         (Some(steps), _) => steps,
         (None, Some(epochs)) => {
-            let micro_steps = epochs * batches_per_epoch as f64;
-            ((micro_steps / train.accumulation as f64).ceil() as u64).max(1)
+            // Where micro-batches are drawn one by one, the batcher counts them.
+            let passes = if numerics.weights_micro_batches() { 1 } else { train.accumulation };
+            let batches = epochs * batcher.steps_per_epoch() as f64;
+            ((batches / passes as f64).ceil() as u64).max(1)
         }
         (None, None) => DEFAULT_STEPS,
     }
@@ -158,9 +160,11 @@ pub fn steps_of(config: &RunConfig, batches_per_epoch: u64) -> u64 {
 
 impl Trainer {
     /// Builds everything for a checked plan whose vocabulary is the corpus's, or holds it. Where the plan leaves out pairs, and the state
-    /// to go on from does not say which, every pair is scored until [`Trainer::choose_pairs`] or [`Trainer::cover`].
+    /// to go on from does not say which, every pair is scored until [`Trainer::choose_pairs`] or [`Trainer::cover`]. A run that an
+    /// earlier version began has its `numerics`.
     pub fn new(
         config: RunConfig,
+        numerics: Numerics,
         plan: ModelPlan,
         corpus: Corpus,
         device: &Device,
@@ -170,6 +174,10 @@ impl Trainer {
         let objective = config.objective();
         let judged_by = judging_metric(&config).map_err(|problem| TrainError::Config(vec![problem]))?;
         let batcher = Batcher::new(&corpus, &objective, train.batch, config.data.sequence_length, config.seed)?;
+        let batcher = match numerics.weights_micro_batches() {
+            true => batcher.with_accumulation(train.accumulation),
+            false => batcher,
+        };
         let dtype = dtype_of(config.precision);
         let goal = plan;
         let is_chosen = match &start {
@@ -193,11 +201,11 @@ impl Trainer {
         require_matches(&config.train, plan.stack.layers, &parameters)?;
         let needed = Cost::of(&goal, &Workload::training(&config)).memory_bytes;
         let stepper = Stepper::new(&plan, &parameters, &config, device);
-        let mut stepper = stepper.map_err(|error| error.with_memory(needed))?;
+        let mut stepper = stepper.map_err(|error| error.with_memory(needed))?.with_numerics(numerics);
         if let Some(moments) = moments {
             stepper.load_state(moments)?;
         }
-        let steps = steps_of(&config, batcher.steps_per_epoch());
+        let steps = steps_of(&config.train, &batcher, numerics);
         let probe = Probe::new(&config, &batcher);
         let agreement = AgreementMeasure::new(&config.data, &objective, &corpus.tokenizer)?;
         let translation = TranslationMeasure::new(&config, &corpus.tokenizer, batcher.held_out())?;
@@ -205,6 +213,7 @@ impl Trainer {
         let device = device.clone();
         Ok(Self {
             config,
+            numerics,
             objective,
             plan,
             goal,
@@ -265,8 +274,9 @@ impl Trainer {
     pub fn cover(&mut self, chosen: &Chosen) -> Result<(), TrainError> {
         let Self { config, goal, device, .. } = self;
         let parameters = self.parameters.covering(goal, &chosen.state)?;
-        let mut stepper =
+        let stepper =
             Stepper::new(goal, &parameters, config, device).map_err(|error| error.with_memory(self.needed))?;
+        let mut stepper = stepper.with_numerics(self.numerics);
         stepper.load_state(AdamW::joined(stepper.state()?, self.stepper.state()?)?)?;
         self.stepper = stepper;
         self.parameters = parameters;

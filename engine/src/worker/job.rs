@@ -10,6 +10,7 @@ use crate::{
     generate::Search,
     speed::SweepSpec,
     store::{AnalysisId, BenchmarkId, RunId},
+    train::Numerics,
 };
 
 /// Work for the engine thread, and where its events go.
@@ -45,6 +46,8 @@ pub(super) struct TrainJob {
     pub(super) run: RunId,
     /// With absolute paths.
     pub(super) config: RunConfig,
+    /// Those of the version that began it.
+    pub(super) numerics: Numerics,
     /// Whether it goes on from a checkpoint, where there is one.
     pub(super) is_continued: bool,
 }

@@ -568,7 +568,8 @@ impl Scheduler {
             })?;
             let run = record.summary.id.clone();
             runs.push(run.clone());
-            self.push(record.summary.number, TrainJob { run, config, is_continued: false })?;
+            let job = TrainJob { run, config, numerics: record.numerics, is_continued: false };
+            self.push(record.summary.number, job)?;
         }
         Ok(runs)
     }
@@ -615,10 +616,21 @@ impl Scheduler {
             refuse(why, what_to_do);
             return Ok(());
         }
+        if !record.numerics.is_known() {
+            refuse(
+                format!(
+                    "A newer version of Headroom began the run \"{}\", with an arithmetic (numerics {}) that this version does not have.",
+                    record.summary.name, record.numerics.0
+                ),
+                "Resume it with that version, or start a new run from its config.",
+            );
+            return Ok(());
+        }
         match from_toml(&record.config_toml) {
             Ok(config) => {
                 self.store.set_state(run, RunState::Queued, StateDetails::default())?;
-                self.push(record.summary.number, TrainJob { run: run.clone(), config, is_continued: true })
+                let job = TrainJob { run: run.clone(), config, numerics: record.numerics, is_continued: true };
+                self.push(record.summary.number, job)
             }
             Err(error) => {
                 refuse(

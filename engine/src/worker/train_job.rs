@@ -284,7 +284,7 @@ fn prepare_begun(
     if let Some(told) = begun.told {
         context.outbox.send(told);
     }
-    Ok(Trainer::new(job.config.clone(), begun.plan, corpus, device, begun.start)?)
+    Ok(Trainer::new(job.config.clone(), job.numerics, begun.plan, corpus, device, begun.start)?)
 }
 
 /// Builds model and optimiser, from the newest checkpoint that can be read where the run is continued.
@@ -299,7 +299,7 @@ fn prepare(context: &JobContext, job: &TrainJob, corpus: Corpus, device: &Device
         require_labels(&corpus, found.labels.as_ref())?;
     }
     let start = resume.map_or(Start::Fresh, |found| Start::Resume(found.resume));
-    Ok(Trainer::new(job.config.clone(), plan, corpus, device, start)?)
+    Ok(Trainer::new(job.config.clone(), job.numerics, plan, corpus, device, start)?)
 }
 
 /// Refuses a table whose labels are others than those that the model's outputs stand for.
@@ -343,6 +343,7 @@ mod tests {
         store::{
             CheckpointKind, CheckpointRecord, NewRun, OpenMode, RunId, RunRecord, Store, series_names, snapshot_kinds,
         },
+        train::Numerics,
         worker::{gpu::GpuReader, monitor::Monitor, outbox::Outbox},
     };
 
@@ -396,7 +397,8 @@ mod tests {
             let (messages, _inbox) = crossbeam_channel::bounded(64);
             let context =
                 JobContext::new(self.store.clone(), writer.clone(), outbox.clone(), monitor.position(), messages);
-            let job = TrainJob { run: self.run.clone(), config: self.config.clone(), is_continued };
+            let (run, config, numerics) = (self.run.clone(), self.config.clone(), Numerics::CURRENT);
+            let job = TrainJob { run, config, numerics, is_continued };
             train_job(&context, job, control);
             monitor.end();
             writer.flush().unwrap();

@@ -7,6 +7,7 @@ use headroom_engine::{
         AttemptRecord, CheckpointKind, CheckpointRecord, Direction, Divergence, Failure, Machine, RunId, RunRecord,
         RunState, RunSummary, SeriesData, SeriesSummary, TextSample, series_names,
     },
+    train::Numerics,
     worker::{DeviceInfo, Event, JobLabel},
 };
 
@@ -115,6 +116,7 @@ pub fn example_record(number: u64) -> RunRecord {
         program_version: "0.1.0".to_owned(),
         git_commit: Some("5b3c1d9e7f20".to_owned()),
         git_dirty: Some(false),
+        numerics: Numerics::CURRENT,
         data_hash: Some("9f2c61d804be".to_owned()),
         machine: Machine { cpu: "Example 7 CPU".to_owned(), cores: 2, os: "Debian 12".to_owned() },
         attempts: vec![AttemptRecord {

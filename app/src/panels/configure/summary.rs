@@ -222,7 +222,9 @@ fn steps_of(draft: &Draft, estimate: &Estimate, known: Known) -> Option<u64> {
     estimate.steps.or_else(|| {
         let train = &draft.config.train;
         let per_epoch = match known {
-            Known { train_rows: Some(rows), .. } => rows as f64 / (train.batch * train.accumulation).max(1) as f64,
+            Known { train_rows: Some(rows), .. } => {
+                rows.div_ceil((train.batch * train.accumulation).max(1) as u64) as f64
+            }
             Known { train_tokens, .. } => train_tokens? as f64 / estimate.tokens_per_step.max(1) as f64,
         };
         Some((train.epochs? * per_epoch).ceil() as u64)

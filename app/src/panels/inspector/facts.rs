@@ -6,6 +6,7 @@ use headroom_engine::{
     attention::ParameterMatch,
     config::{counted, from_toml},
     store::{RunRecord, RunSummary},
+    train::Numerics,
 };
 
 use crate::{format, panels::live::mean_speed};
@@ -75,7 +76,15 @@ pub fn facts(record: &RunRecord, run: &RunSummary) -> Vec<Fact> {
         let shown = format!("{} at step {}", parent.run, format::count(parent.step));
         facts.push(Fact::new("Parent", shown, "The run whose checkpoint it started from"));
     }
-    facts.push(Fact::new("Version", record.program_version.clone(), "Version of the program that made the run"));
+    let version = match record.numerics {
+        Numerics::CURRENT => record.program_version.clone(),
+        Numerics(earlier) => format!("{}, numerics {earlier}", record.program_version),
+    };
+    facts.push(Fact::new(
+        "Version",
+        version,
+        "Version of the program that made the run, and of its numerics if it is another",
+    ));
     let commit = match (&record.git_commit, record.git_dirty) {
         (None, _) => "not known".to_owned(),
         (Some(commit), Some(true)) => format!("{commit}, with changes"),

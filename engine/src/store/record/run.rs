@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Divergence, Failure, Machine, Parent, RunId, RunState, SeriesSummary};
-use crate::train::Health;
+use crate::train::{Health, Numerics};
 
 /// Which runs to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -122,6 +122,9 @@ pub struct RunRecord {
     pub git_commit: Option<String>,
     /// Whether tracked files differed from that commit, where known.
     pub git_dirty: Option<bool>,
+    /// Version of the arithmetic that decides the bits of its losses.
+    #[serde(default)]
+    pub numerics: Numerics,
     /// Hash of the data, where known.
     pub data_hash: Option<String>,
     /// The computer it was made on.

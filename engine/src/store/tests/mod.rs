@@ -351,3 +351,13 @@ fn checkpoints_and_snapshots_are_kept() {
     assert_eq!(store.samples(&run).unwrap().len(), 1, "what will be done again is hidden");
     assert!(matches!(store.snapshot(999), Err(StoreError::NoSuchSnapshot { id: 999 })));
 }
+
+#[test]
+fn a_run_of_before_numerics_were_stored_has_the_first_ones() {
+    let folder = folder();
+    let store = open(&folder);
+    let run = running(&store, "run");
+    assert_eq!(store.record(&run).unwrap().numerics, crate::train::Numerics::CURRENT);
+    Stranger::new(&database(&folder)).execute("UPDATE runs SET numerics = NULL");
+    assert_eq!(store.record(&run).unwrap().numerics, crate::train::Numerics::FIRST);
+}

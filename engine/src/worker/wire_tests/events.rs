@@ -26,6 +26,7 @@ use crate::{
         AdviceRecord, AnalysisSummary, AttemptRecord, BenchmarkRecord, CheckpointKind, CheckpointRecord, Cut,
         DamagedRun, PurgeReport, RunRecord, RunState, SeriesData, SnapshotData, TextSample,
     },
+    train::Numerics,
 };
 
 pub(super) fn events(p: &Parts) -> Vec<Event> {
@@ -122,6 +123,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
                 program_version: text.clone(),
                 git_commit: p.maybe.clone(),
                 git_dirty: None,
+                numerics: Numerics::CURRENT,
                 data_hash: p.maybe.clone(),
                 machine: p.machine(),
                 attempts: vec![AttemptRecord { attempt: 1, first_step: p.whole, started_ms: p.signed, ended_ms: None }],

@@ -24,7 +24,7 @@ const BATCH: Words =
 const ACCUMULATION: Words = Words::new(
     "train.accumulation",
     "Accumulation",
-    "Forward passes whose gradients are averaged into one step: a larger batch without more memory.",
+    "Forward passes of one step: the step of a batch as many times larger, in the memory of one.",
 )
 .unit("passes");
 const RATE: Words =
