@@ -6,10 +6,10 @@ use sqlx::sqlite::SqliteConnection;
 use super::clock::now_ms;
 use super::entry::{Entry, OtherEntry, Point};
 use super::{
-    CheckpointKind, Direction, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunId, RunState, StateDetails,
-    StorePaths,
+    CheckpointKind, Direction, NewCheckpoint, NewSnapshot, OutcomeKind, Progress, RunFacts, RunId, RunState,
+    StateDetails, StorePaths,
 };
-use super::{summary, windows};
+use super::{outcomes, summary, windows};
 
 /// Rows a statement: seven values each, well under SQLite's 32,766.
 const ROWS: usize = 500;
@@ -162,7 +162,7 @@ pub(crate) struct Newest {
 }
 
 /// The newest attempt of a run; a run that logs before its first attempt gets one from step 0.
-async fn newest_attempt(connection: &mut SqliteConnection, run: i64) -> sqlx::Result<Newest> {
+pub(crate) async fn newest_attempt(connection: &mut SqliteConnection, run: i64) -> sqlx::Result<Newest> {
     let newest: Option<(i64, i64)> =
         sqlx::query_as("SELECT attempt, first_step FROM attempts WHERE run = ? ORDER BY attempt DESC LIMIT 1")
             .bind(run)
@@ -232,6 +232,14 @@ async fn write_other(
             let delete = delete.bind(number).bind(source.paths.to_kept(path));
             delete.bind(path.to_string_lossy().into_owned()).execute(connection).await.map(drop)
         }
+        OtherEntry::Outcomes { run, attempt, outcomes: of_examples, is_best, at_ms } => {
+            let Some(number) = keys.run(connection, run).await? else { return Ok(()) };
+            for kind in OutcomeKind::ALL.into_iter().filter(|kind| *is_best || *kind == OutcomeKind::Last) {
+                let is_late = source.is_late;
+                outcomes::write(connection, number, *attempt, of_examples, kind, *at_ms, is_late).await?;
+            }
+            Ok(())
+        }
         OtherEntry::Snapshot { run, attempt, snapshot, at_ms } => {
             let Some(number) = keys.run(connection, run).await? else { return Ok(()) };
             write_snapshot(connection, number, *attempt, snapshot, *at_ms).await
@@ -247,7 +255,9 @@ async fn write_facts(connection: &mut SqliteConnection, run: &RunId, facts: &Run
         "UPDATE runs SET parameters = COALESCE(?, parameters), data_hash = COALESCE(?, data_hash),
              steps_total = COALESCE(?, steps_total), device = COALESCE(?, device), threads = COALESCE(?, threads),
              flops_per_step = COALESCE(?, flops_per_step), train_tokens = COALESCE(?, train_tokens),
-             held_out_hash = COALESCE(?, held_out_hash), health = COALESCE(?, health)
+             held_out_hash = COALESCE(?, held_out_hash), health = COALESCE(?, health),
+             evaluated_hash = COALESCE(?, evaluated_hash), evaluated_examples = COALESCE(?, evaluated_examples),
+             validation_examples = COALESCE(?, validation_examples)
          WHERE id = ?",
     )
     .bind(facts.parameters.map(|count| count as i64))
@@ -259,6 +269,9 @@ async fn write_facts(connection: &mut SqliteConnection, run: &RunId, facts: &Run
     .bind(facts.train_tokens.map(|tokens| tokens as i64))
     .bind(facts.held_out_hash.as_deref())
     .bind(facts.health.and_then(|health| serde_json::to_string(&health).ok()))
+    .bind(facts.evaluated_hash.as_deref())
+    .bind(facts.evaluated_examples.map(|examples| examples as i64))
+    .bind(facts.validation_examples.map(|examples| examples as i64))
     .bind(run.as_str())
     .execute(connection)
     .await?;

@@ -103,12 +103,8 @@ impl Store {
                     self.warn_hidden("snapshots");
                     continue;
                 };
-                let is_seen = |window: &super::windows::Window| {
-                    window.attempt == attempt
-                        && ((window.start..window.end).contains(&step) || (step == 0 && window.start == 1))
-                };
                 match snapshot_record(row) {
-                    Ok(record) if windows.iter().any(is_seen) => records.push(record),
+                    Ok(record) if windows.iter().any(|window| window.shows(attempt, step)) => records.push(record),
                     Ok(_) => {}
                     Err(_) => self.warn_hidden("snapshots"),
                 }

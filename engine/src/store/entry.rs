@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{NewCheckpoint, NewSnapshot, Progress, RunFacts, RunId, RunState, StateDetails};
+use super::{ExampleOutcomes, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunId, RunState, StateDetails};
 
 /// Something a run wrote down, on its way to the database or lying in a spill file. Writing an entry twice does no
 /// harm.
@@ -22,6 +22,7 @@ pub(crate) enum OtherEntry {
     Checkpoint { run: RunId, checkpoint: NewCheckpoint, at_ms: i64 },
     Facts { run: RunId, facts: RunFacts },
     Forget { run: RunId, path: PathBuf },
+    Outcomes { run: RunId, attempt: u32, outcomes: ExampleOutcomes, is_best: bool, at_ms: i64 },
     Snapshot { run: RunId, attempt: u32, snapshot: NewSnapshot, at_ms: i64 },
     State { run: RunId, state: RunState, details: StateDetails, at_ms: i64 },
 }
@@ -44,6 +45,18 @@ pub(crate) struct Point {
 impl Entry {
     pub fn is_point(&self) -> bool {
         matches!(self, Self::Point(_))
+    }
+}
+
+impl OtherEntry {
+    /// True if `newer` replaces all that this entry writes. Only outcomes of examples are large enough to look for.
+    pub fn is_replaced_by(&self, newer: &Self) -> bool {
+        match (self, newer) {
+            (Self::Outcomes { run, is_best, .. }, Self::Outcomes { run: of, is_best: is_newer_best, .. }) => {
+                run == of && (*is_newer_best || !is_best)
+            }
+            _ => false,
+        }
     }
 }
 

@@ -187,6 +187,16 @@ pub enum StoreError {
         /// What is wrong.
         reason: String,
     },
+    /// The outcomes of single examples cannot be read.
+    #[error("The outcomes of the {kind} evaluation of the run {run}, example by example, cannot be read: {reason}.")]
+    OutcomesUnreadable {
+        /// The run.
+        run: RunId,
+        /// The evaluation.
+        kind: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
     /// No snapshot has that key.
     #[error("There is no snapshot {id}. It was deleted together with its run.")]
     NoSuchSnapshot {

@@ -37,6 +37,7 @@ mod kinds;
 mod list;
 mod network;
 mod open;
+mod outcomes;
 mod paths;
 mod purge;
 mod reader;

@@ -23,12 +23,13 @@ const WRITER_PATIENCE_MS: &str = "PRAGMA busy_timeout = 250";
 const WRITER_PATIENCE: Duration = Duration::from_millis(250);
 
 /// Every table, touched once so that damage shows at the door.
-const TOUCH: [&str; 14] = [
+const TOUCH: [&str; 15] = [
     "SELECT 1 FROM advice LIMIT 1",
     "SELECT 1 FROM analyses LIMIT 1",
     "SELECT 1 FROM attempts LIMIT 1",
     "SELECT 1 FROM benchmarks LIMIT 1",
     "SELECT 1 FROM checkpoints LIMIT 1",
+    "SELECT 1 FROM example_outcomes LIMIT 1",
     "SELECT 1 FROM instances LIMIT 1",
     "SELECT 1 FROM points LIMIT 1",
     "SELECT 1 FROM run_configs LIMIT 1",

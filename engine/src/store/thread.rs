@@ -8,7 +8,7 @@ use sqlx::sqlite::SqliteConnection;
 use tokio::runtime::Runtime;
 
 use super::apply::{Keys, Source, apply};
-use super::entry::Entry;
+use super::entry::{Entry, OtherEntry};
 use super::instance::Instance;
 use super::job::Job;
 use super::spill::Spill;
@@ -68,6 +68,17 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Adds an entry. While nothing can be written, outcomes of examples take the place of those before them.
+    fn push(&mut self, entry: Entry) {
+        if let Entry::Other(newer) = &entry
+            && matches!(**newer, OtherEntry::Outcomes { .. })
+        {
+            let is_replaced = |known: &Entry| matches!(known, Entry::Other(known) if known.is_replaced_by(newer));
+            self.pending.retain(|known| !is_replaced(known));
+        }
+        self.pending.push(entry);
+    }
+
     fn is_idle(&self) -> bool {
         self.pending.is_empty() && self.jobs.is_empty() && self.settling.is_empty() && self.trouble.is_none()
     }
@@ -95,7 +106,7 @@ impl WriterThread {
             };
             match message {
                 Ok(Message::Entry(entry)) => {
-                    self.state.pending.push(entry);
+                    self.state.push(entry);
                     let is_enough = self.state.pending.len() >= ENOUGH && self.state.trouble.is_none();
                     if !is_enough && Instant::now() < due {
                         continue;

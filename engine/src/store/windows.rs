@@ -10,6 +10,13 @@ pub(crate) struct Window {
     pub end: i64,
 }
 
+impl Window {
+    /// True if what an attempt wrote down at a step is visible. A first step 1 leaves the evaluation before it visible.
+    pub fn shows(&self, attempt: i64, step: i64) -> bool {
+        self.attempt == attempt && ((self.start..self.end).contains(&step) || (step == 0 && self.start == 1))
+    }
+}
+
 /// The windows of a run's attempts, in order. Their points, one window after the other, are in step order.
 pub(crate) async fn windows(connection: &mut SqliteConnection, run: i64) -> sqlx::Result<Vec<Window>> {
     let attempts: Vec<(i64, i64)> =

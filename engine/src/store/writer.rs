@@ -10,7 +10,8 @@ use super::clock::now_ms;
 use super::entry::{Entry, OtherEntry, Point};
 use super::thread::Message;
 use super::{
-    NewCheckpoint, NewSnapshot, Progress, RunFacts, RunId, RunState, Settled, StateDetails, StoreError, StoreWarning,
+    ExampleOutcomes, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunId, RunState, Settled, StateDetails,
+    StoreError, StoreWarning,
 };
 
 /// The longest that logging waits for a place in the queue. Only a flood of tens of thousands of points within the
@@ -92,6 +93,12 @@ impl StoreWriter {
     pub fn snapshot(&self, run: &RunId, snapshot: NewSnapshot) {
         let attempt = self.attempt(run, snapshot.step);
         self.send(OtherEntry::Snapshot { run: run.clone(), attempt, snapshot, at_ms: now_ms() }.into());
+    }
+
+    /// Keeps the outcomes of the single examples of an evaluation as the last ones, and as the best ones where they are.
+    pub fn example_outcomes(&self, run: &RunId, outcomes: ExampleOutcomes, is_best: bool) {
+        let attempt = self.attempt(run, outcomes.step);
+        self.send(OtherEntry::Outcomes { run: run.clone(), attempt, outcomes, is_best, at_ms: now_ms() }.into());
     }
 
     /// Records a checkpoint that was written.

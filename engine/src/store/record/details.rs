@@ -61,6 +61,15 @@ pub struct RunFacts {
     pub data_hash: Option<String>,
     /// Hash of the held-out text and the tokenizer; of rows with labels or numbers, of these.
     pub held_out_hash: Option<String>,
+    /// Hash of the validation examples of one evaluation and of all that decides what a loss on them is.
+    #[serde(default)]
+    pub evaluated_hash: Option<String>,
+    /// Number of these examples.
+    #[serde(default)]
+    pub evaluated_examples: Option<u64>,
+    /// Examples of the validation set.
+    #[serde(default)]
+    pub validation_examples: Option<u64>,
     /// Optimiser steps that it will do.
     pub steps_total: Option<u64>,
     /// The device it really runs on.

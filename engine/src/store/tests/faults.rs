@@ -442,3 +442,66 @@ fn a_killed_program_loses_at_most_the_last_second() {
     assert!(data.len() as u64 >= safe, "{} of {last} kept, {safe} were a second old", data.len());
     store.verify().unwrap();
 }
+
+fn outcomes(step: u64) -> ExampleOutcomes {
+    let loss = vec![step as f32, f32::INFINITY, 0.5];
+    ExampleOutcomes { step, evaluated_hash: "abc".to_owned(), loss, labels: vec![7, 300, 1], correct: None }
+}
+
+fn kept_outcomes(store: &Store, run: &RunId) -> [Option<ExampleOutcomes>; 2] {
+    OutcomeKind::ALL.map(|kind| store.example_outcomes(run, kind).unwrap())
+}
+
+#[test]
+fn outcomes_of_examples_are_spilled_and_come_late_only_where_nothing_is_newer() {
+    let folder = folder();
+    let mut stranger;
+    let run = {
+        let store = open(&folder);
+        let (run, writer) = (running(&store, "spilled"), store.writer().unwrap());
+        stranger = Stranger::new(&database(&folder));
+        stranger.execute("BEGIN EXCLUSIVE");
+        for (step, is_best) in [(10, true), (20, false), (30, false)] {
+            writer.example_outcomes(&run, outcomes(step), is_best);
+            writer.flush().unwrap();
+        }
+        run
+    };
+    let files = std::fs::read_dir(folder.path()).unwrap().flatten().map(|file| file.path());
+    let spill = files.into_iter().find(|path| path.extension().is_some_and(|end| end == "spill")).unwrap();
+    let copy = std::fs::read(&spill).unwrap();
+    stranger.execute("COMMIT");
+    {
+        let store = open(&folder);
+        assert_eq!(kept_outcomes(&store, &run), [Some(outcomes(10)), Some(outcomes(30))]);
+        store.begin_attempt(&run, 31).unwrap();
+        let writer = store.writer().unwrap();
+        writer.example_outcomes(&run, outcomes(40), false);
+        writer.flush().unwrap();
+    }
+    // A crash between merging and removing the file: the same entries come again, behind newer ones.
+    std::fs::write(&spill, copy).unwrap();
+    let store = open(&folder);
+    assert!(!spill.exists());
+    assert_eq!(kept_outcomes(&store, &run), [Some(outcomes(10)), Some(outcomes(40))]);
+}
+
+#[test]
+fn of_outcomes_that_cannot_be_written_only_the_newest_are_held() {
+    let folder = folder();
+    let store = open(&folder);
+    let (run, writer) = (running(&store, "held"), store.writer().unwrap());
+    std::fs::create_dir(instance::spill_path(store.paths(), &store.instance().unwrap().parse().unwrap())).unwrap();
+    let mut stranger = Stranger::new(&database(&folder));
+    stranger.execute("BEGIN EXCLUSIVE");
+    writer.example_outcomes(&run, outcomes(1), false);
+    wait_for(&store.warnings(), |warning| matches!(warning, StoreWarning::Holding { .. }));
+    for (step, is_best) in [(2, true), (3, false), (4, true), (5, false), (6, false)] {
+        writer.example_outcomes(&run, outcomes(step), is_best);
+    }
+    stranger.execute("COMMIT");
+    // Of six evaluations the best and the last.
+    let recovered = StoreWarning::Recovered { records: 2 };
+    wait_for(&store.warnings(), |warning| *warning == recovered);
+    assert_eq!(kept_outcomes(&store, &run), [Some(outcomes(4)), Some(outcomes(6))]);
+}
