@@ -74,6 +74,7 @@ counterparts!(commands, Command, {
     Command::ListRuns => Typed("runs"),
     Command::LoadRun { .. } => Typed("show"),
     Command::LoadSeries { .. } => Typed("show --points"),
+    Command::LoadOutcomes { .. } => Typed("compare"),
     Command::LoadSamples { .. } => Typed("show --json"),
     Command::Edit { .. } => ELSEWHERE,
     Command::Check { .. } => Typed("train"),

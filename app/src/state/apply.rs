@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Instant};
 
 use headroom_engine::{
     config::counted,
-    store::{RunId, RunState, RunSummary, SnapshotData, snapshot_kinds},
+    store::{OutcomeKind, RunId, RunState, RunSummary, SnapshotData, snapshot_kinds},
     train::Health,
     worker::{Command, Event, JobLabel, Notice, Request, Ticket},
 };
@@ -119,6 +119,7 @@ impl State {
                 if self.confusion.contains_key(&run) {
                     self.refresh(&run, Asked::Confusion);
                 }
+                self.refresh_outcomes(&run);
             }
             Event::Health { run, health, message, .. } => {
                 self.current(&run).health = Some(health);
@@ -231,6 +232,10 @@ impl State {
                 self.records.insert(run, *record);
             }
             Event::Series { run, series, whole, data } => self.series.take(run, series, whole, data),
+            Event::Outcomes { run, kind, outcomes } => {
+                self.answered(&run, Asked::Outcomes(kind));
+                self.outcomes.insert((run, kind), outcomes);
+            }
             Event::Samples { run, samples } => {
                 self.answered(&run, Asked::Samples);
                 self.samples.insert(run, samples);
@@ -544,6 +549,7 @@ impl State {
                     self.refresh(&run, what);
                 }
             }
+            self.refresh_outcomes(&run);
         }
         let labels = names_apart(&runs);
         self.run_names = labels.iter().map(String::as_str).collect();
@@ -594,6 +600,15 @@ impl State {
     /// Asks for something of a run anew.
     fn refresh(&mut self, run: &RunId, what: Asked) {
         self.asked.refresh(&(run.clone(), what), || what.of(run));
+    }
+
+    /// Asks anew for the outcomes of single examples that are here.
+    fn refresh_outcomes(&mut self, run: &RunId) {
+        for kind in OutcomeKind::ALL {
+            if self.outcomes.contains_key(&(run.clone(), kind)) {
+                self.refresh(run, Asked::Outcomes(kind));
+            }
+        }
     }
 
     fn answered(&mut self, run: &RunId, what: Asked) {

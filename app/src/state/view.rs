@@ -5,7 +5,8 @@ use headroom_engine::{
     data::DataPreview,
     objective::ConfusionMatrix,
     store::{
-        CheckpointRecord, DamagedRun, RunId, RunRecord, RunState, RunSummary, SnapshotData, TextSample, snapshot_kinds,
+        CheckpointRecord, DamagedRun, ExampleOutcomes, OutcomeKind, RunId, RunRecord, RunState, RunSummary,
+        SnapshotData, TextSample, snapshot_kinds,
     },
     worker::{Command, DeviceInfo, Request, RunEdit, Ticket},
 };
@@ -43,6 +44,8 @@ pub struct State {
     pub folders: BTreeMap<RunId, PathBuf>,
     /// Text samples of runs that were asked for with [`State::want_samples`].
     pub samples: BTreeMap<RunId, Vec<TextSample>>,
+    /// Outcomes of single examples of runs that were asked for with [`State::want_outcomes`]; none where none were recorded.
+    pub outcomes: BTreeMap<(RunId, OutcomeKind), Option<Box<ExampleOutcomes>>>,
     /// Mixing matrices of the newest step, by layer, of runs that were asked for with [`State::want_mixing`].
     pub mixing: BTreeMap<RunId, Vec<SnapshotData>>,
     /// Which classes runs took for which at their newest evaluation, with its step; none where a run does not classify. Of runs that
@@ -127,6 +130,7 @@ pub struct State {
 pub(super) enum Asked {
     Confusion,
     Mixing,
+    Outcomes(OutcomeKind),
     Record,
     Samples,
 }
@@ -137,6 +141,7 @@ impl Asked {
         match self {
             Self::Confusion => Command::LoadSnapshots { run, kind: snapshot_kinds::CONFUSION.to_owned() },
             Self::Mixing => Command::LoadSnapshots { run, kind: snapshot_kinds::MIXING.to_owned() },
+            Self::Outcomes(kind) => Command::LoadOutcomes { run, kind },
             Self::Record => Command::LoadRun { run },
             Self::Samples => Command::LoadSamples { run },
         }
@@ -242,6 +247,15 @@ impl State {
     pub fn want_samples(&mut self, run: &RunId) {
         if !self.samples.contains_key(run) {
             self.asked.want(&(run.clone(), Asked::Samples), || Asked::Samples.of(run));
+        }
+    }
+
+    /// Asks for the outcomes of the single examples of a run's best or last evaluation, once; they come into `outcomes`, and
+    /// newer ones follow.
+    pub fn want_outcomes(&mut self, run: &RunId, kind: OutcomeKind) {
+        if !self.outcomes.contains_key(&(run.clone(), kind)) {
+            let asked = Asked::Outcomes(kind);
+            self.asked.want(&(run.clone(), asked), || asked.of(run));
         }
     }
 

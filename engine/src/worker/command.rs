@@ -10,7 +10,7 @@ use crate::{
     generate::Search,
     hub::{FetchRequest, RepoName},
     speed::SweepSpec,
-    store::{Advised, AnalysisId, BenchmarkId, Cursor, RunId},
+    store::{Advised, AnalysisId, BenchmarkId, Cursor, OutcomeKind, RunId},
 };
 
 /// Everything that can be asked of the engine. The window and the command line use the same commands. Serialised with the
@@ -268,6 +268,13 @@ pub enum Command {
         series: String,
         /// Where the last answer ended; `None` = from the start.
         after: Option<Cursor>,
+    },
+    /// Loads the outcomes of the single examples of an evaluation; answered by [`super::Event::Outcomes`].
+    LoadOutcomes {
+        /// The run.
+        run: RunId,
+        /// The evaluation.
+        kind: OutcomeKind,
     },
     /// Loads the text samples of a run; answered by [`super::Event::Samples`].
     LoadSamples {

@@ -15,8 +15,8 @@ use crate::{
     speed::{MachineLimits, PointResult},
     store::{
         AdviceRecord, AnalysisId, AnalysisSummary, BenchmarkId, BenchmarkRecord, BenchmarkSummary, CheckpointRecord,
-        DamagedRun, Deleted, PurgeReport, RunId, RunRecord, RunState, RunSummary, SeriesData, SnapshotData,
-        SnapshotRecord, TextSample,
+        DamagedRun, Deleted, ExampleOutcomes, OutcomeKind, PurgeReport, RunId, RunRecord, RunState, RunSummary,
+        SeriesData, SnapshotData, SnapshotRecord, TextSample,
     },
     text::floats,
     train::Health,
@@ -314,6 +314,15 @@ pub enum Event {
         whole: bool,
         /// The points.
         data: SeriesData,
+    },
+    /// Answer to [`super::Command::LoadOutcomes`].
+    Outcomes {
+        /// The run.
+        run: RunId,
+        /// The evaluation.
+        kind: OutcomeKind,
+        /// Its outcomes; none where they were not recorded.
+        outcomes: Option<Box<ExampleOutcomes>>,
     },
     /// Answer to [`super::Command::LoadSamples`].
     Samples {

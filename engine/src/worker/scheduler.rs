@@ -373,6 +373,9 @@ impl Scheduler {
             Command::LoadSeries { run, series, after } => self.store.series(&run, &series, after).map(|data| {
                 self.outbox.send(Event::Series { run, series, whole: data.is_whole, data });
             }),
+            Command::LoadOutcomes { run, kind } => self.store.example_outcomes(&run, kind).map(|outcomes| {
+                self.outbox.send(Event::Outcomes { run, kind, outcomes: outcomes.map(Box::new) });
+            }),
             Command::LoadSamples { run } => {
                 self.store.samples(&run).map(|samples| self.outbox.send(Event::Samples { run, samples }))
             }

@@ -7,6 +7,7 @@ use super::{
 use crate::{
     config::{Coverage, Precision, RunConfig},
     generate::Search,
+    store::OutcomeKind,
 };
 
 pub(super) fn commands(p: &Parts) -> Vec<Command> {
@@ -95,6 +96,7 @@ pub(super) fn commands(p: &Parts) -> Vec<Command> {
         Command::ListRuns => Command::ListRuns,
         Command::LoadRun { .. } => Command::LoadRun { run: run.clone() },
         Command::LoadSeries { .. } => Command::LoadSeries { run: run.clone(), series: p.text.clone(), after: None },
+        Command::LoadOutcomes { .. } => Command::LoadOutcomes { run: run.clone(), kind: OutcomeKind::Best },
         Command::LoadSamples { .. } => Command::LoadSamples { run: run.clone() },
         Command::Edit { .. } => Command::Edit { run: run.clone(), edit: RunEdit::Rename(p.text.clone()) },
         Command::ListDeleted { .. } => Command::ListDeleted { before_ms: p.signed },

@@ -24,7 +24,8 @@ use crate::{
     speed::SweepResult,
     store::{
         AdviceRecord, AnalysisSummary, AttemptRecord, BenchmarkRecord, CheckpointKind, CheckpointRecord, Cut,
-        DamagedRun, PurgeReport, RunRecord, RunState, SeriesData, SnapshotData, TextSample,
+        DamagedRun, ExampleOutcomes, OutcomeKind, PurgeReport, RunRecord, RunState, SeriesData, SnapshotData,
+        TextSample,
     },
     train::Numerics,
 };
@@ -153,6 +154,19 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
                 is_whole: p.yes,
                 cursor: None,
             },
+        },
+        Event::Outcomes { .. } => Event::Outcomes {
+            run: run.clone(),
+            kind: OutcomeKind::Last,
+            outcomes: p.yes.then(|| {
+                Box::new(ExampleOutcomes {
+                    step: p.whole,
+                    evaluated_hash: text.clone(),
+                    loss: vec![p.any as f32, p.finite as f32],
+                    labels: vec![1, u32::MAX],
+                    correct: p.yes.then(|| vec![0, 1]),
+                })
+            }),
         },
         Event::Samples { .. } => Event::Samples {
             run: run.clone(),
