@@ -98,7 +98,7 @@ pub fn from_toml_noting(text: &str, overrides: &[String]) -> Result<(RunConfig, 
     for given in kinds.into_iter().chain(others) {
         notes.extend(apply(&mut table, given)?);
     }
-    notes.extend(steps_or_epochs(overrides));
+    notes.extend(replaced(overrides));
     match table.get("format") {
         None => return Err(ConfigError::NoFormat),
         Some(Value::Integer(found)) if *found > i64::from(FORMAT) => {
@@ -148,8 +148,10 @@ fn default_evaluation(table: &mut Table) {
         return;
     }
     let train = table.entry("train").or_insert_with(|| Value::Table(Table::new()));
-    if let Some(train) = train.as_table_mut() {
-        train.entry("evaluate_batches").or_insert(Value::Integer(0));
+    if let Some(train) = train.as_table_mut()
+        && !train.contains_key("evaluate_batches")
+    {
+        train.entry("evaluate_examples").or_insert(Value::Integer(0));
     }
 }
 
@@ -494,24 +496,40 @@ fn apply(table: &mut Table, given: &str) -> Result<Option<String>, ConfigError> 
         let entry = inner.entry(name).or_insert_with(|| Value::Table(Table::new()));
         inner = entry.as_table_mut().ok_or_else(|| wrong(&format!("`{name}` holds no fields")))?;
     }
-    // Steps and epochs exclude each other: naming one on the command line replaces the other.
-    if path == "train.steps" {
-        inner.remove("epochs");
-    } else if path == "train.epochs" {
-        inner.remove("steps");
+    // Naming one of two that exclude each other replaces the other.
+    if let Some((_, other)) = exclusive(path).and_then(|other| other.rsplit_once('.')) {
+        inner.remove(other);
     }
     let note = if is_kind(path) { drop_fields(inner, path, &value) } else { None };
     inner.insert(last.to_owned(), value);
     Ok(note)
 }
 
-/// A sentence where overrides name both steps and epochs: the one that is named last takes the other away.
-fn steps_or_epochs(overrides: &[String]) -> Option<String> {
-    let is_length = |given: &&String| ["train.steps", "train.epochs"].contains(&field_of(given));
-    let given: Vec<&String> = overrides.iter().filter(is_length).collect();
-    let (last, before) = given.split_last()?;
-    let gone = before.iter().rev().find(|other| field_of(other) != field_of(last))?;
-    Some(format!("{last} leaves out {gone}: a run has steps or epochs, and what is named last counts."))
+/// Pairs of fields of which a config has one, and what is said of both.
+const EXCLUSIVE: [([&str; 2], &str); 2] = [
+    (["train.steps", "train.epochs"], "a run has steps or epochs"),
+    (["train.evaluate_examples", "train.evaluate_batches"], "an evaluation is of examples or of batches"),
+];
+
+/// The field that cannot stand beside `path`.
+fn exclusive(path: &str) -> Option<&'static str> {
+    EXCLUSIVE.iter().find_map(|([one, other], _)| match path {
+        _ if path == *one => Some(*other),
+        _ if path == *other => Some(*one),
+        _ => None,
+    })
+}
+
+/// A sentence for each pair of fields that exclude each other where overrides name both: the one that is named last takes the
+/// other away.
+fn replaced(overrides: &[String]) -> Vec<String> {
+    let of_pair = |(pair, why): &([&str; 2], &str)| {
+        let given: Vec<&String> = overrides.iter().filter(|given| pair.contains(&field_of(given))).collect();
+        let (last, before) = given.split_last()?;
+        let gone = before.iter().rev().find(|other| field_of(other) != field_of(last))?;
+        Some(format!("{last} leaves out {gone}: {why}, and what is named last counts."))
+    };
+    EXCLUSIVE.iter().filter_map(of_pair).collect()
 }
 
 /// Takes the fields of the kind before away where the kind changes, and says which.
@@ -564,17 +582,20 @@ mod tests {
 
     #[test]
     fn labelled_examples_are_evaluated_whole_unless_it_is_said_on_how_many() {
-        let batches = |lines: &str| {
+        let examples = |lines: &str| {
             let text = format!("format = 1\n[data]\nkind = \"table\"\npath = \"x.tsv\"\n{lines}");
-            from_toml(&text).unwrap().train.evaluate_batches
+            from_toml(&text).unwrap().train.evaluation_size()
         };
-        assert_eq!(batches("[task]\nkind = \"classification\""), 0);
-        assert_eq!(batches("[task]\nkind = \"span\"\n[train]\nsteps = 4"), 0);
-        assert_eq!(batches("[task]\nkind = \"regression\"\n[train]\nevaluate_batches = 16"), 16);
-        assert_eq!(batches("[task]\nkind = \"translation\""), 16);
-        assert_eq!(batches(""), 16);
+        assert_eq!(examples("[task]\nkind = \"classification\""), 0);
+        assert_eq!(examples("[task]\nkind = \"span\"\n[train]\nsteps = 4"), 0);
+        assert_eq!(examples("[task]\nkind = \"regression\"\n[train]\nevaluate_batches = 16"), 256);
+        assert_eq!(examples("[task]\nkind = \"regression\"\n[train]\nevaluate_examples = 20"), 20);
+        assert_eq!(examples("[task]\nkind = \"translation\""), 256);
+        assert_eq!(examples(""), 256);
         let mut config = from_toml("format = 1\n[task]\nkind = \"classification\"").unwrap();
-        config.train.evaluate_batches = 16;
+        config.train.evaluate_on(16);
+        assert_eq!(from_toml(&to_toml(&config)).unwrap(), config, "what is written is what is read");
+        (config.train.evaluate_examples, config.train.evaluate_batches) = (None, Some(2));
         assert_eq!(from_toml(&to_toml(&config)).unwrap(), config, "what is written is what is read");
     }
 
@@ -800,6 +821,28 @@ mod tests {
         assert!(notes[0].contains("sequence_length = 32") && notes[0].contains("tokenizer = "), "{notes:?}");
         let same = ["data.tokenizer.kind=bpe".to_owned()];
         assert_eq!(from_toml_noting(text, &same).unwrap().1, Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_set_of_an_evaluation_replaces_what_the_file_says() {
+        let read = |text: &str, overrides: &[&str]| {
+            let overrides: Vec<String> = overrides.iter().map(|given| (*given).to_owned()).collect();
+            let (config, notes) = from_toml_noting(&format!("format = 1\n{text}"), &overrides).unwrap();
+            assert_eq!(config.validate(), []);
+            (config.train.evaluation_size(), notes.len())
+        };
+        let examples = "[train]\nbatch = 8\nevaluate_examples = 100";
+        assert_eq!(read(examples, &[]), (100, 0));
+        assert_eq!(read(examples, &["train.batch=2"]), (100, 0), "the same examples");
+        assert_eq!(read(examples, &["train.evaluate_batches=4"]), (32, 0));
+        assert_eq!(read(examples, &["train.evaluate_batches=4", "train.batch=2"]), (8, 0));
+        assert_eq!(read("[train]\nbatch = 2\nevaluate_batches = 16", &["train.evaluate_examples=0"]), (0, 0));
+        assert_eq!(read("", &["train.evaluate_batches=4", "train.evaluate_examples=5"]), (5, 1));
+        assert_eq!(read("", &["train.batch=2"]), (32, 0), "a file that says nothing means batches");
+        let both = from_toml("format = 1\n[train]\nevaluate_examples = 8\nevaluate_batches = 2").unwrap();
+        let problems = both.validate();
+        let [problem] = problems.as_slice() else { panic!("{problems:?}") };
+        assert!(problem.message.contains("keep train.evaluate_examples"), "{problem}");
     }
 
     #[test]

@@ -95,6 +95,7 @@ mod tests {
             assert_eq!(problems, vec![], "{}", preset.name);
             assert!(preset.about().len() > 20, "{}", preset.name);
             assert!(!config.name.is_empty());
+            assert!(config.train.evaluate_examples.is_some(), "{}: another batch has the same examples", preset.name);
         }
     }
 

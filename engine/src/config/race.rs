@@ -23,6 +23,8 @@ impl Race {
     /// Two variants of one name, or too many.
     pub fn entrants(&self) -> Result<Vec<Entrant>, SpecError> {
         let Self { base, variants } = self;
+        // Variants with another batch are evaluated on the same examples.
+        let base = &base.with_evaluation_size();
         if variants.len() > MOST_ENTRANTS {
             let count = variants.len();
             return Err(SpecError::Other(format!("There are {count} variants, at most {MOST_ENTRANTS} are raced.")));
@@ -82,6 +84,7 @@ impl Beginning {
             let count = beginnings.len();
             return Err(SpecError::Other(format!("There are {count} models, at most {MOST_ENTRANTS} are raced.")));
         }
+        let base = &base.with_evaluation_size();
         let mut entrants: Vec<Entrant> = Vec::with_capacity(beginnings.len());
         for Self { name, initial, model, attention } in beginnings {
             if entrants.iter().any(|entrant| entrant.name == *name) {
@@ -114,7 +117,7 @@ fn is_same(a: &Entrant, b: &Entrant) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Answer, Compatibility, Reuse, Symmetric, runs_of};
+    use crate::config::{Answer, Combine, Compatibility, Reuse, Sweep, Symmetric, runs_of};
 
     fn side(text: &str) -> Side {
         text.parse().unwrap()
@@ -123,6 +126,7 @@ mod tests {
     #[test]
     fn a_race_differs_from_its_baseline_in_what_its_variants_say_and_in_nothing_else() {
         let base = RunConfig { name: "base".to_owned(), seed: 5, ..RunConfig::default() };
+        let base = base.with_evaluation_size();
         let full = Answer::of_kind("full", &base).unwrap();
         let variants = vec![
             Side { name: full.words(), overrides: vec![full.to_override()] },
@@ -138,6 +142,27 @@ mod tests {
         }
         let both = entrants[2].config.as_ref().unwrap();
         assert_eq!((both.attention.compatibility.kind(), both.attention.reuse.kind()), ("symmetric", "alternate"));
+    }
+
+    /// A baseline of batch 16 was evaluated on 256 examples and its variant of batch 2 on 32.
+    #[test]
+    fn variants_with_another_batch_are_evaluated_on_the_examples_of_the_baseline() {
+        let mut base = RunConfig::default();
+        (base.train.batch, base.train.evaluate_batches) = (16, Some(4));
+        let sizes = |entrants: Vec<Entrant>| -> Vec<Option<usize>> {
+            let size = |entrant: Entrant| {
+                let train = entrant.config.unwrap().train;
+                assert_eq!(train.evaluate_batches, None);
+                train.evaluate_examples
+            };
+            entrants.into_iter().map(size).collect()
+        };
+        let variants = vec![side("small:train.batch=2"), side("own:train.batch=2,train.evaluate_examples=10")];
+        let race = Race { base: base.clone(), variants };
+        assert_eq!(sizes(race.entrants().unwrap()), [Some(64), Some(64), Some(10)]);
+        let axes = vec!["train.batch=2,8,16".parse().unwrap()];
+        let sweep = Sweep { base, axes, combine: Combine::Grid };
+        assert_eq!(sizes(sweep.entrants().unwrap()), [Some(64); 3]);
     }
 
     #[test]
@@ -166,7 +191,7 @@ mod tests {
         assert_eq!((config.model.heads, config.attention.compatibility.kind()), (2, "symmetric"));
         assert_eq!(config.model.dropout, base.model.dropout, "how it is trained is the race's");
         assert_eq!(config.data.tokenizer, Tokenizer::Initial(InitialTokenizer {}));
-        assert_eq!((&config.train, config.seed), (&base.train, 5));
+        assert_eq!((&config.train, config.seed), (&base.with_evaluation_size().train, 5));
         assert!(entrants[1].problems()[0].field.starts_with("model."), "{:?}", entrants[1]);
         let error = Beginning::entrants(&base, &[two.clone(), two]).unwrap_err().to_string();
         assert!(error.contains("`two`"), "{error}");

@@ -41,6 +41,17 @@ impl RunConfig {
     pub fn answers_examples(&self) -> bool {
         self.task.as_ref().is_some_and(TaskConfig::answers_examples)
     }
+
+    /// The same config with the number of evaluated examples written out, so that another batch is evaluated on the same ones.
+    /// One that says both `evaluate_examples` and `evaluate_batches` stays as it is, for [`RunConfig::validate`] to refuse.
+    #[must_use]
+    pub fn with_evaluation_size(&self) -> Self {
+        let mut config = self.clone();
+        if config.train.evaluate_examples.is_none() {
+            config.train.evaluate_on(config.train.evaluation_size());
+        }
+        config
+    }
 }
 
 impl Default for RunConfig {

@@ -46,7 +46,8 @@ impl Sweep {
     /// # Errors
     /// Everything that is wrong with the fields, where there is more than values that some field does not take.
     pub fn entrants(&self) -> Result<Vec<Entrant>, Vec<SweepMistake>> {
-        let text = to_toml(&self.base);
+        // Configs with another batch are evaluated on the same examples.
+        let text = to_toml(&self.base.with_evaluation_size());
         let mistakes = self.mistakes(&text);
         // A value alone is told beside the configs that have it.
         if mistakes.iter().any(|mistake| !matches!(mistake, SweepMistake::Value { .. })) {

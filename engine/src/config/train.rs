@@ -38,8 +38,13 @@ pub struct TrainConfig {
     pub label_smoothing: f64,
     /// Steps between evaluations on the held-out text; 0 = only after the last step.
     pub evaluate_every: u64,
-    /// Batches of held-out text in one evaluation; 0 = all of it, as in files that say nothing and have labelled examples.
-    pub evaluate_batches: usize,
+    /// Validation examples in one evaluation; 0 = all, as in files that say nothing and have labelled examples. Read it through
+    /// [`TrainConfig::evaluation_size`]: a config may say `evaluate_batches` in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evaluate_examples: Option<usize>,
+    /// The same in training batches; 0 = all. Giving both is an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evaluate_batches: Option<usize>,
     /// Steps between checkpoints; 0 = only the best and the last.
     pub checkpoint_every: u64,
     /// How many checkpoints are kept beside the best one.
@@ -95,7 +100,8 @@ impl Default for TrainConfig {
             mask_fraction: 0.15,
             label_smoothing: 0.0,
             evaluate_every: 100,
-            evaluate_batches: 16,
+            evaluate_examples: None,
+            evaluate_batches: None,
             checkpoint_every: 500,
             keep_checkpoints: 2,
             map_memory: MapMemoryChoice::default(),
@@ -104,6 +110,30 @@ impl Default for TrainConfig {
             layer_decay: 1.0,
             stop_early: None,
         }
+    }
+}
+
+/// Training batches in one evaluation of a config that says nothing.
+const DEFAULT_EVALUATE_BATCHES: usize = 16;
+
+impl TrainConfig {
+    /// Validation examples in one evaluation; 0 = all.
+    pub fn evaluation_size(&self) -> usize {
+        match (self.evaluate_examples, self.evaluate_batches) {
+            (Some(examples), _) => examples,
+            (None, Some(batches)) => batches.saturating_mul(self.batch),
+            (None, None) => self.default_evaluation_size(),
+        }
+    }
+
+    /// Validation examples in one evaluation of a config with this batch that says nothing.
+    pub fn default_evaluation_size(&self) -> usize {
+        DEFAULT_EVALUATE_BATCHES.saturating_mul(self.batch)
+    }
+
+    /// Evaluates on `examples` validation examples, 0 = all, whatever the batch.
+    pub fn evaluate_on(&mut self, examples: usize) {
+        (self.evaluate_examples, self.evaluate_batches) = (Some(examples), None);
     }
 }
 

@@ -240,6 +240,13 @@ impl RunConfig {
             check.add("train.label_smoothing", "labels are smoothed where a translation is learnt alone; set it to 0");
         }
         check.count("train.evaluate_every", train.evaluate_every, 0..=1_000_000_000);
+        if train.evaluate_examples.is_some() && train.evaluate_batches.is_some() {
+            check.add(
+                "train.evaluate_examples",
+                "give train.evaluate_examples or train.evaluate_batches, not both; keep train.evaluate_examples, which means \
+                 the same examples whatever the batch",
+            );
+        }
         check.between("train.layer_decay", train.layer_decay, End::Beyond(0.0), End::At(1.0));
         self.check_parts(check);
         if let Some(stop) = &train.stop_early {
@@ -558,6 +565,10 @@ mod tests {
         assert_eq!(
             fields(|c| c.train = crate::config::TrainConfig { steps: Some(1), epochs: Some(1.0), ..c.train.clone() }),
             ["train.epochs"]
+        );
+        assert_eq!(
+            fields(|config| (config.train.evaluate_examples, config.train.evaluate_batches) = (Some(32), Some(2))),
+            ["train.evaluate_examples"]
         );
     }
 

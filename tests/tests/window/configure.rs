@@ -6,8 +6,7 @@ use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
     config::{
-        Architecture, ModelPart, RunConfig, Source, SpanTask, StopEarly, TaskConfig, TrainConfig, TranslationTask,
-        from_toml, preset,
+        Architecture, ModelPart, RunConfig, Source, SpanTask, StopEarly, TaskConfig, TranslationTask, from_toml, preset,
     },
     worker::{Command, Event},
 };
@@ -381,18 +380,18 @@ fn a_table_is_mapped_by_its_columns_and_seen_before_it_is_trained_on() {
     assert_eq!(config.task.map(|task| task.kind()), Some("classification"));
     assert_eq!(config.model.kind, Architecture::Encoder);
     // What is held out of it is evaluated as a whole, unless somebody asks for less.
-    assert_eq!(config.train.evaluate_batches, 0);
+    assert_eq!(config.train.evaluation_size(), 0);
     // Another text has no task, and this one has it again.
     screen.choose("Source", "Built-in English");
     let config = screen.window().panels.configure.config().clone();
-    assert_eq!((config.task, config.train.evaluate_batches), (None, TrainConfig::default().evaluate_batches));
+    assert_eq!((config.task, config.train.evaluation_size()), (None, config.train.default_evaluation_size()));
     screen.choose("Source", "A table with labels");
     let config = screen.window().panels.configure.config().clone();
-    assert!(config.task.is_some() && config.train.evaluate_batches == 0);
-    assert!(!screen.says("in one evaluation;"));
-    screen.fill("Evaluate on", "2");
-    let words = format!("At most {} held-out examples in one evaluation; 0 takes all", 2 * config.train.batch);
-    assert!(screen.says(&words), "{:#?}", screen.words());
+    assert!(config.task.is_some() && config.train.evaluation_size() == 0);
+    screen.fill("Evaluate on", "20");
+    screen.fill("Batch", "2");
+    let train = screen.window().panels.configure.config().train.clone();
+    assert_eq!((train.batch, train.evaluate_examples, train.evaluate_batches), (2, Some(20), None));
     screen.close();
 }
 

@@ -108,14 +108,15 @@ impl Draft {
 
     /// Takes over what an earlier window was left with: nothing to undo.
     pub fn restore(&mut self, config: RunConfig, base_dir: PathBuf) {
-        (self.config, self.base_dir) = (config, base_dir);
+        (self.config, self.base_dir) = (config.with_evaluation_size(), base_dir);
         self.edition += 1;
         self.judge();
     }
 
     /// Replaces the whole config; Undo brings the one before back.
     pub fn load(&mut self, config: RunConfig, base_dir: PathBuf) {
-        let before = std::mem::replace(&mut self.config, config);
+        // Another batch is to be evaluated on the same examples.
+        let before = std::mem::replace(&mut self.config, config.with_evaluation_size());
         let folder = std::mem::replace(&mut self.base_dir, base_dir);
         self.unreadable.forget("");
         self.edition += 1;

@@ -297,8 +297,8 @@ pub fn follow_labels(config: &mut RunConfig, memory: &mut SourceMemory) {
     let source = &config.data.source;
     if config.task.as_ref().is_some_and(|task| !task.learns_from(source)) {
         memory.task = config.task.take();
-        if config.train.evaluate_batches == 0 {
-            config.train.evaluate_batches = TrainConfig::default().evaluate_batches;
+        if config.train.evaluation_size() == 0 {
+            config.train.evaluate_on(config.train.default_evaluation_size());
         }
     }
     if !source.has_labels() || config.task.is_some() {
@@ -307,8 +307,9 @@ pub fn follow_labels(config: &mut RunConfig, memory: &mut SourceMemory) {
     let known = memory.task.clone().filter(|task| task.learns_from(source));
     config.task = known.or_else(|| usual_task(source));
     // Examples with labels are few beside tokens: what is told of a set is of all of it.
-    if config.train.evaluate_batches == TrainConfig::default().evaluate_batches {
-        config.train.evaluate_batches = 0;
+    let usual = [&config.train, &TrainConfig::default()].map(TrainConfig::default_evaluation_size);
+    if usual.contains(&config.train.evaluation_size()) {
+        config.train.evaluate_on(0);
     }
     // Nothing else answers about whole examples.
     (config.model.kind, config.model.encoder_layers) = (Architecture::Encoder, None);

@@ -71,9 +71,12 @@ const SMOOTHING: Words = Words::new(
 const EVALUATE_EVERY: Words =
     Words::new("train.evaluate_every", "Evaluate every", "Steps between evaluations on the held-out text.")
         .unit("steps");
-const EVALUATE_BATCHES: Words =
-    Words::new("train.evaluate_batches", "Evaluate on", "Batches of held-out text in one evaluation; 0 = all of it.")
-        .unit("batches");
+const EVALUATE_EXAMPLES: Words = Words::new(
+    "train.evaluate_examples",
+    "Evaluate on",
+    "Validation examples in one evaluation, the same ones for any batch; 0 = all of them.",
+)
+.unit("examples");
 const CHECKPOINT_EVERY: Words = Words::new(
     "train.checkpoint_every",
     "Checkpoint every",
@@ -115,7 +118,7 @@ pub(super) const WORDS: [Words; 22] = [
     MASK,
     SMOOTHING,
     EVALUATE_EVERY,
-    EVALUATE_BATCHES,
+    EVALUATE_EXAMPLES,
     CHECKPOINT_EVERY,
     KEEP,
     MAPS,
@@ -133,7 +136,6 @@ fn times(count: u64) -> String {
 pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
     let hides_tokens = matches!(config.objective(), Objective::MaskedTokens(_));
     let translates = matches!(config.objective(), Objective::Translation(_));
-    let answers = config.answers_examples();
     let metrics = judging_metrics(config);
     let train = &mut config.train;
     length_ui(ui, form, train);
@@ -166,10 +168,9 @@ pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
         let words = format!("The run is evaluated {}: too few to tell a difference from noise.", times(count));
         note_ui(ui, &words);
     }
-    form.size(ui, EVALUATE_BATCHES, &mut train.evaluate_batches, 4);
-    if answers && train.evaluate_batches > 0 {
-        let examples = counted((train.evaluate_batches * train.batch) as u64, "held-out example");
-        note_ui(ui, &format!("At most {examples} in one evaluation; 0 takes all of them."));
+    let mut evaluated = train.evaluation_size();
+    if form.size(ui, EVALUATE_EXAMPLES, &mut evaluated, 64) {
+        train.evaluate_on(evaluated);
     }
     stopping_ui(ui, form, &mut train.stop_early, &metrics);
     form.whole(ui, CHECKPOINT_EVERY, &mut train.checkpoint_every, 50);
