@@ -139,6 +139,11 @@ impl Rows {
         self.places.len()
     }
 
+    /// The answers of the rows.
+    pub(super) fn answers(&self) -> &Answers {
+        &self.answers
+    }
+
     /// Rows that were cut off.
     pub(super) fn long(&self) -> usize {
         self.long
@@ -402,8 +407,8 @@ mod tests {
         let held_out = HeldOut::new(&corpus, &Objective::CLASSIFICATION, 8, 64).unwrap();
         let rows: usize = held_out.batches(0).map(|batch| batch.batch).sum();
         assert_eq!(rows, corpus.statistics.validation.documents / 2);
-        assert_eq!(held_out.batches(2).collect::<Vec<_>>(), held_out.batches(2).collect::<Vec<_>>());
-        assert!(held_out.without_labels().batches(1).all(|batch| batch.targets() == 0 && batch.answers.is_none()));
+        assert_eq!(held_out.batches(16).collect::<Vec<_>>(), held_out.batches(16).collect::<Vec<_>>());
+        assert!(held_out.without_labels().batches(8).all(|batch| batch.targets() == 0 && batch.answers.is_none()));
     }
 
     #[test]

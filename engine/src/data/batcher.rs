@@ -387,22 +387,17 @@ impl HeldOut {
         Self { examples, ..self }
     }
 
-    /// At most `limit` batches (0 = all), always the same ones with the same labels, whatever the run's seed. With a
-    /// limit the examples are spread evenly over the text. Every token is labelled once when there is no limit; the
+    /// At most `limit` examples (0 = all) in batches, always the same ones with the same labels, whatever the run's seed and its
+    /// batch. With a limit the examples are spread evenly over the text. Every token is labelled once when there is no limit; the
     /// last example is padded and the last batch may have fewer rows. Pairs and rows are put into batches by their lengths. A question
-    /// comes with all of its windows, so that there may be some batches more than the limit.
+    /// comes with all of its windows, so that there may be some examples more than the limit.
     pub fn batches(&self, limit: usize) -> impl Iterator<Item = Batch> {
         self.numbered_batches(limit).map(|(_, batch)| batch)
     }
 
     /// The same with the numbers of their examples among all.
     pub fn numbered_batches(&self, limit: usize) -> impl Iterator<Item = NumberedBatch> {
-        let total = self.examples.with_tail();
-        let taken = if limit == 0 { total } else { total.min(limit.saturating_mul(self.batch)) };
-        let mut rows = match &self.examples {
-            Examples::Windows(_) | Examples::Pairs(_) | Examples::Images(_) => spread_over(taken, total),
-            Examples::Rows(table) => table.whole(spread_over(taken, total)),
-        };
+        let mut rows = self.chosen(limit);
         let taken = rows.len();
         match &self.examples {
             Examples::Windows(_) | Examples::Images(_) => {}
@@ -414,6 +409,16 @@ impl HeldOut {
             let chosen = rows.get(first..taken.min(first + batch)).unwrap_or_default();
             (chosen.to_vec(), self.batch_of(chosen))
         })
+    }
+
+    /// Returns the numbers of the examples in [`HeldOut::batches`] in ascending order.
+    pub fn chosen(&self, limit: usize) -> Vec<usize> {
+        let total = self.examples.with_tail();
+        let taken = if limit == 0 { total } else { total.min(limit) };
+        match &self.examples {
+            Examples::Windows(_) | Examples::Pairs(_) | Examples::Images(_) => spread_over(taken, total),
+            Examples::Rows(table) => table.whole(spread_over(taken, total)),
+        }
     }
 
     /// The texts of a row of a table as the table has them, each as far as its tokens are read; none where `corpus`, of which
@@ -488,5 +493,8 @@ fn spread_over(taken: usize, total: usize) -> Vec<usize> {
     (0..taken).map(|row| (row as u128 * total as u128 / taken.max(1) as u128) as usize).collect()
 }
 
+mod evaluated;
 #[cfg(test)]
 mod tests;
+
+pub use evaluated::EvaluatedSet;

@@ -46,7 +46,7 @@ mod windows;
 
 pub use answered::{Asked, NumberedBatch, question_batches, unanswered_batches};
 pub use answers::{RowAnswers, source_labels};
-pub use batcher::{Batcher, HeldOut};
+pub use batcher::{Batcher, EvaluatedSet, HeldOut};
 pub use check::{data_problems, short_text_problems};
 pub use corpus::{Corpus, PartStatistics, Statistics, all_pairs, held_out_pairs};
 pub use documents::Documents;

@@ -275,11 +275,11 @@ mod tests {
         let held_out = HeldOut::new(&corpus, &TRANSLATION, 8, 128).unwrap();
         let all: Vec<_> = held_out.batches(0).flat_map(|batch| texts(&corpus, &batch)).collect();
         assert_eq!(all.len(), corpus.statistics.validation.documents / 2);
-        assert_eq!(held_out.batches(2).map(|batch| batch.batch).collect::<Vec<_>>(), [8, 8]);
-        let few: Vec<_> = held_out.batches(2).flat_map(|batch| texts(&corpus, &batch)).collect();
+        assert_eq!(held_out.batches(16).map(|batch| batch.batch).collect::<Vec<_>>(), [8, 8]);
+        let few: Vec<_> = held_out.batches(16).flat_map(|batch| texts(&corpus, &batch)).collect();
         assert!(few.iter().all(|pair| all.contains(pair)));
         assert_eq!(held_out.spread(5, 2).map(|batch| batch.batch).collect::<Vec<_>>(), [2, 2, 1]);
-        assert!(held_out.without_labels().batches(1).all(|batch| batch.targets() == 0));
+        assert!(held_out.without_labels().batches(8).all(|batch| batch.targets() == 0));
     }
 
     /// A table of pairs of bytes: two of four letters, one of nine.

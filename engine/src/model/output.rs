@@ -41,7 +41,7 @@ pub struct Loss {
 }
 
 /// How well a batch was predicted, as plain numbers that can be added up over batches.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluation {
     /// Cross-entropy in nats summed over the labelled positions.
     pub loss_sum: f64,
@@ -49,11 +49,23 @@ pub struct Evaluation {
     pub labelled: usize,
     /// At how many of them the most probable token is the label.
     pub correct: usize,
+    /// Outcome of each labelled position, in their order.
+    pub labels: Vec<LabelOutcome>,
+}
+
+/// Outcome of one labelled position.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LabelOutcome {
+    /// Cross-entropy in nats.
+    pub loss: f64,
+    /// True if the most probable token is the label.
+    pub is_correct: bool,
 }
 
 impl Evaluation {
     /// Adds another batch.
-    pub fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: &Self) {
+        self.labels.extend_from_slice(&other.labels);
         self.loss_sum += other.loss_sum;
         self.labelled += other.labelled;
         self.correct += other.correct;

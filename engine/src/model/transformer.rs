@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use candle_core::{D, DType, Device, Tensor};
 
 use super::{
-    Attended, EmbeddingNoise, Evaluation, ForwardOptions, IGNORED_LABEL, InputData, Loss, ModelError, ModelInput,
-    ModelOutput, ParameterSet,
+    Attended, EmbeddingNoise, Evaluation, ForwardOptions, IGNORED_LABEL, InputData, LabelOutcome, Loss, ModelError,
+    ModelInput, ModelOutput, ParameterSet,
     layer::{EMBEDDING_SITE, Layer, Pass},
     names, noise,
     norm::StreamNorm,
@@ -18,7 +18,7 @@ use super::{
 use crate::{
     attention::{Dropout, HeadTable, ModelPlan, OutputPlan, StackPlan, compatibility::HeadAttention},
     config::{MapMemoryChoice, NormPlacement},
-    ops::{self, Activation, Affine, EachLayer, Gradients, HeadParts, MaskSpec, Norm, Products},
+    ops::{self, Activation, Affine, EachLayer, Gradients, HeadParts, HeadResult, MaskSpec, Norm, Products},
 };
 
 /// A transformer: a plan joined with weights.
@@ -288,16 +288,21 @@ impl Model {
         if self.has_blocks() {
             let parts = self.head_parts(rows.labels)?;
             let found = ops::head_evaluation(&self.before_table(&rows.hidden)?, &parts)?;
-            return Ok(Evaluation { loss_sum: found.loss_sum, labelled: found.labelled, correct: found.correct });
+            let label = |&(loss, is_correct): &(f64, bool)| LabelOutcome { loss, is_correct };
+            let labels = found.rows.iter().map(label).collect();
+            let HeadResult { loss_sum, labelled, correct, .. } = found;
+            return Ok(Evaluation { loss_sum, labelled, correct, labels });
         }
         let logits = self.logits(&rows.hidden)?.detach();
         let labelled = rows.labels.len();
         let labels = Tensor::new(rows.labels.as_slice(), &Device::Cpu)?;
-        let loss = ops::cross_entropy(&logits, &labels)?.to_dtype(DType::F64)?.to_scalar::<f64>()?;
+        let losses = ops::cross_entropy_by_row(&logits, &labels)?;
         let predicted = logits.argmax(D::Minus1)?.to_vec1::<u32>()?;
-        let correct =
-            predicted.iter().zip(&rows.labels).filter(|(predicted, label)| i64::from(**predicted) == **label).count();
-        Ok(Evaluation { loss_sum: loss * labelled as f64, labelled, correct })
+        let hits = predicted.iter().zip(&rows.labels).map(|(predicted, label)| i64::from(*predicted) == *label);
+        let label = |(loss, is_correct)| LabelOutcome { loss, is_correct };
+        let labels: Vec<LabelOutcome> = losses.rows.into_iter().zip(hits).map(label).collect();
+        let correct = labels.iter().filter(|label| label.is_correct).count();
+        Ok(Evaluation { loss_sum: losses.mean * labelled as f64, labelled, correct, labels })
     }
 
     /// Attention maps and hidden states, as `options` ask for them, without logits and without a graph.

@@ -1,8 +1,8 @@
 //! Classification of one or two texts: an output for each class, from the first position (Devlin et al. 2019, section 4.1).
 
-use candle_core::{DType, Device, Tensor};
+use candle_core::{Device, Tensor};
 
-use super::{Answers, Batch, Direction, Metric, Quantity, Sums, Task, recorded::VALIDATION_LOSS};
+use super::{Answers, Batch, Direction, ExampleSums, Metric, Quantity, Sums, Task, recorded::VALIDATION_LOSS};
 use crate::{
     config::Classification,
     model::{ForwardOptions, Loss, Model, ModelError},
@@ -90,10 +90,17 @@ impl Task for Classification {
     fn evaluate(&self, model: &Model, batch: &Batch) -> Result<Sums, ModelError> {
         let logits = model.forward(&batch.input(model)?, &ForwardOptions::default())?.logits.detach();
         let (classes, _) = right_classes(batch)?;
-        let loss = ops::cross_entropy(&logits, &labels_of(classes)?)?.to_dtype(DType::F64)?.to_scalar::<f64>()?;
+        let found = ops::cross_entropy_by_row(&logits, &labels_of(classes)?)?;
         let predicted = logits.argmax(1)?.to_vec1::<u32>()?;
         let counts = Confusion::count(logits.dim(1)?, classes, &predicted).0;
-        Ok(Sums { loss: loss * classes.len() as f64, labelled: classes.len() as u64, counts, ..Sums::default() })
+        let correct = classes.iter().zip(&predicted).map(|(class, predicted)| u32::from(class == predicted)).collect();
+        Ok(Sums {
+            loss: found.mean * classes.len() as f64,
+            labelled: classes.len() as u64,
+            counts,
+            examples: ExampleSums::of_answers(found.rows, Some(correct)),
+            ..Sums::default()
+        })
     }
 }
 

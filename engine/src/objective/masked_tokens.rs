@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Batch, Direction, Example, IGNORED, Labeller, Metric, Quantity, Showing, Specials, Sums, Task, Vocabulary,
-    recorded::VALIDATION_LOSS, task::spread_labels,
+    Batch, Direction, Example, ExampleSums, IGNORED, Labeller, Metric, Quantity, Showing, Specials, Sums, Task,
+    Vocabulary, recorded::VALIDATION_LOSS, task::spread_labels,
 };
 use crate::{
     config::MaskedTokens,
@@ -64,6 +64,7 @@ impl Task for MaskedTokens {
             loss: found.loss_sum,
             labelled: found.labelled as u64,
             counts: vec![found.correct as f64],
+            examples: ExampleSums::of_labels(&batch.labels, batch.sequence, &found.labels, true),
             ..Sums::default()
         })
     }

@@ -10,6 +10,7 @@
 pub mod agreement;
 mod batch;
 mod classification;
+mod examples;
 mod labels;
 mod masked_tokens;
 mod metric;
@@ -28,6 +29,7 @@ mod translation;
 
 pub use crate::config::Objective;
 pub use batch::{Batch, IGNORED, Pixels, Sources};
+pub use examples::ExampleSums;
 pub use labels::{Answers, ConfusionMatrix, Labels};
 pub use metric::{Direction, Measured, Measurements, Metric, Quantity};
 pub use questions::{AnswerText, Found, Guess, Guesses, Paragraph, Question, Questions, Spans, Window};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Batch, Direction, Example, Framing, Labeller, Metric, Quantity, Showing, Specials, Sums, Task, Vocabulary,
-    recorded::VALIDATION_LOSS,
+    Batch, Direction, Example, ExampleSums, Framing, Labeller, Metric, Quantity, Showing, Specials, Sums, Task,
+    Vocabulary, recorded::VALIDATION_LOSS,
 };
 use crate::{
     config::NextToken,
@@ -54,7 +54,8 @@ impl Task for NextToken {
 
     fn evaluate(&self, model: &Model, batch: &Batch) -> Result<Sums, ModelError> {
         let found = model.evaluate(&batch.input(model)?, &batch.labels)?;
-        Ok(Sums { loss: found.loss_sum, labelled: found.labelled as u64, ..Sums::default() })
+        let examples = ExampleSums::of_labels(&batch.labels, batch.sequence, &found.labels, false);
+        Ok(Sums { loss: found.loss_sum, labelled: found.labelled as u64, examples, ..Sums::default() })
     }
 
     fn showing(&self) -> Showing {

@@ -2,7 +2,7 @@
 
 use candle_core::{DType, Tensor};
 
-use super::{Answers, Batch, Direction, Metric, Quantity, Sums, Task, recorded::VALIDATION_LOSS};
+use super::{Answers, Batch, Direction, ExampleSums, Metric, Quantity, Sums, Task, recorded::VALIDATION_LOSS};
 use crate::{
     config::Regression,
     model::{ForwardOptions, Loss, Model, ModelError},
@@ -62,8 +62,9 @@ impl Task for Regression {
         let right = right_numbers(batch)?;
         let answers: Vec<[f64; 2]> =
             right.iter().zip(predicted).map(|(right, predicted)| [f64::from(*right), predicted]).collect();
-        let loss = answers.iter().map(|[right, predicted]| (right - predicted).powi(2)).sum();
-        Ok(Sums { loss, labelled: answers.len() as u64, answers, ..Sums::default() })
+        let errors: Vec<f64> = answers.iter().map(|[right, predicted]| (right - predicted).powi(2)).collect();
+        let (loss, labelled) = (errors.iter().sum(), answers.len() as u64);
+        Ok(Sums { loss, labelled, answers, examples: ExampleSums::of_answers(errors, None), ..Sums::default() })
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use candle_core::{DType, Device, Tensor};
 
 use super::{
-    Answers, Batch, Direction, Guess, Guesses, Metric, Paragraph, Quantity, Question, Questions, Spans, Sums, Task,
-    Window, recorded::VALIDATION_LOSS, text_scores::SquadScore,
+    Answers, Batch, Direction, ExampleSums, Guess, Guesses, Metric, Paragraph, Quantity, Question, Questions, Spans,
+    Sums, Task, Window, recorded::VALIDATION_LOSS, text_scores::SquadScore,
 };
 use crate::{
     config::Span,
@@ -164,14 +164,20 @@ impl Task for Span {
     fn evaluate(&self, model: &Model, batch: &Batch) -> Result<Sums, ModelError> {
         let logits = model.forward(&batch.input(model)?, &ForwardOptions::default())?.logits.detach();
         let spans = right_spans(batch)?;
-        let loss = mean_loss(&logits, batch, spans)?.to_dtype(DType::F64)?.to_scalar::<f64>()?;
+        let found = starts_and_ends(&logits, batch, spans)
+            .and_then(|(rows, labels)| ops::cross_entropy_by_row(&rows, &labels))?;
         let guesses = Guesses {
             questions: Arc::clone(&spans.questions),
             no_answer_threshold: self.no_answer_threshold,
             windows: guesses(&logits, &spans.windows, self.max_answer)?,
         };
         let labelled = spans.windows.len();
-        Ok(Sums { loss: loss * labelled as f64, labelled: labelled as u64, guesses, ..Sums::default() })
+        // Half of the start and half of the end. The words of the answers are scored of all windows of a question together.
+        let (both, _) = found.rows.as_chunks::<2>();
+        let losses = both.iter().map(|[start, end]| f64::midpoint(*start, *end)).collect();
+        let examples = ExampleSums::of_answers(losses, None);
+        let loss = found.mean * labelled as f64;
+        Ok(Sums { loss, labelled: labelled as u64, guesses, examples, ..Sums::default() })
     }
 }
 
@@ -199,6 +205,12 @@ fn right_spans(batch: &Batch) -> Result<&Spans, ModelError> {
 
 /// Logits `[b, t, 2]` against the right starts and ends.
 fn mean_loss(logits: &Tensor, batch: &Batch, spans: &Spans) -> candle_core::Result<Tensor> {
+    let (rows, labels) = starts_and_ends(logits, batch, spans)?;
+    ops::cross_entropy(&rows, &labels)
+}
+
+/// Logits of starts and ends by rows, `[2 b, t]`, with the right position of each.
+fn starts_and_ends(logits: &Tensor, batch: &Batch, spans: &Spans) -> candle_core::Result<(Tensor, Tensor)> {
     const NEVER: f64 = -1e9;
     let wide = ops::at_least_f32(logits)?;
     let wide = match &batch.key_mask {
@@ -212,7 +224,7 @@ fn mean_loss(logits: &Tensor, batch: &Batch, spans: &Spans) -> candle_core::Resu
     // All starts and ends of the first row, then those of the second.
     let rows = wide.transpose(1, 2)?.contiguous()?.reshape((2 * batch.batch, batch.sequence))?; // [2 b, t]
     let labels: Vec<i64> = spans.targets().into_iter().flatten().map(|position| position as i64).collect();
-    ops::cross_entropy(&rows, &Tensor::new(labels.as_slice(), &Device::Cpu)?)
+    Ok((rows, Tensor::new(labels.as_slice(), &Device::Cpu)?))
 }
 
 /// A question with the score of its answer.

@@ -1,4 +1,4 @@
-use super::Guesses;
+use super::{ExampleSums, Guesses};
 
 /// What an evaluation counted. It adds up over batches, so that no metric depends on how examples were put into batches: plain
 /// sums, and where a metric is of all examples together (ranks) the examples themselves.
@@ -14,6 +14,8 @@ pub struct Sums {
     pub answers: Vec<[f64; 2]>,
     /// What was said of questions about paragraphs, where these are answered.
     pub guesses: Guesses,
+    /// Loss and labels of the single examples, in the order in which they were read.
+    pub examples: ExampleSums,
 }
 
 impl Sums {
@@ -27,6 +29,7 @@ impl Sums {
         }
         self.answers.extend_from_slice(&other.answers);
         self.guesses.add(&other.guesses);
+        self.examples.add(&other.examples);
     }
 
     /// Mean loss per labelled position, in nats where it is a cross-entropy; NaN when nothing was labelled.
@@ -45,7 +48,14 @@ impl Sums {
     /// Sums of which the metrics of every objective are numbers.
     pub(super) fn example() -> Self {
         let answers = vec![[1.0, 2.0], [2.0, 3.0], [3.0, 1.0], [4.0, 4.0]];
-        Self { loss: 2.0, labelled: 4, counts: vec![1.0], answers, guesses: Guesses::example() }
+        Self {
+            loss: 2.0,
+            labelled: 4,
+            counts: vec![1.0],
+            answers,
+            guesses: Guesses::example(),
+            examples: ExampleSums::default(),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! before it (Vaswani et al. 2017).
 
 use super::{
-    Batch, Direction, Framing, Metric, Quantity, Showing, Specials, Sums, Task, next_token::PERPLEXITY,
+    Batch, Direction, ExampleSums, Framing, Metric, Quantity, Showing, Specials, Sums, Task, next_token::PERPLEXITY,
     recorded::VALIDATION_LOSS,
 };
 use crate::{
@@ -58,6 +58,7 @@ impl Task for Translation {
             loss: found.loss_sum,
             labelled: found.labelled as u64,
             counts: vec![found.correct as f64],
+            examples: ExampleSums::of_labels(&batch.labels, batch.sequence, &found.labels, true),
             ..Sums::default()
         })
     }

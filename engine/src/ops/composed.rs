@@ -97,6 +97,11 @@ pub fn embedding(table: &Tensor, ids: &Tensor, shape: &[usize]) -> Result<Tensor
 
 /// See [`super::cross_entropy()`].
 pub fn cross_entropy(logits: &Tensor, labels: &[i64]) -> Result<Tensor> {
+    Ok(cross_entropy_by_row(logits, labels)?.0)
+}
+
+/// The same with the losses of the rows, zero for those that do not count.
+pub fn cross_entropy_by_row(logits: &Tensor, labels: &[i64]) -> Result<(Tensor, Tensor)> {
     let device = logits.device();
     // Half precision has too few digits for a sum over a vocabulary.
     let dtype = if matches!(logits.dtype(), DType::F16 | DType::BF16) { DType::F32 } else { logits.dtype() };
@@ -109,7 +114,9 @@ pub fn cross_entropy(logits: &Tensor, labels: &[i64]) -> Result<Tensor> {
     let shifted = wide.broadcast_sub(&wide.max_keepdim(D::Minus1)?.detach())?;
     let log_sum_exp = shifted.exp()?.sum(D::Minus1)?.log()?;
     let chosen = shifted.gather(&places, 1)?.squeeze(1)?;
-    ((log_sum_exp - chosen)? * counts)?.sum_all()? / count.max(1) as f64
+    let rows = ((log_sum_exp - chosen)? * counts)?;
+    let mean = (rows.sum_all()? / count.max(1) as f64)?;
+    Ok((mean, rows))
 }
 
 /// See [`super::partial_scores`].

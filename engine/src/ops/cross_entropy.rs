@@ -35,6 +35,48 @@ pub fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
     tracked1(&logits, loss, CrossEntropy { labels, width, log_sum_exp })
 }
 
+/// Losses of rows of logits, in nats.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowLosses {
+    /// The mean over the rows that count, as [`cross_entropy`] has it, bit for bit.
+    pub mean: f64,
+    /// Loss of each row; zero for those that do not count.
+    pub rows: Vec<f64>,
+}
+
+/// [`cross_entropy`] without a graph, with the loss of each row, from one pass over the logits.
+///
+/// # Shapes
+/// As [`cross_entropy`].
+///
+/// # Errors
+/// As [`cross_entropy`].
+pub fn cross_entropy_by_row(logits: &Tensor, labels: &Tensor) -> Result<RowLosses> {
+    let (rows, width) = logits.dims2()?;
+    let (labels, logits) = (checked(labels, rows, width)?, logits.detach());
+    if is_fused(&logits) && !gpu::has_kernels(&logits) {
+        let logits = logits.contiguous()?;
+        return by_dtype!(logits.dtype(), T => {
+            let reading = Reading::of(&logits);
+            let values: &[T] = reading.slice()?;
+            let found = threaded::cross_entropy::<T>(values, &labels, width);
+            let rows = values.chunks(width.max(1)).zip(&labels).zip(&found.log_sum_exp);
+            let loss = |((row, &label), &log_sum): ((&[T], &i64), &f64)| match usize::try_from(label) {
+                Ok(label) => log_sum - row[label].as_f64(),
+                Err(_) => 0.0,
+            };
+            Ok(RowLosses { mean: T::of(found.loss).as_f64(), rows: rows.map(loss).collect() })
+        });
+    }
+    let (mean, rows) = if gpu::has_kernels(&logits) {
+        gpu::cross_entropy_by_row(&logits, &labels)?
+    } else {
+        composed::cross_entropy_by_row(&logits, &labels)?
+    };
+    let rows = rows.to_dtype(DType::F64)?.to_vec1::<f64>()?;
+    Ok(RowLosses { mean: mean.to_dtype(DType::F64)?.to_scalar::<f64>()?, rows })
+}
+
 /// [`cross_entropy`] of `hidden tableᵀ + bias`, as one operation on NVIDIA GPUs.
 ///
 /// # Shapes

@@ -65,7 +65,10 @@ pub use blocks::{
     head_loss, read_layers, stack,
 };
 pub use copies::Copies;
-pub use cross_entropy::{IGNORED_LABEL, at_least_f32, cross_entropy, vocabulary_loss, weighted_cross_entropy};
+pub use cross_entropy::{
+    IGNORED_LABEL, RowLosses, at_least_f32, cross_entropy, cross_entropy_by_row, vocabulary_loss,
+    weighted_cross_entropy,
+};
 pub use decoding::{
     Group, LayerCache, Past, Reach, Reaches, SharedParts, SharedRows, StepAttentionParts, StepLayerParts, StepStack,
     StepStackParts, Through, WrittenRows,

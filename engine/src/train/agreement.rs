@@ -295,12 +295,12 @@ mod tests {
     #[test]
     fn what_a_decoder_writes_is_measured_and_the_same_each_time() {
         let (model, measure, held_out) = untrained(Architecture::Decoder, r#"{ kind = "bpe", vocabulary = 400 }"#);
-        let found = measure.measure(&model, held_out.batches(1), &go).unwrap().unwrap();
-        assert_eq!(found, measure.measure(&model, held_out.batches(1), &go).unwrap().unwrap());
+        let found = measure.measure(&model, held_out.batches(8), &go).unwrap().unwrap();
+        assert_eq!(found, measure.measure(&model, held_out.batches(8), &go).unwrap().unwrap());
         for one in found.iter() {
             assert!((0.0..0.9).contains(&one.value), "it has learnt nothing: {found:?}");
         }
-        assert!(measure.measure(&model, held_out.batches(1), &|| true).unwrap().is_none());
+        assert!(measure.measure(&model, held_out.batches(8), &|| true).unwrap().is_none());
     }
 
     #[test]
@@ -308,7 +308,7 @@ mod tests {
         for tokenizer in [r#"{ kind = "word_piece", vocabulary = 1500 }"#, r#"{ kind = "bpe", vocabulary = 1500 }"#] {
             let (model, measure, held_out) = untrained(Architecture::Encoder, tokenizer);
             let (mut masked, mut found) = (0, 0);
-            for batch in held_out.batches(4) {
+            for batch in held_out.batches(32) {
                 let mask = measure.tokenizer.specials().mask.unwrap();
                 masked += batch.input_ids.iter().filter(|id| **id == mask).count();
                 let Gaps { batch, gaps } = measure.gaps_of(batch);
@@ -321,7 +321,7 @@ mod tests {
                 }
             }
             assert!(found * 100 > masked * 5, "{found} of {masked} with {tokenizer}");
-            let share = measure.measure(&model, held_out.batches(4), &go).unwrap().unwrap();
+            let share = measure.measure(&model, held_out.batches(32), &go).unwrap().unwrap();
             assert!(share.iter().all(|one| one.value < 0.3), "{share:?}");
             assert_eq!(share.iter().count(), 1);
         }

@@ -40,7 +40,7 @@ impl Probe {
     pub(super) fn new(config: &RunConfig, batcher: &Batcher) -> Self {
         let shown = config.probe.examples.min(SHOWN);
         let batch = match config.objective().task().showing() {
-            Showing::Continuation | Showing::FilledIn => batcher.validation_batches(1).next(),
+            Showing::Continuation | Showing::FilledIn => batcher.validation_batches(config.train.batch).next(),
             // Of pairs a batch has those of one length.
             Showing::Translated => batcher.held_out().spread(shown, shown).next(),
             Showing::Answered => batcher.held_out().some_whole(shown),

@@ -3,7 +3,7 @@ use serde::Serialize;
 use super::{CoverageReport, Trainer};
 use crate::{
     analysis::{Analysis, AnalysisError},
-    objective::{ConfusionMatrix, Measurements},
+    objective::{ConfusionMatrix, ExampleSums, Measurements},
 };
 
 /// What one optimiser step did.
@@ -46,6 +46,9 @@ pub struct EvaluationReport {
     /// How often each class was predicted where each is right, where examples are classified.
     #[serde(skip)]
     pub confusion: Option<ConfusionMatrix>,
+    /// Loss and labels of the single examples, in the order of the validation set.
+    #[serde(skip)]
+    pub examples: ExampleSums,
     /// Whether it is the best of the run so far: has the lowest loss, or the best value of the metric that judges it.
     pub best: bool,
 }

@@ -18,7 +18,7 @@ use crate::{
         Coverage, DEFAULT_STEPS, ModelPart, PartialCoverage, Precision, Problem, RunConfig, StopEarly, TrainConfig,
         counted, grouped,
     },
-    data::{Batcher, Corpus},
+    data::{Batcher, Corpus, EvaluatedSet},
     model::{ParameterSet, depth_of},
     objective::{ConfusionMatrix, Metric, Objective, judging_metric, series_names},
     ops::AdamW,
@@ -324,9 +324,15 @@ impl Trainer {
 
     /// The loss on held-out text; `None` when `should_stop` cut it short.
     pub fn evaluate(&mut self, should_stop: &dyn Fn() -> bool) -> Result<Option<EvaluationReport>, TrainError> {
-        let limit = self.config.train.evaluate_batches;
+        let limit = self.config.train.evaluation_size();
         let model = self.stepper.frozen()?;
-        let found = evaluate(&model, &self.objective, self.batcher.validation_batches(limit), should_stop);
+        let held_out = self.batcher.held_out();
+        let mut numbers = Vec::new();
+        let batches = held_out.numbered_batches(limit).map(|(rows, batch)| {
+            numbers.extend(rows.into_iter().map(|row| held_out.example_of(row)));
+            batch
+        });
+        let found = evaluate(&model, &self.objective, batches, should_stop);
         let Some(mut found) = found.map_err(|error| error.with_memory(self.needed))? else {
             return Ok(None);
         };
@@ -346,6 +352,7 @@ impl Trainer {
             loss: found.loss,
             metrics: found.metrics,
             tokens: found.tokens,
+            examples: found.examples.by_number(&numbers),
             confusion: ConfusionMatrix::of(found.class_counts, self.corpus.answers.as_ref().map(|own| &own.labels)),
             best,
         }))
@@ -461,6 +468,12 @@ impl Trainer {
     /// The text.
     pub fn corpus(&self) -> &Corpus {
         &self.corpus
+    }
+
+    /// The validation examples of an evaluation.
+    pub fn evaluated_set(&self) -> EvaluatedSet {
+        let limit = self.config.train.evaluation_size();
+        self.batcher.held_out().evaluated_set(&self.corpus, &self.objective, limit)
     }
 
     /// The weights, changed in place by each step.

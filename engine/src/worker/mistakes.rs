@@ -53,7 +53,7 @@ pub struct Mistake {
     pub places: Option<AnswerPlaces>,
 }
 
-/// The mistakes of a model on so many batches of held-out examples (0 = all), those first of which it is the surest, at most `most`;
+/// The mistakes of a model on so many held-out examples (0 = all), those first of which it is the surest, at most `most`;
 /// none where it was stopped.
 ///
 /// # Errors

@@ -73,8 +73,9 @@ fn main() {
     let most = (0..).zip(&counts.tokens).max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(id, _): (i64, _)| id);
     let held_out = HeldOut::new(&corpus, &objective, config.train.batch, config.data.sequence_length).unwrap();
     let (mut one, mut two, mut labelled, mut frequent) = (0.0, 0.0, 0_u64, 0_u64);
-    let is_causal = mask.is_none() || held_out.batches(1).all(|batch| !batch.input_ids.contains(&mask.unwrap_or(0)));
-    for batch in held_out.batches(config.train.evaluate_batches) {
+    let is_causal = mask.is_none()
+        || held_out.batches(config.train.batch).all(|batch| !batch.input_ids.contains(&mask.unwrap_or(0)));
+    for batch in held_out.batches(config.train.evaluation_size()) {
         for (at, label) in batch.labels.iter().enumerate() {
             let Ok(id) = u32::try_from(*label) else { continue };
             // The token before one that follows is the one that is read.

@@ -153,7 +153,7 @@ fn a_limit_spreads_the_examples_over_the_text() {
     let corpus = corpus(NEXT_TOKEN, 0, 1601);
     let held_out = HeldOut::new(&corpus, &NEXT_TOKEN, 5, 16).unwrap();
     assert_eq!(held_out.windows(), 100);
-    let batches: Vec<Batch> = held_out.batches(2).collect();
+    let batches: Vec<Batch> = held_out.batches(10).collect();
     assert_eq!(batches.len(), 2);
     let all: Vec<Batch> = held_out.batches(0).collect();
     assert_eq!(all.len(), 20);

@@ -147,8 +147,13 @@ fn evaluation_agrees_with_the_loss_and_with_the_logits() {
         }
         assert!((evaluation.loss_sum - sum).abs() < 1e-10, "{} instead of {sum}", evaluation.loss_sum);
         assert_eq!((evaluation.correct, evaluation.labelled), (correct, labelled));
-        let mut twice = evaluation;
-        twice.add(evaluation);
+        let sums = evaluation
+            .labels
+            .iter()
+            .fold((0.0, 0), |(loss, correct), label| (loss + label.loss, correct + usize::from(label.is_correct)));
+        assert!((sums.0 - sum).abs() < 1e-10 && sums.1 == correct && evaluation.labels.len() == labelled, "{sums:?}");
+        let mut twice = evaluation.clone();
+        twice.add(&evaluation);
         assert!((twice.loss() - evaluation.loss()).abs() < 1e-12);
         assert!(Evaluation::default().loss().is_nan() && Evaluation::default().accuracy().is_nan());
     }

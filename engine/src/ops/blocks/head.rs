@@ -27,7 +27,7 @@ pub struct HeadParts {
 }
 
 /// Sums over the rows that have a label.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeadResult {
     /// Cross-entropy in nats.
     pub loss_sum: f64,
@@ -35,6 +35,8 @@ pub struct HeadResult {
     pub labelled: usize,
     /// Rows whose most probable token is the label.
     pub correct: usize,
+    /// Cross-entropy of each row with a label, and whether its most probable token is the label.
+    pub rows: Vec<(f64, bool)>,
 }
 
 /// The mean cross-entropy in nats of a head over the rows that have a label; zero if none has. Its gradients are
@@ -72,7 +74,7 @@ pub fn head_evaluation(hidden: &Tensor, parts: &HeadParts) -> Result<HeadResult>
         // Of labels as they are.
         let evaluated = |head: &HeadLoss<'_, T>| HeadLoss { smoothing: 0.0, ..*head }.forward(false);
         let (sums, _) = with_head(parts, values.slice::<T>()?, evaluated)?;
-        Ok(HeadResult { loss_sum: sums.loss, labelled: sums.counted, correct: sums.correct })
+        Ok(HeadResult { loss_sum: sums.loss, labelled: sums.counted, correct: sums.correct, rows: sums.rows })
     })
 }
 

@@ -20,8 +20,19 @@ use crate::ops::{IGNORED_LABEL, profile::Work};
 pub fn cross_entropy(logits: &Tensor, labels: &[i64]) -> Result<Tensor> {
     let logits = logits.contiguous()?;
     let (rows, width) = logits.dims2()?;
-    let (loss, rows) = Rows::judged(&logits, labels, [rows, width, width])?;
+    let (loss, rows, _) = Rows::judged(&logits, labels, [rows, width, width])?;
     tracked1(&logits, loss, CrossEntropy(rows))
+}
+
+/// The same without a graph, with the losses of the rows, zero for those that do not count.
+///
+/// # Errors
+/// If the device fails.
+pub fn cross_entropy_by_row(logits: &Tensor, labels: &[i64]) -> Result<(Tensor, Tensor)> {
+    let logits = logits.contiguous()?;
+    let (rows, width) = logits.dims2()?;
+    let (loss, _, losses) = Rows::judged(&logits, labels, [rows, width, width])?;
+    Ok((loss.into_tensor(), losses.into_tensor()))
 }
 
 /// See [`crate::ops::vocabulary_loss`]; labels were checked by the caller. Rows of logits are made of whole eights, since the
@@ -44,7 +55,7 @@ pub fn vocabulary_loss(hidden: &Tensor, table: &Tensor, bias: Option<&Tensor>, l
         add_bias(&logits, count * stride, &lengthened(bias, stride)?)?;
     }
     let logits = logits.into_tensor();
-    let (loss, rows) = Rows::judged(&logits, labels, [count, width, stride])?;
+    let (loss, rows, _) = Rows::judged(&logits, labels, [count, width, stride])?;
     let head = Head { rows, whole_table, logits: Mutex::new(Some(logits)) };
     match &bias {
         Some(bias) => tracked3([&hidden, &table, bias], loss, head),
@@ -76,8 +87,8 @@ struct Rows {
 }
 
 impl Rows {
-    /// The loss of so many rows of `width` logits, each `stride` numbers after the one before.
-    fn judged(logits: &Tensor, labels: &[i64], [rows, width, stride]: [usize; 3]) -> Result<(Buffer, Self)> {
+    /// The loss of so many rows of `width` logits, each `stride` numbers after the one before; and the losses of the rows.
+    fn judged(logits: &Tensor, labels: &[i64], [rows, width, stride]: [usize; 3]) -> Result<(Buffer, Self, Buffer)> {
         let (device, dtype) = (logits.device(), logits.dtype());
         let counted = labels.iter().filter(|&&label| label != IGNORED_LABEL).count();
         let inverse_count = 1.0 / counted.max(1) as f64;
@@ -99,7 +110,8 @@ impl Rows {
             .size(rows)
             .real(inverse_count);
         run(device, &launch)?;
-        Ok((loss, Self { labels, log_sum_exp: log_sum_exp.into_tensor(), inverse_count, width, stride }))
+        let kept = Self { labels, log_sum_exp: log_sum_exp.into_tensor(), inverse_count, width, stride };
+        Ok((loss, kept, losses))
     }
 
     /// Writes the gradient of the logits, which may be where they are, from that of the loss.

@@ -33,7 +33,7 @@ mod source;
 mod tests;
 
 pub use attention::{CoreMask, CoreMemory, attention_core};
-pub use cross_entropy::{cross_entropy, vocabulary_loss};
+pub use cross_entropy::{cross_entropy, cross_entropy_by_row, vocabulary_loss};
 pub use device::has_kernels;
 pub use dropout::{dropout, residual, sum};
 pub use embedding::embedding;

@@ -26,7 +26,7 @@ pub struct HeadLoss<'a, T> {
 }
 
 /// Sums over the rows that count.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct HeadSums {
     /// Of `-log softmax(logits)[label]`, in nats, smoothed where that is wanted.
     pub loss: f64,
@@ -34,6 +34,8 @@ pub struct HeadSums {
     pub counted: usize,
     /// At how many of them the label has the largest logit; counted only where no gradients are wanted.
     pub correct: usize,
+    /// Loss of each row that counts, and whether its label has the largest logit; only where no gradients are wanted.
+    pub rows: Vec<(f64, bool)>,
 }
 
 impl HeadSums {
@@ -115,6 +117,10 @@ impl<T: Pooled> HeadLoss<'_, T> {
             for result in &results {
                 sums.loss += result.loss;
                 sums.correct += usize::from(result.is_correct);
+            }
+            if !wants_gradients {
+                let counting = labels.iter().zip(&results).filter(|(label, _)| **label >= 0);
+                sums.rows.extend(counting.map(|(_, result)| (result.loss, result.is_correct)));
             }
             if let Some(gradients) = &mut gradients {
                 let dlogits = logits.view().matrix();
