@@ -5,7 +5,7 @@ use std::path::Path;
 use headroom_engine::{
     attention::ParameterMatch,
     config::{counted, from_toml},
-    store::{RunRecord, Store, series_names},
+    store::{RunRecord, RunSummary, Store, series_names},
     train::Health,
 };
 use serde_json::{Map, Value, json};
@@ -76,6 +76,17 @@ fn parameter_match(record: &RunRecord) -> Option<String> {
     Some(ParameterMatch::of(&config).ok()??.to_string())
 }
 
+/// The examples of an evaluation; empty for a run that has not started.
+fn evaluated_on(run: &RunSummary) -> String {
+    let examples = run.evaluated_examples.map(plain::count);
+    match (&run.evaluated_hash, run.validation_examples, examples) {
+        (Some(_), Some(of), Some(examples)) => format!("{examples} of {}", counted(of, "validation example")),
+        _ if run.held_out_hash.is_none() => String::new(),
+        (.., Some(examples)) => format!("up to {examples} validation examples, as its config asks"),
+        (.., None) => "all validation examples".to_owned(),
+    }
+}
+
 fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
     let run = &record.summary;
     let mut facts = Table::default();
@@ -120,6 +131,7 @@ fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
     });
     fact("program", format!("{}{}", record.program_version, commit.unwrap_or_default()));
     fact("numerics", record.numerics.0.to_string());
+    fact("evaluated on", evaluated_on(run));
     fact("data hash", record.data_hash.clone().unwrap_or_default());
     fact("folder", store.paths().run(&run.id).display().to_string());
     let resumes: Vec<String> = record

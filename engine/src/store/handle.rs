@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -8,6 +8,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::clock::now_ms;
+use super::configs::KnownConfigs;
 use super::fault::Fault;
 use super::instance::{self, Instance};
 use super::job::Change;
@@ -47,8 +48,7 @@ struct Inner {
     warnings: Receiver<StoreWarning>,
     warn: Sender<StoreWarning>,
     writing: Option<Writing>,
-    /// The number of the last run whose config was read, and what is wrong with configs by the number of their run.
-    configs: Mutex<(i64, BTreeMap<i64, String>)>,
+    configs: Mutex<KnownConfigs>,
     /// Tables of which it was said that rows of them are left out.
     told_hidden: Mutex<BTreeSet<&'static str>>,
 }
@@ -167,15 +167,15 @@ impl Store {
         self.writer().unwrap_or_else(|_| StoreWriter::nowhere(self.inner.warn.clone()))
     }
 
-    /// What is known of configs: the number of the last run whose config was read, and what is wrong by number.
-    pub(crate) fn known_configs(&self) -> (i64, BTreeMap<i64, String>) {
+    /// Facts from the configs that were read so far.
+    pub(crate) fn known_configs(&self) -> KnownConfigs {
         self.inner.configs.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn keep_known_configs(&self, upto: i64, unreadable: &BTreeMap<i64, String>) {
+    pub(crate) fn keep_known_configs(&self, configs: &KnownConfigs) {
         let mut known = self.inner.configs.lock().unwrap_or_else(PoisonError::into_inner);
-        if upto > known.0 {
-            *known = (upto, unreadable.clone());
+        if configs.upto > known.upto {
+            known.clone_from(configs);
         }
     }
 
@@ -301,7 +301,7 @@ impl Inner {
         (warn, warnings): (Sender<StoreWarning>, Receiver<StoreWarning>),
         writing: Option<Writing>,
     ) -> Self {
-        let configs = Mutex::new((i64::MIN, BTreeMap::new()));
+        let configs = Mutex::new(KnownConfigs::default());
         Self { paths, readers, warnings, warn, writing, configs, told_hidden: Mutex::default() }
     }
 }

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, HashMap};
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::configs::KnownConfigs;
 use super::edit::known_number;
 use super::fault::Fault;
 use super::fields::Fields;
@@ -20,7 +21,7 @@ macro_rules! summary_columns {
         "number, id, name, state, seed, device, threads, parameters, created_ms, started_ms, ended_ms, steps_done,
          steps_total, tokens, train_secs, failure_why, failure_what_to_do, diverged_step, diverged_at, parent_run,
          parent_step, note, archived, deleted_ms, owner, flops_per_step, train_tokens,
-         held_out_hash, health"
+         held_out_hash, health, evaluated_hash, evaluated_examples, validation_examples"
     };
 }
 
@@ -43,14 +44,14 @@ impl Store {
             .bind(filter.include_deleted)
             .fetch_all(&mut *connection)
             .await?;
-            let unreadable = self.unreadable_configs(connection).await?;
+            let configs = self.read_configs(connection).await?;
             let mut hidden = Vec::new();
             let mut tags = tags(connection, None, &mut hidden).await?;
             let mut metrics = metrics(connection, None, &mut hidden).await?;
             let mut owners = Owners::new(self.paths());
             let mut list = RunList { runs: Vec::with_capacity(rows.len()), damaged: Vec::new() };
             for row in &rows {
-                match summary(row, &mut owners, &unreadable) {
+                match summary(row, &mut owners, &configs) {
                     Ok((number, mut run)) => {
                         run.tags = tags.remove(&number).unwrap_or_default();
                         run.metrics = metrics.remove(&number).unwrap_or_default();
@@ -67,21 +68,20 @@ impl Store {
         Ok(list)
     }
 
-    /// What is wrong with configs, by the number of the run. A config never changes once it is there, so that each is read
-    /// once.
-    async fn unreadable_configs(&self, connection: &mut SqliteConnection) -> sqlx::Result<BTreeMap<i64, String>> {
-        let (mut upto, mut unreadable) = self.known_configs();
+    /// Reads the configs of runs that are new since the last time.
+    async fn read_configs(&self, connection: &mut SqliteConnection) -> sqlx::Result<KnownConfigs> {
+        let mut configs = self.known_configs();
         loop {
             let rows = sqlx::query(
                 "SELECT number, config_toml, config_json FROM runs LEFT JOIN run_configs ON run = number
                  WHERE number > ? ORDER BY number LIMIT 500",
             )
-            .bind(upto)
+            .bind(configs.upto)
             .fetch_all(&mut *connection)
             .await?;
             for row in &rows {
                 let number: i64 = row.try_get(0)?;
-                upto = upto.max(number);
+                configs.upto = configs.upto.max(number);
                 let mut fields = Fields::new(row);
                 let (_, json) = (fields.text(1), fields.text(2));
                 let mut problems = fields.problems();
@@ -90,16 +90,18 @@ impl Store {
                 {
                     problems.push(format!("`config_json` is no JSON: {error}"));
                 }
-                if !problems.is_empty() {
-                    unreadable.insert(number, problems.join("; "));
+                if problems.is_empty() {
+                    configs.add(number, &json);
+                } else {
+                    configs.unreadable.insert(number, problems.join("; "));
                 }
             }
             if rows.is_empty() {
                 break;
             }
         }
-        self.keep_known_configs(upto, &unreadable);
-        Ok(unreadable)
+        self.keep_known_configs(&configs);
+        Ok(configs)
     }
 
     /// Configs as JSON of the given runs; those that are gone or cannot be read are left out.
@@ -142,15 +144,17 @@ pub(crate) async fn record(
     .bind(number)
     .fetch_one(&mut *connection)
     .await?;
-    let first = summary(&row, &mut Owners::new(paths), &BTreeMap::new());
     let mut fields = Fields::new(&row);
-    let (program_version, git_commit) = (fields.text(29), fields.optional_text(30));
-    let (git_dirty, data_hash) = (fields.optional_whole(31).map(|dirty| dirty != 0), fields.optional_text(32));
-    let machine = Machine { cpu: fields.text(33), cores: fields.small(34), os: fields.text(35) };
-    let (config_toml, json) = (fields.text(36), fields.text(37));
-    let numerics = fields.optional_small(38).map_or(Numerics::FIRST, Numerics);
+    let (program_version, git_commit) = (fields.text(32), fields.optional_text(33));
+    let (git_dirty, data_hash) = (fields.optional_whole(34).map(|dirty| dirty != 0), fields.optional_text(35));
+    let machine = Machine { cpu: fields.text(36), cores: fields.small(37), os: fields.text(38) };
+    let (config_toml, json) = (fields.text(39), fields.text(40));
+    let numerics = fields.optional_small(41).map_or(Numerics::FIRST, Numerics);
     let mut problems = fields.problems();
     let config = serde_json::from_str(&json);
+    let mut configs = KnownConfigs::default();
+    configs.add(number, &json);
+    let first = summary(&row, &mut Owners::new(paths), &configs);
     if let Err(error) = &config
         && problems.is_empty()
     {
@@ -219,11 +223,7 @@ impl<'a> Owners<'a> {
 }
 
 /// A summary without tags and metrics, and its number.
-fn summary(
-    row: &SqliteRow,
-    owners: &mut Owners,
-    unreadable: &BTreeMap<i64, String>,
-) -> Result<(i64, RunSummary), DamagedRun> {
+fn summary(row: &SqliteRow, owners: &mut Owners, configs: &KnownConfigs) -> Result<(i64, RunSummary), DamagedRun> {
     let mut fields = Fields::new(row);
     let number = fields.whole(0);
     let positive = fields.count(0);
@@ -262,6 +262,9 @@ fn summary(
         flops_per_step: fields.optional_large(25),
         train_tokens: fields.optional_count(26),
         held_out_hash: fields.optional_text(27),
+        evaluated_hash: fields.optional_text(29),
+        evaluated_examples: fields.optional_count(30).or_else(|| configs.asked_examples(number)),
+        validation_examples: fields.optional_count(31),
         created_ms: fields.time(8),
         started_ms: fields.optional_time(9),
         ended_ms: fields.optional_time(10),
@@ -280,7 +283,7 @@ fn summary(
         metrics: BTreeMap::new(),
     });
     let mut problems = fields.problems();
-    problems.extend(unreadable.get(&number).cloned());
+    problems.extend(configs.unreadable.get(&number).cloned());
     match run {
         Some(run) if problems.is_empty() => Ok((number, run)),
         _ => {

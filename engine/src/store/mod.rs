@@ -21,6 +21,7 @@ mod apply;
 mod artifacts;
 mod benchmarks;
 mod clock;
+mod configs;
 mod curves;
 mod dead;
 mod edit;

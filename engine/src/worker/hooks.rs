@@ -13,9 +13,10 @@ use crate::{
     checkpoint::{Lineage, ModelDirectory, save_model_dir},
     config::{counted, grouped},
     model::{Mixing, mixing_matrices},
+    objective::ExampleSums,
     store::{
-        CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunId, RunState, StateDetails, Store,
-        StoreError, StoreWriter, series_names, snapshot_kinds,
+        CheckpointKind, ExampleOutcomes, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunId, RunState, StateDetails,
+        Store, StoreError, StoreWriter, series_names, snapshot_kinds,
     },
     train::{
         Activity, Control, CoverageReport, EvaluationReport, Health, Hooks, LIVE_ANALYSIS_SHARE, Moment, StepReport,
@@ -45,6 +46,8 @@ pub(super) struct RunHooks<'a> {
     best: Option<(f64, u64)>,
     /// Step and loss of the newest evaluation.
     evaluated: Option<(u64, f64)>,
+    /// Hash of the validation examples of an evaluation.
+    evaluated_hash: String,
     kept: KeptCheckpoints,
     /// The model that the run began with.
     lineage: Option<Lineage>,
@@ -69,6 +72,7 @@ impl<'a> RunHooks<'a> {
             last_loss: None,
             best: None,
             evaluated: None,
+            evaluated_hash: String::new(),
             kept: KeptCheckpoints::default(),
             lineage: None,
             unsaved: None,
@@ -112,10 +116,14 @@ impl<'a> RunHooks<'a> {
         self.best = progress.best_validation_loss.zip(progress.best_step);
         let flops_per_step = Cost::of(trainer.goal(), &Workload::training(trainer.config())).flops_per_step;
         let statistics = trainer.corpus().statistics;
+        let evaluated = trainer.evaluated_set();
         let facts = RunFacts {
             parameters: Some(trainer.parameter_count()),
             data_hash: Some(trainer.corpus().data_hash.clone()),
             held_out_hash: Some(trainer.corpus().held_out_hash.clone()),
+            evaluated_hash: Some(evaluated.hash.clone()),
+            evaluated_examples: Some(evaluated.examples as u64),
+            validation_examples: Some(evaluated.of as u64),
             steps_total: Some(trainer.steps()),
             threads: Some(self.job.config.threads_used() as u32),
             flops_per_step: Some(flops_per_step),
@@ -123,6 +131,7 @@ impl<'a> RunHooks<'a> {
             ..RunFacts::default()
         };
         let store = &self.context.store;
+        self.evaluated_hash = evaluated.hash;
         self.kept = KeptCheckpoints::of(store.checkpoints(run).unwrap_or_default());
         self.writer.set_facts(run, facts);
         let mut begun = store.begin_attempt(run, progress.step + 1);
@@ -254,6 +263,18 @@ impl<'a> RunHooks<'a> {
         }
     }
 
+    /// Outcomes of the single examples of an evaluation, as the store keeps them.
+    fn outcomes(&self, report: &EvaluationReport) -> ExampleOutcomes {
+        let ExampleSums { loss, labels, correct } = &report.examples;
+        ExampleOutcomes {
+            step: report.step,
+            evaluated_hash: self.evaluated_hash.clone(),
+            loss: loss.iter().map(|loss| *loss as f32).collect(),
+            labels: labels.clone(),
+            correct: correct.clone(),
+        }
+    }
+
     fn set_state(&self, state: RunState) {
         self.writer.set_state(&self.job.run, state, StateDetails::default());
         self.context.runs_changed();
@@ -361,11 +382,12 @@ impl Hooks for RunHooks<'_> {
         for measured in report.metrics.iter() {
             self.log(report.step, &[(measured.metric.series, measured.value)]);
         }
+        self.writer.example_outcomes(&self.job.run, self.outcomes(report), report.best);
         if let Some(confusion) = &report.confusion {
             self.writer.snapshot(&self.job.run, NewSnapshot::confusion(report.step, confusion));
-            // Whoever hears of the evaluation is to find it. A store in trouble speaks for itself.
-            let _ = self.writer.flush();
         }
+        // Whoever hears of the evaluation is to find both. A store in trouble speaks for itself.
+        let _ = self.writer.flush();
         self.context.runs_changed();
         self.context.outbox.send(Event::Evaluated {
             run: self.job.run.clone(),

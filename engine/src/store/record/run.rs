@@ -44,6 +44,14 @@ pub struct RunSummary {
     pub train_tokens: Option<u64>,
     /// Hash of the held-out text and the tokenizer, or of rows with their labels, where known: losses compare only between runs that share it.
     pub held_out_hash: Option<String>,
+    /// Hash of the validation examples of one evaluation and of all that decides what a loss on them is: what runs came to
+    /// compares only where it is equal. None for runs that have not started, and for those of earlier versions.
+    pub evaluated_hash: Option<String>,
+    /// Number of these examples. Where there is no hash, the number that the config asks for, of which a small validation set
+    /// may have fewer; none where it asks for all.
+    pub evaluated_examples: Option<u64>,
+    /// Examples of the validation set, where known.
+    pub validation_examples: Option<u64>,
     /// When it was put in the queue, unix milliseconds.
     pub created_ms: i64,
     /// When it first started, unix milliseconds.

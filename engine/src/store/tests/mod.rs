@@ -122,6 +122,9 @@ fn a_run_is_created_changed_and_read_again() {
             parameters: Some(12),
             data_hash: Some("abc".into()),
             held_out_hash: Some("def".into()),
+            evaluated_hash: Some("ghi".into()),
+            evaluated_examples: Some(78),
+            validation_examples: Some(90),
             flops_per_step: Some(34),
             train_tokens: Some(56),
             ..RunFacts::default()
@@ -147,7 +150,8 @@ fn a_run_is_created_changed_and_read_again() {
     assert_eq!((run.tags.as_slice(), run.note.as_str()), (["a".to_owned(), "c".to_owned()].as_slice(), "a note"));
     assert_eq!((run.parameters, record.data_hash.as_deref()), (Some(12), Some("abc")));
     assert_eq!((run.flops_per_step, run.train_tokens), (Some(34), Some(56)));
-    assert_eq!(run.held_out_hash.as_deref(), Some("def"));
+    assert_eq!((run.held_out_hash.as_deref(), run.evaluated_hash.as_deref()), (Some("def"), Some("ghi")));
+    assert_eq!((run.evaluated_examples, run.validation_examples), (Some(78), Some(90)));
     assert_eq!(record.config["model"]["layers"], 4);
     assert_eq!(record.config_toml, "seed = 7\n");
     assert_eq!(record.program_version, env!("CARGO_PKG_VERSION"));
@@ -156,6 +160,34 @@ fn a_run_is_created_changed_and_read_again() {
     assert_eq!(store.configs(std::slice::from_ref(&id)).unwrap()[0].1["seed"], 7);
     let json = serde_json::to_value(&record).unwrap();
     assert_eq!((&json["name"], &json["state"]), (&"renamed".into(), &"diverged".into()));
+}
+
+/// Runs of earlier versions, and those that have not started, have the number of examples that their config asks for.
+#[test]
+fn the_evaluated_examples_of_a_run_that_counted_none_are_those_of_its_config() {
+    let folder = folder();
+    let store = open(&folder);
+    let with = |train: serde_json::Value| NewRun { config: serde_json::json!({ "train": train }), ..new_run("run") };
+    let runs = [
+        (serde_json::json!({ "batch": 16, "evaluate_batches": 16 }), Some(256)),
+        (serde_json::json!({ "batch": 2, "evaluate_batches": 16 }), Some(32)),
+        (serde_json::json!({ "batch": 2, "evaluate_batches": 0 }), None),
+        (serde_json::json!({ "batch": 2, "evaluate_examples": 100 }), Some(100)),
+        (serde_json::json!({ "batch": "two" }), None),
+    ];
+    let runs = runs.map(|(train, asked)| (store.create_run(with(train)).unwrap().summary.id, asked));
+    let of = |run: &RunId| {
+        let one = store.record(run).unwrap().summary;
+        let listed = store.runs(RunFilter::ALL).unwrap().into_iter().find(|listed| listed.id == *run).unwrap();
+        assert_eq!((listed.evaluated_examples, listed.evaluated_hash), (one.evaluated_examples, None));
+        one.evaluated_examples
+    };
+    for (run, asked) in &runs {
+        assert_eq!(of(run), *asked);
+    }
+    // The validation set has fewer.
+    store.set_facts(&runs[0].0, RunFacts { evaluated_examples: Some(99), ..RunFacts::default() }).unwrap();
+    assert_eq!(of(&runs[0].0), Some(99));
 }
 
 #[test]
