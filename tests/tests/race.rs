@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use headroom_engine::store::OutcomeKind;
 use headroom_tests::{Program, TINY_DECODER};
 use serde_json::Value;
 
@@ -241,4 +242,50 @@ fn what_cannot_race_is_refused_before_anything_starts() {
         let _ = program.run(&arguments).expect_code(2).expect_words(&words);
     }
     assert!(!program.store_path().exists());
+}
+
+/// `evaluate_batches = 2` was 8 examples at batch 4 and 16 at batch 8, and the runs were compared all the same.
+#[test]
+fn runs_that_were_evaluated_on_other_examples_are_not_judged_and_those_of_a_race_are() {
+    let program = program();
+    let few = ["--set", "train.steps=6", "train.evaluate_every=3"];
+    let base = program.train(TINY_DECODER, &few);
+    let wide = program.train(TINY_DECODER, &with(&few, &["train.batch=8"]));
+    let compared = |others: &[&str]| program.run(&with(&["compare"], others)).expect_code(0).stdout;
+    let words = "evaluated on 8 and 16 validation examples";
+    assert!(compared(&[&base, &wide]).contains(words), "{}", compared(&[&base, &wide]));
+    let json = program.run(&["compare", &base, &wide, "--json"]).expect_code(0).json();
+    assert!(json["runs"][1]["not_judged"].as_str().unwrap().contains(words), "{json}");
+    // Another batch on the same examples.
+    let same = program.train(TINY_DECODER, &with(&few, &["train.batch=8", "train.evaluate_examples=8"]));
+    let json = program.run(&["compare", &base, &same, "--json"]).expect_code(0).json();
+    assert!(json["runs"][1]["not_judged"].is_null(), "{json}");
+    let (shown, listed) = (program.show(&base), program.show(&same));
+    assert_eq!((&shown["evaluated_examples"], &shown["evaluated_hash"]), (&8.into(), &listed["evaluated_hash"]));
+    assert!(shown["validation_examples"].as_u64().unwrap() > 8);
+    assert!(program.run(&["show", &base]).expect_code(0).stdout.contains("8 of "));
+
+    program.write("tiny.toml", TINY_DECODER);
+    let race = with(&["race", "tiny.toml", "--variant", "large:train.batch=8", "--json"], &few);
+    let answer = program.run(&race).expect_code(0).json();
+    let entrants = answer["entrants"].as_array().unwrap();
+    let examples = |entrant: &Value| {
+        assert!(entrant["not_judged"].is_null(), "{entrant}");
+        program.show(entrant["runs"][0]["id"].as_str().unwrap())["evaluated_examples"].as_u64().unwrap()
+    };
+    assert_eq!(entrants.iter().map(examples).collect::<Vec<_>>(), [8, 8]);
+
+    // What the store keeps of single examples adds up to what is told of the evaluation.
+    for kind in OutcomeKind::ALL {
+        let kept = program.store().example_outcomes(&base.parse().unwrap(), kind).unwrap().unwrap();
+        assert_eq!((kept.len(), shown["evaluated_hash"].as_str()), (8, Some(kept.evaluated_hash.as_str())));
+        let mean = kept.loss.iter().map(|loss| f64::from(*loss)).sum::<f64>()
+            / kept.labels.iter().map(|labels| f64::from(*labels)).sum::<f64>();
+        let of = |series: &str| shown["metrics"]["validation/loss"][series].as_f64().unwrap();
+        let (told, step) = match kind {
+            OutcomeKind::Best => (of("best"), of("best_step")),
+            OutcomeKind::Last => (of("last"), of("last_step")),
+        };
+        assert!((mean - told).abs() < 1e-6 * told && kept.step as f64 == step, "{kind:?}: {mean} and {told}");
+    }
 }

@@ -147,7 +147,7 @@ fn as_csv(figures: &[Figure], all: &[Standing]) -> String {
         ["variant", "runs", "not_judged"].map(str::to_owned).into_iter().chain(columns).collect();
     let rows = all.iter().map(|standing| {
         let not_judged = standing.not_judged.map(NotJudged::reason).unwrap_or_default();
-        let mut cells = vec![standing.name.clone(), standing.finished.to_string(), not_judged.to_owned()];
+        let mut cells = vec![standing.name.clone(), standing.finished.to_string(), not_judged.into_owned()];
         for figure in figures {
             let value = standing.values.get(figure);
             let number = |number: Option<f64>| {

@@ -1,6 +1,9 @@
 //! Whether runs may be judged against each other: one rule for the window and the command line.
 
+use std::borrow::Cow;
+
 use headroom_engine::{
+    config::grouped,
     objective::Metric,
     store::{Direction, RunSummary},
 };
@@ -14,16 +17,37 @@ pub enum NotJudged {
     Objective,
     /// They were measured on different held-out text or examples, or in other tokens.
     Text,
+    /// They were evaluated on different examples of one validation set.
+    Rows {
+        /// How many each was evaluated on; none for all.
+        examples: [Option<u64>; 2],
+        /// True if both runs counted them; a run of an earlier version has only what its config asks for.
+        is_counted: bool,
+    },
 }
 
 impl NotJudged {
     /// The reason in words, for people.
-    pub fn reason(self) -> &'static str {
+    pub fn reason(self) -> Cow<'static, str> {
         match self {
-            Self::Objective => "The runs have different objectives: their losses cannot be compared.",
+            Self::Objective => "The runs have different objectives: their losses cannot be compared.".into(),
             Self::Text => {
                 "The runs were measured on different held-out text or examples, or cut text by different tokenizers: what \
                  they came to cannot be compared."
+                    .into()
+            }
+            Self::Rows { examples: [a, b], .. } if a == b => {
+                "The runs were evaluated on validation examples of different lengths, or with other tokens hidden: what they \
+                 came to cannot be compared."
+                    .into()
+            }
+            Self::Rows { examples, is_counted } => {
+                let [a, b] = examples.map(|count| count.map_or_else(|| "all".to_owned(), grouped));
+                let source = if is_counted { "" } else { " (as their configs ask for)" };
+                format!(
+                    "The runs were evaluated on {a} and {b} validation examples{source}: what they came to cannot be compared."
+                )
+                .into()
             }
         }
     }
@@ -35,7 +59,29 @@ pub fn why_not_judged(a: &RunSummary, b: &RunSummary) -> Option<NotJudged> {
     if !learns_a.is_empty() && !learns_b.is_empty() && learns_a != learns_b {
         return Some(NotJudged::Objective);
     }
-    a.held_out_hash.as_ref().zip(b.held_out_hash.as_ref()).is_some_and(|(a, b)| a != b).then_some(NotJudged::Text)
+    let (text_a, text_b) = a.held_out_hash.as_ref().zip(b.held_out_hash.as_ref())?;
+    if text_a != text_b {
+        return Some(NotJudged::Text);
+    }
+    let (is_counted, is_same) = match (&a.evaluated_hash, &b.evaluated_hash) {
+        (Some(a), Some(b)) => (true, a == b),
+        _ => (false, evaluated_examples(a, b) == evaluated_examples(b, a)),
+    };
+    let examples = if is_counted {
+        [a.evaluated_examples, b.evaluated_examples]
+    } else {
+        [evaluated_examples(a, b), evaluated_examples(b, a)]
+    };
+    (!is_same).then_some(NotJudged::Rows { examples, is_counted })
+}
+
+/// Validation examples that a run was evaluated on, none for all: no more than the set has, where that is known of the run or of
+/// another one with the same validation set.
+fn evaluated_examples(run: &RunSummary, other: &RunSummary) -> Option<u64> {
+    match (run.evaluated_examples, run.validation_examples.or(other.validation_examples)) {
+        (Some(examples), Some(of)) => Some(examples.min(of)),
+        (examples, of) => examples.or(of),
+    }
 }
 
 /// Which of these are not judged against `base`, by their names, and why; a sentence for each reason. Where there are others, it says
@@ -47,7 +93,13 @@ pub fn not_judged_words(base: &str, others: &[(&str, Option<NotJudged>)]) -> Vec
         let told = || format!("Not judged against {base}: {}. {}{rest}", first_names(&names), why.reason());
         (!names.is_empty()).then(told)
     };
-    [NotJudged::Objective, NotJudged::Text].into_iter().filter_map(of).collect()
+    let mut reasons = vec![NotJudged::Objective, NotJudged::Text];
+    for why in others.iter().filter_map(|(_, why)| *why) {
+        if !reasons.contains(&why) {
+            reasons.push(why);
+        }
+    }
+    reasons.into_iter().filter_map(of).collect()
 }
 
 /// A run against which the most of these may be judged; of those that were evaluated, where some were. The first of equal ones.
@@ -148,6 +200,45 @@ mod tests {
         assert_eq!(why_not_judged(&run(Some("a")), &run(Some("a"))), None);
         assert_eq!(why_not_judged(&run(Some("a")), &run(Some("b"))), Some(NotJudged::Text));
         assert_eq!(why_not_judged(&run(Some("a")), &run(None)), None, "nothing is known against it");
+    }
+
+    /// A run of batch 16 was evaluated on 256 examples and one of batch 2 on 32, and they were compared.
+    #[test]
+    fn losses_on_other_examples_of_one_validation_set_are_not_judged() {
+        let run = |hash: Option<&str>, examples: Option<u64>, of: Option<u64>| RunSummary {
+            evaluated_hash: hash.map(str::to_owned),
+            evaluated_examples: examples,
+            validation_examples: of,
+            ..examples::summary(1, "run")
+        };
+        let new = |hash: &str, examples: u64| run(Some(hash), Some(examples), Some(300));
+        assert_eq!(why_not_judged(&new("a", 256), &new("a", 256)), None);
+        let why = why_not_judged(&new("a", 256), &new("b", 32)).unwrap();
+        assert_eq!(why, NotJudged::Rows { examples: [Some(256), Some(32)], is_counted: true });
+        assert!(why.reason().contains("evaluated on 256 and 32 validation examples: what"), "{}", why.reason());
+        let why = why_not_judged(&new("a", 256), &new("b", 256)).unwrap();
+        assert!(why.reason().contains("of different lengths"), "{}", why.reason());
+        // Runs of earlier versions say how many they asked for.
+        let old = |examples: Option<u64>| run(None, examples, None);
+        assert_eq!(why_not_judged(&old(Some(256)), &old(Some(256))), None);
+        assert_eq!(why_not_judged(&old(None), &old(None)), None);
+        let why = why_not_judged(&old(None), &old(Some(1_024))).unwrap();
+        assert!(why.reason().contains("on all and 1,024 validation examples (as"), "{}", why.reason());
+        assert!(why_not_judged(&old(Some(256)), &old(Some(32))).is_some());
+        // A newer run on the same set says how many there are.
+        assert_eq!(why_not_judged(&old(Some(256)), &new("a", 256)), None);
+        assert!(why_not_judged(&old(Some(32)), &new("a", 256)).is_some());
+        for asked in [Some(300), Some(1_024), None] {
+            assert_eq!(why_not_judged(&old(asked), &new("a", 300)), None, "{asked:?}");
+            assert_eq!(why_not_judged(&new("a", 300), &old(asked)), None, "{asked:?}");
+            assert!(why_not_judged(&old(asked), &new("a", 256)).is_some(), "{asked:?}");
+        }
+        let rows = why_not_judged(&new("a", 256), &new("b", 32));
+        let told = not_judged_words("base", &[("small", rows), ("same", None)]);
+        assert!(
+            told.len() == 1 && told[0].starts_with("Not judged against base: small. The runs were evaluated"),
+            "{told:?}"
+        );
     }
 
     #[test]

@@ -373,6 +373,7 @@ impl State {
             return Some(match why {
                 NotJudged::Objective => "has another objective",
                 NotJudged::Text => "was measured on other text or in other tokens",
+                NotJudged::Rows { .. } => "was evaluated on other examples",
             });
         }
         let is_raced = |run: &RunSummary| run.tags.iter().any(|tag| is_of_race(tag));

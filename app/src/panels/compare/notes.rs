@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use egui::{RichText, Ui};
 
 use headroom_engine::{
@@ -92,7 +94,7 @@ const NAMED: usize = 3;
 pub(super) fn other_text_ui(ui: &mut Ui, runs: &[RunSummary], cx: &mut PanelContext<'_>) {
     let pinned = cx.state.selection.baseline.clone();
     let Some(base) = runs.iter().find(|run| Some(&run.id) == pinned.as_ref()).or(runs.first()) else { return };
-    let others: Vec<(&RunSummary, &str)> =
+    let others: Vec<(&RunSummary, Cow<'static, str>)> =
         runs.iter().filter_map(|run| Some((run, why_not_judged(base, run)?.reason()))).collect();
     let Some((_, reason)) = others.first() else { return };
     let palette = theme::palette(ui.visuals());

@@ -249,7 +249,7 @@ impl Entry {
             words = [&words, "\nAt step ", &step, after].concat();
         }
         if let Some(why) = not_judged {
-            words = [&words, "\n", why.reason()].concat();
+            words = [&words, "\n", &why.reason()].concat();
         }
         if measure.series().is_some_and(is_rate) {
             words = [&words, "\n", RATE].concat();
