@@ -16,6 +16,25 @@ impl Store {
     }
 }
 
+impl Store {
+    /// The value of a series at a step in the newest attempt that logged one there, hidden or not.
+    pub fn logged_value(&self, run: &RunId, name: &str, step: u64) -> Result<Option<f64>, StoreError> {
+        self.read(async |connection| {
+            let number = known_number(connection, run).await?;
+            let row = sqlx::query(
+                "SELECT value FROM points WHERE run = ? AND series = (SELECT id FROM series WHERE name = ?) AND step = ?
+                 ORDER BY attempt DESC LIMIT 1",
+            )
+            .bind(number)
+            .bind(name)
+            .bind(step as i64)
+            .fetch_optional(connection)
+            .await?;
+            Ok(row.and_then(|row| Fields::new(&row).optional_real(0)))
+        })
+    }
+}
+
 async fn series(
     connection: &mut SqliteConnection,
     run: &RunId,

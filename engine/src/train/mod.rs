@@ -32,7 +32,7 @@ pub use live_analyses::LIVE_ANALYSIS_SHARE;
 pub use memory::{MemoryCheck, free_memory, unclaimed_memory};
 pub use numerics::Numerics;
 pub use report::{Control, Divergence, EvaluationReport, Hooks, Moment, Outcome, StepReport};
-pub use run::train;
+pub use run::{STATE_INTERVAL, train};
 pub use stability::{Activity, Health, Stability, Window};
 pub use stepper::{Stepped, Stepper};
 pub use trainer::{Progress, Resume, Start, Trainer, dtype_of};

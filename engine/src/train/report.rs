@@ -80,7 +80,7 @@ pub enum Control {
 pub struct Moment {
     /// It is the best so far on held-out text.
     pub best: bool,
-    /// It is to be resumable: the interval came round, the user asked, or the run ends.
+    /// It is to be resumable: an interval came round, the run has no state to resume from yet, the user asked, or the run ends.
     pub resumable: bool,
     /// The user asked for it, so that it is kept until the user removes it.
     pub asked: bool,

@@ -1,5 +1,10 @@
+use std::time::{Duration, Instant};
+
 use super::{Control, Hooks, Moment, Outcome, TrainError, Trainer};
 use crate::analysis::AnalysisError;
+
+/// Longest time that a run trains without writing a state to resume from: what a crash costs at most.
+pub const STATE_INTERVAL: Duration = Duration::from_mins(5);
 
 /// Trains until the last step, a stop or a divergence.
 ///
@@ -8,8 +13,14 @@ use crate::analysis::AnalysisError;
 /// due. A checkpoint therefore always holds what the points up to its step say, and a continued run repeats nothing. An
 /// evaluation that a stop cut short is noted in the checkpoint and made up for when the run goes on, so that the curve is that of
 /// a run never stopped.
-pub fn train(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<Outcome, TrainError> {
+///
+/// A state to resume from is written at the first evaluation and then at least every `state_interval` ([`STATE_INTERVAL`]), whatever
+/// the interval of checkpoints is. It is written where a regular checkpoint would be, so that a run resumed from it is as exact.
+pub fn train(trainer: &mut Trainer, hooks: &mut dyn Hooks, state_interval: Duration) -> Result<Outcome, TrainError> {
     let mut checkpointed_at = None;
+    let mut last_state = Instant::now();
+    // A run that is past its first step was resumed from a state.
+    let mut has_state = trainer.progress().step > 0;
     let is_evaluated_first = trainer.progress().is_evaluation_due;
     if trainer.progress().step == 0 && trainer.config().probe.every > 0 && !is_evaluated_first {
         // What training starts from. Stopped here, nothing has begun.
@@ -19,14 +30,18 @@ pub fn train(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<Outcome, Tr
     loop {
         let step = trainer.progress().step;
         if trainer.progress().is_evaluation_due {
-            let best = evaluate_and_probe(trainer, hooks)?;
+            let Evaluated { is_evaluated, best } = evaluate_and_probe(trainer, hooks)?;
             let config = &trainer.config().train;
             let is_regular = config.checkpoint_every > 0 && step.is_multiple_of(config.checkpoint_every);
+            let is_state_due = (is_evaluated && !has_state) || last_state.elapsed() >= state_interval;
             // What a run from elsewhere begins with can be gone on from: it stays what it is where it is the best so far.
-            let resumable = step == 0 || step == trainer.steps() || trainer.early_end().is_some() || is_regular;
+            let resumable =
+                step == 0 || step == trainer.steps() || trainer.early_end().is_some() || is_regular || is_state_due;
             if (best || resumable) && !trainer.progress().is_evaluation_due {
                 hooks.checkpoint(trainer, Moment { best, resumable, asked: false });
-                checkpointed_at = resumable.then_some(step).or(checkpointed_at);
+                if resumable {
+                    (checkpointed_at, has_state, last_state) = (Some(step), true, Instant::now());
+                }
             }
         }
         if step >= trainer.steps() && !trainer.progress().is_evaluation_due {
@@ -39,7 +54,7 @@ pub fn train(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<Outcome, Tr
             Control::Go => {}
             Control::Checkpoint => {
                 hooks.checkpoint(trainer, Moment { best: false, resumable: true, asked: true });
-                checkpointed_at = Some(step);
+                (checkpointed_at, has_state, last_state) = (Some(step), true, Instant::now());
                 continue;
             }
             Control::Stop => {
@@ -83,8 +98,17 @@ fn analyse(trainer: &mut Trainer, hooks: &mut dyn Hooks, due: bool) -> Result<bo
     Ok(true)
 }
 
-/// Evaluates and probes where the step asks for it. Returns whether the evaluation was the best so far.
-fn evaluate_and_probe(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<bool, TrainError> {
+/// Outcome of the evaluation and the probe after a step.
+#[derive(Clone, Copy, Default)]
+struct Evaluated {
+    /// The step asked for an evaluation, and it was done.
+    is_evaluated: bool,
+    /// It was the best so far.
+    best: bool,
+}
+
+/// Evaluates and probes where the step asks for it.
+fn evaluate_and_probe(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<Evaluated, TrainError> {
     let step = trainer.progress().step;
     let is_last = step == trainer.steps();
     let is_due = |every: u64| every > 0 && (is_last || step.is_multiple_of(every));
@@ -93,19 +117,19 @@ fn evaluate_and_probe(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<bo
     if evaluates || probes {
         hooks.evaluating(trainer);
     }
-    let mut best = false;
+    let mut outcome = Evaluated::default();
     if evaluates {
-        let Some(report) = trainer.evaluate(&|| hooks.should_stop())? else { return Ok(false) };
+        let Some(report) = trainer.evaluate(&|| hooks.should_stop())? else { return Ok(outcome) };
         hooks.evaluated(&report);
-        best = report.best;
+        outcome = Evaluated { is_evaluated: true, best: report.best };
     }
     if probes {
         if !analyse(trainer, hooks, is_last || step == 0)? {
-            return Ok(best);
+            return Ok(outcome);
         }
-        let Some(text) = trainer.sample(&|| hooks.should_stop())? else { return Ok(best) };
+        let Some(text) = trainer.sample(&|| hooks.should_stop())? else { return Ok(outcome) };
         hooks.sample(step, &text);
     }
     trainer.evaluation_is_done();
-    Ok(best)
+    Ok(outcome)
 }

@@ -246,6 +246,19 @@ impl Trainer {
         }
     }
 
+    /// Whether the model evaluated after `step` is the one that the config asks for, and not that of a warm-up.
+    pub fn is_goal_at(&self, step: u64) -> bool {
+        match &self.config.attention.coverage {
+            Coverage::Partial(PartialCoverage { from: None, warmup_steps, .. }) => step > *warmup_steps,
+            Coverage::Partial(_) | Coverage::Full(_) | Coverage::Eigen(_) => true,
+        }
+    }
+
+    /// The metric by which evaluations are compared.
+    pub fn judged_by(&self) -> &'static Metric {
+        self.judged_by
+    }
+
     fn warmup_steps(&self) -> u64 {
         match &self.config.attention.coverage {
             Coverage::Partial(PartialCoverage { warmup_steps, .. }) => *warmup_steps,

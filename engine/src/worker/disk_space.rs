@@ -46,11 +46,12 @@ impl DiskNeed {
             Cost::of(plan, &Workload::training(config)).parameters * dtype_of(config.precision).size_in_bytes() as u64;
         let rest = DIRECTORY_BYTES + plan.vocabulary() as u64 * TOKEN_BYTES;
         // At each interval, and at the end.
-        let written = if train.checkpoint_every == 0 { 1 } else { steps.div_ceil(train.checkpoint_every).max(1) };
+        let regular = if train.checkpoint_every == 0 { 1 } else { steps.div_ceil(train.checkpoint_every).max(1) };
         Self {
             // With two moments of the optimiser.
             checkpoint: 3 * weights + rest,
-            checkpoints: written.min(train.keep_checkpoints as u64 + 1),
+            // With the newest between regular ones, which goes once the next one is written.
+            checkpoints: regular.min(train.keep_checkpoints as u64 + 1) + 1,
             best: weights + rest,
             database: DATABASE_BYTES + logged * STEP_BYTES + LOG_BYTES.min(logged * STEP_LOG_BYTES),
         }
@@ -98,9 +99,9 @@ mod tests {
 
     #[test]
     fn as_many_checkpoints_are_counted_as_are_there_at_once() {
-        assert_eq!(need("steps = 100\ncheckpoint_every = 10\nkeep_checkpoints = 2").checkpoints, 3);
-        assert_eq!(need("steps = 20\ncheckpoint_every = 10\nkeep_checkpoints = 5").checkpoints, 2);
-        assert_eq!(need("steps = 100\ncheckpoint_every = 0\nkeep_checkpoints = 5").checkpoints, 1);
+        assert_eq!(need("steps = 100\ncheckpoint_every = 10\nkeep_checkpoints = 2").checkpoints, 4);
+        assert_eq!(need("steps = 20\ncheckpoint_every = 10\nkeep_checkpoints = 5").checkpoints, 3);
+        assert_eq!(need("steps = 100\ncheckpoint_every = 0\nkeep_checkpoints = 5").checkpoints, 2);
         let (short, long) = (need("steps = 100"), need("steps = 1000000"));
         assert!(short.checkpoint > short.best && long.database > short.database + 100_000_000, "{short:?} {long:?}");
         assert_eq!(need("steps = 9000000").database, long.database);

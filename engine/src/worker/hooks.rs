@@ -5,7 +5,7 @@ use std::{
 
 use super::{
     Event, checkpoints, coverage::chosen_event, health::HealthWatch, job::TrainJob, job_context::JobContext,
-    job_control::JobControl, kept_checkpoints::KeptCheckpoints, resume::training_state,
+    job_control::JobControl, kept_best::KeptBest, kept_checkpoints::KeptCheckpoints, resume::training_state,
 };
 use crate::{
     analysis::{Analysis, AnalysisError},
@@ -49,6 +49,7 @@ pub(super) struct RunHooks<'a> {
     /// Hash of the validation examples of an evaluation.
     evaluated_hash: String,
     kept: KeptCheckpoints,
+    kept_best: KeptBest,
     /// The model that the run began with.
     lineage: Option<Lineage>,
     /// Why the newest checkpoint to go on from is not there.
@@ -74,6 +75,7 @@ impl<'a> RunHooks<'a> {
             evaluated: None,
             evaluated_hash: String::new(),
             kept: KeptCheckpoints::default(),
+            kept_best: KeptBest::default(),
             lineage: None,
             unsaved: None,
             told_step: None,
@@ -132,7 +134,9 @@ impl<'a> RunHooks<'a> {
         };
         let store = &self.context.store;
         self.evaluated_hash = evaluated.hash;
-        self.kept = KeptCheckpoints::of(store.checkpoints(run).unwrap_or_default());
+        let every = self.job.config.train.checkpoint_every;
+        self.kept = KeptCheckpoints::of(store.checkpoints(run).unwrap_or_default(), every, self.steps);
+        self.kept_best = KeptBest::of(store, run, trainer);
         self.writer.set_facts(run, facts);
         let mut begun = store.begin_attempt(run, progress.step + 1);
         let deadline = Instant::now() + DISK_PATIENCE;
@@ -485,6 +489,11 @@ impl Hooks for RunHooks<'_> {
     }
 
     fn checkpoint(&mut self, trainer: &Trainer, moment: Moment) {
+        // An attempt that a crash ended may have left a better one.
+        let moment = Moment { best: moment.best && self.kept_best.is_replaced(trainer), ..moment };
+        if !moment.best && !moment.resumable {
+            return;
+        }
         self.context.position.busy_with(Activity::Checkpoint);
         let run = &self.job.run;
         let step = trainer.progress().step;
@@ -513,6 +522,7 @@ impl Hooks for RunHooks<'_> {
             self.record(step, &path, if moment.asked { CheckpointKind::Kept } else { CheckpointKind::Last }, bytes);
         }
         if moment.best {
+            self.kept_best.replace(trainer);
             self.record(step, &path, CheckpointKind::Best, bytes);
         }
         let gone = self.kept.superfluous(self.job.config.train.keep_checkpoints);

@@ -32,6 +32,7 @@ mod job;
 mod job_context;
 mod job_control;
 mod job_error;
+mod kept_best;
 mod kept_checkpoints;
 mod measure_job;
 mod mistakes;

@@ -22,7 +22,7 @@ use crate::{
     objective::Labels,
     speed::{peak_memory_bytes, reset_peak_memory},
     store::{Divergence, Failure, RunFacts, RunState, Settled, StateDetails},
-    train::{Hooks as _, MemoryCheck, Moment, Outcome, Start, TrainError, Trainer, train},
+    train::{Hooks as _, MemoryCheck, Moment, Outcome, STATE_INTERVAL, Start, TrainError, Trainer, train},
 };
 
 /// How long the end of a run waits until all of it is in the store.
@@ -37,9 +37,14 @@ struct Ending {
 
 /// Carries a run through and writes down how it ended, whatever happens.
 pub(super) fn train_job(context: &JobContext, job: TrainJob, control: &JobControl) {
+    train_with_states(context, &job, control, STATE_INTERVAL);
+}
+
+/// The same, with a state to resume from at least every `state_interval`.
+fn train_with_states(context: &JobContext, job: &TrainJob, control: &JobControl, state_interval: Duration) {
     let run = job.run.clone();
     let name = job.config.name.clone();
-    let mut hooks = RunHooks::new(context, &job, control);
+    let mut hooks = RunHooks::new(context, job, control);
     reset_peak_memory();
     let threads = job.config.threads_used();
     if let Some(message) = job.config.threads_note() {
@@ -51,7 +56,7 @@ pub(super) fn train_job(context: &JobContext, job: TrainJob, control: &JobContro
         .thread_name(|index| format!("headroom-train-{index}"))
         .build()
     {
-        Ok(pool) => pool.install(|| carry_through(context, &job, control, &mut hooks)),
+        Ok(pool) => pool.install(|| carry_through(context, job, control, &mut hooks, state_interval)),
         Err(error) => failed(&format!("The threads of the run could not be started: {error}."), "Lower `threads`."),
     };
     let peak = peak_memory_bytes();
@@ -103,7 +108,13 @@ fn failed(why: &str, what_to_do: &str) -> Ending {
 }
 
 /// Everything between the first file that is read and the last step.
-fn carry_through(context: &JobContext, job: &TrainJob, control: &JobControl, hooks: &mut RunHooks<'_>) -> Ending {
+fn carry_through(
+    context: &JobContext,
+    job: &TrainJob,
+    control: &JobControl,
+    hooks: &mut RunHooks<'_>,
+    state_interval: Duration,
+) -> Ending {
     let device = match device::open_of(&job.config) {
         Ok(device) => device,
         Err(why) => return failed(&why, "Choose another device; `headroom devices` lists them."),
@@ -147,7 +158,7 @@ fn carry_through(context: &JobContext, job: &TrainJob, control: &JobControl, hoo
         // From now on the run needs the model no more that it began with.
         hooks.checkpoint(&trainer, Moment { best: false, resumable: true, asked: false });
     }
-    match train(&mut trainer, hooks) {
+    match train(&mut trainer, hooks, state_interval) {
         Ok(Outcome::Finished) => ended(hooks),
         Ok(Outcome::EndedEarly(why)) => {
             let ending = ended(hooks);
@@ -341,7 +352,8 @@ mod tests {
         config::{RunConfig, from_toml, to_toml},
         objective::Objective,
         store::{
-            CheckpointKind, CheckpointRecord, NewRun, OpenMode, RunId, RunRecord, Store, series_names, snapshot_kinds,
+            CheckpointKind, CheckpointRecord, NewCheckpoint, NewRun, OpenMode, RunId, RunRecord, Store, series_names,
+            snapshot_kinds,
         },
         train::Numerics,
         worker::{gpu::GpuReader, monitor::Monitor, outbox::Outbox},
@@ -389,6 +401,20 @@ mod tests {
 
         /// Trains it from the start, or on, while the machine is read at this interval; what was warned of.
         fn train(&self, is_continued: bool, control: &JobControl, interval: Duration) -> Vec<String> {
+            let events = self.train_with_states(is_continued, control, interval, STATE_INTERVAL).into_iter();
+            events
+                .filter_map(|event| if let Event::Warning { message, .. } = event { Some(message) } else { None })
+                .collect()
+        }
+
+        /// The same with states at an interval of their own; all events.
+        fn train_with_states(
+            &self,
+            is_continued: bool,
+            control: &JobControl,
+            interval: Duration,
+            state_interval: Duration,
+        ) -> Vec<Event> {
             let (writer, outbox) = (self.store.writer().unwrap(), Outbox::new(None));
             let none = || Box::new(Vec::<Box<dyn GpuReader>>::new()) as Box<dyn GpuReader>;
             let mut monitor =
@@ -399,13 +425,43 @@ mod tests {
                 JobContext::new(self.store.clone(), writer.clone(), outbox.clone(), monitor.position(), messages);
             let (run, config, numerics) = (self.run.clone(), self.config.clone(), Numerics::CURRENT);
             let job = TrainJob { run, config, numerics, is_continued };
-            train_job(&context, job, control);
+            train_with_states(&context, &job, control, state_interval);
             monitor.end();
             writer.flush().unwrap();
-            let events = std::iter::from_fn(|| outbox.take()).map(|notice| notice.event);
-            events
-                .filter_map(|event| if let Event::Warning { message, .. } = event { Some(message) } else { None })
-                .collect()
+            std::iter::from_fn(|| outbox.take()).map(|notice| notice.event).collect()
+        }
+
+        /// Kinds and steps of what is kept.
+        fn kept(&self) -> Vec<(CheckpointKind, u64)> {
+            self.store.checkpoints(&self.run).unwrap().into_iter().map(|kept| (kept.kind, kept.step)).collect()
+        }
+
+        /// Leaves what a crash leaves of a run that has not come to its first state: the best model, without a state.
+        fn lose_states(&self) {
+            let writer = self.store.writer().unwrap();
+            let kept = self.store.checkpoints(&self.run).unwrap();
+            let best = kept.iter().find(|kept| kept.kind == CheckpointKind::Best).unwrap().clone();
+            for kept in &kept {
+                writer.forget_checkpoint(&self.run, &kept.path);
+                if kept.path != best.path {
+                    let _ = std::fs::remove_dir_all(&kept.path);
+                }
+            }
+            let CheckpointRecord { step, path, kind, metric, value, bytes, .. } = best;
+            let manifest = path.join("headroom.json");
+            let mut text: serde_json::Value = serde_json::from_slice(&std::fs::read(&manifest).unwrap()).unwrap();
+            let files = text["files"].as_object_mut().unwrap();
+            if files.remove("training_state.safetensors").is_some() {
+                std::fs::write(&manifest, text.to_string()).unwrap();
+                std::fs::remove_file(path.join("training_state.safetensors")).unwrap();
+            }
+            writer.checkpoint(&self.run, NewCheckpoint { step, path, kind, metric, value, bytes });
+            writer.set_state(&self.run, RunState::Interrupted, StateDetails::default());
+            writer.flush().unwrap();
+        }
+
+        fn value_at(&self, step: u64) -> Option<f64> {
+            self.store.logged_value(&self.run, series_names::VALIDATION_LOSS, step).unwrap()
         }
 
         fn record(&self) -> RunRecord {
@@ -502,6 +558,75 @@ mod tests {
         let last: Vec<_> = kept.iter().filter(|kept| kept.kind == CheckpointKind::Last).collect();
         let told: Vec<_> = last.iter().map(|kept| (kept.step, kept.value.is_some())).collect();
         assert_eq!(told, [(3, false), (6, true), (7, true)]);
+    }
+
+    /// Steps of the states and models that were written.
+    fn written(events: &[Event]) -> Vec<u64> {
+        let steps = events.iter();
+        steps
+            .filter_map(|event| if let Event::Checkpointed { step, .. } = event { Some(*step) } else { None })
+            .collect()
+    }
+
+    #[test]
+    fn a_state_is_written_at_the_first_evaluation_and_at_an_interval() {
+        let toml = TINY.replace("steps = 20", "steps = 12\n        evaluate_every = 5\n        checkpoint_every = 500");
+        let place = Place::new(&toml);
+        let told = place.train_with_states(false, &JobControl::default(), SELDOM, SELDOM);
+        assert!(written(&told).starts_with(&[5]) && written(&told).ends_with(&[12]), "{:?}", written(&told));
+        let last =
+            |place: &Place| place.kept().into_iter().filter(|kept| kept.0 == CheckpointKind::Last).collect::<Vec<_>>();
+        assert_eq!(last(&place).last(), Some(&(CheckpointKind::Last, 12)));
+        // Without a rest: after every step, and a newer one replaces the one before.
+        let often = Place::new(&toml);
+        let told = often.train_with_states(false, &JobControl::default(), SELDOM, Duration::ZERO);
+        assert_eq!(written(&told), (1..=12).collect::<Vec<_>>());
+        assert!(often.kept().len() <= 3, "{:?}", often.kept());
+        for series in [series_names::TRAIN_LOSS, series_names::VALIDATION_LOSS] {
+            assert_eq!(often.curve(series), place.curve(series), "states change no bit");
+        }
+        // Regular ones are pushed out by none between them.
+        let regular =
+            Place::new(&toml.replace("checkpoint_every = 500", "checkpoint_every = 4\n        keep_checkpoints = 2"));
+        for stop in [60, 0] {
+            let control = if stop > 0 { JobControl::stop_at(stop) } else { JobControl::default() };
+            regular.train_with_states(stop == 0, &control, SELDOM, Duration::ZERO);
+            let steps: Vec<u64> = last(&regular).into_iter().map(|kept| kept.1).collect();
+            let done = regular.record().summary.steps_done;
+            let newest = (1..=done).filter(|step| step % 4 == 0).rev().take(2);
+            assert!(newest.into_iter().all(|step| steps.contains(&step)), "{steps:?} after {done} steps");
+        }
+    }
+
+    #[test]
+    fn a_better_best_outlasts_a_restart_from_the_first_step() {
+        let toml = TINY.replace("steps = 20", "steps = 20\n        evaluate_every = 4\n        checkpoint_every = 500");
+        let place = Place::new(&toml);
+        place.train(false, &JobControl::default(), SELDOM);
+        let best =
+            |place: &Place| place.kept().into_iter().find(|kept| kept.0 == CheckpointKind::Best).map(|kept| kept.1);
+        let found = best(&place).unwrap();
+        assert!(found > 8, "a small model learns for so long: {found}");
+        let value = place.value_at(found);
+        place.lose_states();
+        assert_eq!(place.kept(), [(CheckpointKind::Best, found)]);
+        // It starts again, and is ended before it is where it was.
+        let stopped = (20..400).step_by(5).find_map(|question| {
+            let again = Place::new(&toml);
+            again.train(false, &JobControl::stop_at(question), SELDOM);
+            let done = again.record().summary.steps_done;
+            (4..8).contains(&done).then_some(question)
+        });
+        place.train(true, &JobControl::stop_at(stopped.unwrap()), SELDOM);
+        let record = place.record();
+        assert_eq!((record.summary.state, record.attempts[1].first_step), (RunState::Stopped, 1));
+        assert!((4..found).contains(&record.summary.steps_done), "{}", record.summary.steps_done);
+        assert_eq!(best(&place), Some(found), "its first evaluation is worse than what was kept");
+        assert_eq!(place.value_at(found), value);
+        // Nothing of the dead attempt is current.
+        assert!(record.summary.metrics[series_names::TRAIN_LOSS].last_step < 8);
+        place.train(true, &JobControl::default(), SELDOM);
+        assert_eq!((place.record().summary.state, best(&place)), (RunState::Finished, Some(found)));
     }
 
     /// A run of 20 steps that was stopped after some, with checkpoints at every second.
