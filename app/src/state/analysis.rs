@@ -203,6 +203,15 @@ impl AnalysisState {
         }
     }
 
+    /// A new attempt of a run begins after `step`: what an earlier one found later is not current any more.
+    pub(super) fn rewind(&mut self, run: &RunId, step: u64) {
+        self.live.retain(|(of, at), _| of != run || *at <= step);
+        if let Some(steps) = self.steps.peek(run) {
+            let steps = steps.iter().copied().filter(|at| *at <= step).collect();
+            self.steps.answer(run.clone(), steps);
+        }
+    }
+
     /// What a run kept at a step has come.
     pub fn take(&mut self, run: RunId, step: u64, analysis: Analysis) {
         self.live.answer((run, step), Arc::new(analysis));

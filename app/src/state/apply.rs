@@ -69,9 +69,7 @@ impl State {
                 flops_per_step,
                 parameter_match,
             } => {
-                let current = self.current(&run);
-                (current.step, current.steps, current.preparing) = (first_step, steps, None);
-                current.name.clone_from(&name);
+                self.begin_attempt(&run, &name, first_step, steps);
                 let facts = StartFacts {
                     parameters,
                     first_step,
@@ -376,6 +374,40 @@ impl State {
         let known = if same { self.current.take() } else { None };
         let current = known.unwrap_or_else(|| CurrentRun::named(run.clone(), self.run_name(run)));
         self.current.insert(current)
+    }
+
+    /// An attempt of a run begins after `first_step`: nothing that an earlier one did later is current any more.
+    fn begin_attempt(&mut self, run: &RunId, name: &str, first_step: u64, steps: u64) {
+        let current = self.current(run);
+        let (is_paused, is_stopping) = (current.is_paused, current.is_stopping);
+        *current =
+            CurrentRun { step: first_step, steps, is_paused, is_stopping, ..CurrentRun::named(run.clone(), name) };
+        self.update_row(run, |summary| {
+            (summary.state, summary.steps_done, summary.steps_total) = (RunState::Running, first_step, Some(steps));
+            (summary.health, summary.failure, summary.diverged) = (None, None, None);
+            summary.metrics.retain(|_, found| found.last_step <= first_step);
+        });
+        self.analysis.rewind(run, first_step);
+        for (what, is_known) in [
+            (Asked::Samples, self.samples.contains_key(run)),
+            (Asked::Mixing, self.mixing.contains_key(run)),
+            (Asked::Confusion, self.confusion.contains_key(run)),
+        ] {
+            if is_known {
+                self.refresh(run, what);
+            }
+        }
+        if let Some(samples) = self.samples.get_mut(run) {
+            samples.retain(|sample| sample.step <= first_step);
+        }
+        if self.mixing.get(run).and_then(|matrices| matrices.first()).is_some_and(|one| one.record.step > first_step) {
+            self.mixing.insert(run.clone(), Vec::new());
+        }
+        if let Some(Some((step, _))) = self.confusion.get(run)
+            && *step > first_step
+        {
+            self.confusion.insert(run.clone(), None);
+        }
     }
 
     fn queued(&mut self, run: RunId, name: &str, position: usize) {

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use headroom_engine::{
     store::{
-        Cut, RunId, RunRecord, RunState, RunSummary, SeriesData,
+        Cut, Direction, RunId, RunRecord, RunState, RunSummary, SeriesData, SeriesSummary, TextSample,
         series_names::{TRAIN_LOSS, VALIDATION_LOSS},
     },
     train::Health,
@@ -147,6 +147,57 @@ fn the_last_points_before_a_rest_are_loaded_too() {
     }
     assert_eq!(asked, [0, 250, 500], "until the step is sure to be stored, and no longer");
     assert_eq!(cache.next_due(told + Duration::from_secs(3)), None);
+}
+
+#[test]
+fn a_run_that_starts_again_shows_nothing_of_the_attempt_before() {
+    let mut state = State::default();
+    let run = id("a");
+    let mut summary = examples::summary(1, "run");
+    (summary.id, summary.state, summary.steps_done) = (run.clone(), RunState::Interrupted, 90);
+    summary.health = Some(Health::Plateau { since_step: 50, loss: 2.0 });
+    let last = |step: u64| SeriesSummary {
+        last: 2.0,
+        last_step: step,
+        best: None,
+        best_step: None,
+        direction: Direction::Lower,
+        count: 1,
+    };
+    summary.metrics = [(TRAIN_LOSS.to_owned(), last(90)), (VALIDATION_LOSS.to_owned(), last(40))].into();
+    state.apply(Event::Runs { runs: vec![summary] });
+    let sample = |step: u64| TextSample { step, text: "a".to_owned(), created_ms: 0 };
+    state.apply(Event::Samples { run: run.clone(), samples: vec![sample(40), sample(80)] });
+    state.apply(Event::LiveAnalyses { run: run.clone(), steps: vec![40, 80] });
+    state.apply(Event::Queue { current: Some(job("a")), is_paused: false, waiting: Vec::new() });
+    // What an earlier attempt in this window left there.
+    state.apply(step("a", 90));
+    state.apply(Event::Evaluated { run: run.clone(), step: 90, loss: 3.0, metrics: Default::default(), best: false });
+    state.take_requests();
+    state.apply(Event::Started {
+        run: run.clone(),
+        name: "a".to_owned(),
+        parameters: 1,
+        first_step: 50,
+        steps: 100,
+        device: "cpu".to_owned(),
+        threads: 1,
+        vocabulary: 257,
+        train_tokens: 1000,
+        validation_tokens: 100,
+        flops_per_step: 1,
+        parameter_match: None,
+    });
+    let current = state.current.clone().unwrap();
+    assert_eq!(current, CurrentRun { step: 50, steps: 100, ..CurrentRun::named(run.clone(), "a") });
+    let row = state.run(&run).unwrap();
+    assert_eq!((row.state, row.steps_done, row.health), (RunState::Running, 50, None));
+    assert_eq!(row.metrics.keys().collect::<Vec<_>>(), [VALIDATION_LOSS], "the training loss was that of step 90");
+    let steps: Vec<u64> = state.samples[&run].iter().map(|sample| sample.step).collect();
+    assert_eq!(steps, [40]);
+    assert_eq!(state.analysis.steps(&run), Some(vec![40]));
+    let asked = state.take_requests();
+    assert!(asked.iter().any(|request| matches!(request.command, Command::LoadSamples { .. })), "{asked:?}");
 }
 
 #[test]

@@ -8,6 +8,8 @@ use super::edit::known_number;
 use super::entry::OtherEntry;
 use super::fault::Fault;
 use super::fields::Fields;
+use super::list::Owners;
+use super::restart::restarts;
 use super::windows::windows;
 use super::{
     CheckpointKind, CheckpointRecord, NewCheckpoint, NewSnapshot, RunId, SnapshotData, SnapshotRecord, Store,
@@ -84,7 +86,7 @@ impl Store {
     }
 
     /// A run's snapshots of one kind, or of all, without their elements, by step. Those that a later attempt did again
-    /// are hidden.
+    /// are hidden, and so are those of after the state that a run resumes from while it starts again.
     pub fn snapshots(&self, run: &RunId, kind: Option<&str>) -> Result<Vec<SnapshotRecord>, StoreError> {
         self.read(async |connection| {
             let number = known_number(connection, run).await?;
@@ -96,6 +98,8 @@ impl Store {
             .bind(kind)
             .fetch_all(&mut *connection)
             .await?;
+            let restarts = restarts(connection, Some(number), &mut Owners::new(self.paths())).await?;
+            let end = restarts.get(&number).map_or(i64::MAX, |step| step.saturating_add(1));
             let windows = windows(connection, number).await?;
             let mut records = Vec::with_capacity(rows.len());
             for row in &rows {
@@ -103,8 +107,9 @@ impl Store {
                     self.warn_hidden("snapshots");
                     continue;
                 };
+                let is_seen = step < end && windows.iter().any(|window| window.shows(attempt, step));
                 match snapshot_record(row) {
-                    Ok(record) if windows.iter().any(|window| window.shows(attempt, step)) => records.push(record),
+                    Ok(record) if is_seen => records.push(record),
                     Ok(_) => {}
                     Err(_) => self.warn_hidden("snapshots"),
                 }

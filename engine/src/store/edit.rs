@@ -9,7 +9,7 @@ use super::{
     Machine, NewRun, RunFacts, RunId, RunRecord, RunState, StateDetails, Store, StoreError, StorePaths,
     instance as presence,
 };
-use super::{summary, windows};
+use super::{restart, summary, windows};
 use crate::train::Numerics;
 
 impl Store {
@@ -242,6 +242,7 @@ async fn begin(
     .await?;
     if attempt > 1 {
         summary::recompute_run(connection, number).await?;
+        restart::rewind_progress(connection, number, (first_step as i64).saturating_sub(1)).await?;
     }
     let before = windows::of_step(connection, number, (first_step as i64).saturating_sub(1)).await?;
     Ok(Attempt { number: attempt, first_step, before: before.map_or(attempt, |before| before as u32) })

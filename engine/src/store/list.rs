@@ -8,7 +8,8 @@ use super::edit::known_number;
 use super::fault::Fault;
 use super::fields::Fields;
 use super::instance::{self, InstanceId};
-use super::summary::best_since;
+use super::restart::{restarts, rewind};
+use super::summary::{best_within, until};
 use super::{
     AttemptRecord, DamagedRun, Direction, Divergence, Failure, Machine, Parent, RunFilter, RunId, RunList, RunRecord,
     RunState, RunSummary, SeriesSummary, Store, StoreError, StorePaths, series_names,
@@ -47,14 +48,18 @@ impl Store {
             let configs = self.read_configs(connection).await?;
             let mut hidden = Vec::new();
             let mut tags = tags(connection, None, &mut hidden).await?;
-            let mut metrics = metrics(connection, None, &mut hidden).await?;
             let mut owners = Owners::new(self.paths());
+            let restarts = restarts(connection, None, &mut owners).await?;
+            let mut metrics = metrics(connection, None, &restarts, &mut hidden).await?;
             let mut list = RunList { runs: Vec::with_capacity(rows.len()), damaged: Vec::new() };
             for row in &rows {
                 match summary(row, &mut owners, &configs) {
                     Ok((number, mut run)) => {
                         run.tags = tags.remove(&number).unwrap_or_default();
                         run.metrics = metrics.remove(&number).unwrap_or_default();
+                        if let Some(step) = restarts.get(&number) {
+                            rewind(connection, number, *step, &mut run).await?;
+                        }
                         list.runs.push(run);
                     }
                     Err(damaged) => list.damaged.push(damaged),
@@ -144,6 +149,7 @@ pub(crate) async fn record(
     .bind(number)
     .fetch_one(&mut *connection)
     .await?;
+    let mut owners = Owners::new(paths);
     let mut fields = Fields::new(&row);
     let (program_version, git_commit) = (fields.text(32), fields.optional_text(33));
     let (git_dirty, data_hash) = (fields.optional_whole(34).map(|dirty| dirty != 0), fields.optional_text(35));
@@ -154,7 +160,7 @@ pub(crate) async fn record(
     let config = serde_json::from_str(&json);
     let mut configs = KnownConfigs::default();
     configs.add(number, &json);
-    let first = summary(&row, &mut Owners::new(paths), &configs);
+    let first = summary(&row, &mut owners, &configs);
     if let Err(error) = &config
         && problems.is_empty()
     {
@@ -169,7 +175,12 @@ pub(crate) async fn record(
         }
     };
     summary.tags = tags(connection, Some(number), &mut Vec::new()).await?.remove(&number).unwrap_or_default();
-    summary.metrics = metrics(connection, Some(number), &mut Vec::new()).await?.remove(&number).unwrap_or_default();
+    let restarts = restarts(connection, Some(number), &mut owners).await?;
+    let mut metrics = metrics(connection, Some(number), &restarts, &mut Vec::new()).await?;
+    summary.metrics = metrics.remove(&number).unwrap_or_default();
+    if let Some(step) = restarts.get(&number) {
+        rewind(connection, number, *step, &mut summary).await?;
+    }
     let attempts =
         sqlx::query("SELECT attempt, first_step, started_ms, ended_ms FROM attempts WHERE run = ? ORDER BY attempt")
             .bind(number)
@@ -200,17 +211,17 @@ pub(crate) async fn record(
 }
 
 /// The programs that answer for active runs, each looked at once.
-struct Owners<'a> {
+pub(crate) struct Owners<'a> {
     paths: &'a StorePaths,
     known: HashMap<String, bool>,
 }
 
 impl<'a> Owners<'a> {
-    fn new(paths: &'a StorePaths) -> Self {
+    pub(crate) fn new(paths: &'a StorePaths) -> Self {
         Self { paths, known: HashMap::new() }
     }
 
-    fn is_alive(&mut self, owner: Option<&str>) -> bool {
+    pub(crate) fn is_alive(&mut self, owner: Option<&str>) -> bool {
         let Some(owner) = owner else { return false };
         if let Some(is_alive) = self.known.get(owner) {
             return *is_alive;
@@ -316,10 +327,11 @@ async fn tags(
 }
 
 /// What each series comes to, by run; of one run or of all. Series all of whose points are hidden are left out, and so are
-/// rows that cannot be read: their table is noted in `hidden`.
+/// rows that cannot be read: their table is noted in `hidden`. Of a run in `restarts` only points up to that step count.
 async fn metrics(
     connection: &mut SqliteConnection,
     run: Option<i64>,
+    restarts: &HashMap<i64, i64>,
     hidden: &mut Vec<&'static str>,
 ) -> sqlx::Result<HashMap<i64, BTreeMap<String, SeriesSummary>>> {
     let mut series: HashMap<i64, (String, Direction)> = HashMap::new();
@@ -358,19 +370,34 @@ async fn metrics(
             Err(_) => hidden.push("series_summary"),
         }
     }
-    let ids: HashMap<&str, i64> = series.iter().map(|(id, (name, _))| (name.as_str(), *id)).collect();
+    let ids: HashMap<&str, (i64, Direction)> =
+        series.iter().map(|(id, (name, direction))| (name.as_str(), (*id, *direction))).collect();
+    for (run, step) in restarts {
+        let Some(of_run) = metrics.get_mut(run) else { continue };
+        for (name, summary) in std::mem::take(of_run) {
+            let Some((id, direction)) = ids.get(name.as_str()) else { continue };
+            // Points that cannot be read are none.
+            let current = if summary.last_step as i64 > *step {
+                until(&mut *connection, (*run, *id), *direction, step.saturating_add(1)).await.ok().flatten()
+            } else {
+                Some(summary)
+            };
+            of_run.extend(current.map(|current| (name, current)));
+        }
+    }
     for (run, metrics) in &mut metrics {
         let Some(chosen) = metrics.get(series_names::COVERAGE_SCORE_ERROR).map(|found| found.last_step) else {
             continue;
         };
+        let end = restarts.get(run).map_or(i64::MAX, |step| step.saturating_add(1));
         // Until then all pairs were scored: that was another model.
         for (name, summary) in metrics.iter_mut() {
             let is_before = summary.best_step.is_some_and(|step| step <= chosen);
             if is_before && (name.starts_with("train/") || name.starts_with("validation/")) {
-                let Some(series) = ids.get(name.as_str()) else { continue };
-                let at = (*run, *series);
+                let Some((series, _)) = ids.get(name.as_str()) else { continue };
+                let (at, steps) = ((*run, *series), chosen as i64 + 1..end);
                 // Points that cannot be read have no best value.
-                let best = best_since(&mut *connection, at, summary.direction, chosen as i64 + 1).await.ok().flatten();
+                let best = best_within(&mut *connection, at, summary.direction, steps).await.ok().flatten();
                 summary.best = best.map(|(_, value)| value);
                 summary.best_step = best.map(|(step, _)| step.max(0) as u64);
             }

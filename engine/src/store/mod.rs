@@ -43,6 +43,7 @@ mod paths;
 mod purge;
 mod reader;
 mod record;
+mod restart;
 mod settled;
 mod size;
 mod spill;

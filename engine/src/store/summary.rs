@@ -1,10 +1,11 @@
 use std::collections::HashMap;
+use std::ops::Range;
 
 use sqlx::sqlite::SqliteConnection;
 
-use super::Direction;
 use super::apply::{Newest, Row};
 use super::windows::{Window, windows};
+use super::{Direction, SeriesSummary};
 
 /// Brings the summaries up to date with rows that were just inserted (sorted by run, series, attempt, step).
 ///
@@ -133,16 +134,16 @@ async fn recompute(connection: &mut SqliteConnection, run: i64, series: i64) -> 
     Ok(())
 }
 
-/// The best visible point of a series from `first` on.
-pub(crate) async fn best_since(
+/// The best visible point of a series at these steps.
+pub(crate) async fn best_within(
     connection: &mut SqliteConnection,
     (run, series): (i64, i64),
     direction: Direction,
-    first: i64,
+    steps: Range<i64>,
 ) -> sqlx::Result<Option<(i64, f64)>> {
     let mut best: Option<(i64, f64)> = None;
     for window in windows(connection, run).await? {
-        let window = Window { start: window.start.max(first), ..window };
+        let window = Window { start: window.start.max(steps.start), end: window.end.min(steps.end), ..window };
         if let Some((step, value)) = best_in(connection, run, series, window, direction).await?
             && direction.improves(value, best.map(|(_, best)| best))
         {
@@ -150,6 +151,31 @@ pub(crate) async fn best_since(
         }
     }
     Ok(best)
+}
+
+/// The summary of a series that its visible points below step `end` come to; none where there are none.
+pub(crate) async fn until(
+    connection: &mut SqliteConnection,
+    (run, series): (i64, i64),
+    direction: Direction,
+    end: i64,
+) -> sqlx::Result<Option<SeriesSummary>> {
+    let (mut count, mut last) = (0, None);
+    for window in windows(connection, run).await? {
+        let window = Window { end: window.end.min(end), ..window };
+        count += count_in(connection, run, series, window).await?;
+        last = last_in(connection, run, series, window).await?.or(last);
+    }
+    let Some((last_step, last)) = last else { return Ok(None) };
+    let best = best_within(connection, (run, series), direction, 0..end).await?;
+    Ok(Some(SeriesSummary {
+        last: last.unwrap_or(f64::NAN),
+        last_step: last_step.max(0) as u64,
+        best: best.map(|(_, value)| value),
+        best_step: best.map(|(step, _)| step.max(0) as u64),
+        direction,
+        count: count.max(0) as u64,
+    }))
 }
 
 async fn count_in(connection: &mut SqliteConnection, run: i64, series: i64, window: Window) -> sqlx::Result<i64> {

@@ -647,11 +647,12 @@ impl Scheduler {
 
     fn cancel(&mut self, run: &RunId) -> Result<(), StoreError> {
         if let Some(job) = self.take_waiting(|label| label.run() == Some(run)) {
+            // A run that was already going before it was queued again keeps what it has.
+            let has_begun = !self.store.run(run.as_str())?.attempts.is_empty();
+            let state = if has_begun { RunState::Stopped } else { RunState::Cancelled };
+            self.store.set_state(run, state, StateDetails::default())?;
             let summary = self.store.run(run.as_str())?.summary;
             let step = summary.steps_done;
-            // A run that was already going before it was queued again keeps what it has.
-            let state = if step == 0 { RunState::Cancelled } else { RunState::Stopped };
-            self.store.set_state(run, state, StateDetails::default())?;
             // Whoever queued it is told.
             job.outbox.send(Event::Finished {
                 run: run.clone(),

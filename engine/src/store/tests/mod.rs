@@ -237,6 +237,74 @@ fn a_resumed_attempt_hides_the_overlapped_tail() {
     assert_eq!(kept, 13, "hidden points are kept");
 }
 
+/// A run of ten steps with a state at `state` that died, and waits to start again.
+fn restarting(store: &Store, name: &str, state: Option<u64>) -> RunId {
+    let (run, writer) = (running(store, name), store.writer().unwrap());
+    log(&writer, &run, 1..=10, 0.1);
+    for (step, loss) in [(2, 3.0), (4, 2.0), (8, 1.0)] {
+        writer.log(&run, series_names::VALIDATION_LOSS, step, loss, step, step);
+        writer.snapshot(&run, NewSnapshot::text(step, "a sample"));
+    }
+    writer.progress(&run, Progress { steps_done: 10, tokens: 1000, train_secs: 0.1 });
+    writer.set_facts(&run, RunFacts { health: Some(crate::train::Health::Sound), ..RunFacts::default() });
+    for (step, kind) in state.map(|step| (step, CheckpointKind::Last)).into_iter().chain([(8, CheckpointKind::Best)]) {
+        let path = store.paths().checkpoints(&run).join(format!("step-{step:08}"));
+        let checkpoint = NewCheckpoint { step, path, kind, metric: None, value: None, bytes: 1 };
+        writer.checkpoint(&run, checkpoint);
+    }
+    writer.set_state(&run, RunState::Interrupted, StateDetails::default());
+    writer.flush().unwrap();
+    run
+}
+
+#[test]
+fn a_run_that_starts_again_shows_nothing_of_the_dead_attempt() {
+    let folder = folder();
+    let store = open(&folder);
+    for (name, state, validation, samples) in
+        [("from a state", Some(5), Some((2.0, 4, 2)), 2), ("from the start", None, None, 0)]
+    {
+        let run = restarting(&store, name, state);
+        let shown = || {
+            let record = store.record(&run).unwrap().summary;
+            let listed = store.runs(RunFilter::ALL).unwrap().into_iter().find(|listed| listed.id == run).unwrap();
+            assert_eq!(record, listed, "a list says the same as a run by itself");
+            record
+        };
+        let dead = shown();
+        assert_eq!((dead.steps_done, dead.metrics[LOSS].last_step), (10, 10));
+        assert_eq!(store.samples(&run).unwrap().len(), 3);
+        let check = |stage: &str| {
+            let now = shown();
+            let step = state.unwrap_or(0);
+            assert_eq!((now.steps_done, now.tokens), (step, step * 100), "{name}, {stage}");
+            assert_eq!((now.train_secs * 1e3).round() as u64, step * 10, "{name}, {stage}");
+            assert_eq!((now.health, &now.failure), (None, &None), "{name}, {stage}");
+            assert_eq!(now.metrics.get(LOSS).map(|loss| (loss.last_step, loss.count)), state.map(|at| (at, at)));
+            let found = now.metrics.get(series_names::VALIDATION_LOSS);
+            assert_eq!(found.map(|found| (found.last, found.last_step, found.count)), validation, "{name}, {stage}");
+            assert_eq!(found.and_then(|found| found.best), validation.map(|found| found.0), "{name}, {stage}");
+            assert_eq!(store.samples(&run).unwrap().len(), samples, "{name}, {stage}");
+        };
+        for waits in [RunState::Queued, RunState::Running] {
+            store.set_state(&run, waits, StateDetails::default()).unwrap();
+            check(waits.as_str());
+        }
+        // It could not begin: what there is, is current.
+        store.set_state(&run, RunState::Failed, StateDetails::default()).unwrap();
+        assert_eq!((shown().steps_done, &shown().metrics), (10, &dead.metrics));
+        store.set_state(&run, RunState::Running, StateDetails::default()).unwrap();
+        store.begin_attempt(&run, state.unwrap_or(0) + 1).unwrap();
+        check("begun");
+        // The dead attempt is in the store with its number.
+        let mut stranger = Stranger::new(&database(&folder));
+        let kept =
+            stranger.count("SELECT COUNT(*) FROM points WHERE attempt = 1 AND run = (SELECT MAX(run) FROM points)");
+        assert_eq!(kept, 13);
+        assert_eq!(store.logged_value(&run, series_names::VALIDATION_LOSS, 8).unwrap(), Some(1.0));
+    }
+}
+
 #[test]
 fn what_a_continued_run_makes_up_for_belongs_to_the_step_before() {
     let folder = folder();
