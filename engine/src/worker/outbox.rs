@@ -64,7 +64,7 @@ impl Outbox {
         {
             let mut queue = self.queue();
             if queue.len() >= CAPACITY
-                && let Some(oldest) = queue.iter().position(is_replaceable)
+                && let Some(oldest) = replaceable(&queue, &notice)
             {
                 queue.remove(oldest);
             }
@@ -96,21 +96,114 @@ impl Outbox {
     }
 }
 
-/// Whether a newer event of the same kind says all that this one says, and nobody waits for it as an answer.
-fn is_replaceable(notice: &Notice) -> bool {
+/// How long an event waits for a reader that sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Retention {
+    /// Until it is taken: an answer, an ending, something that is told once.
+    Always,
+    /// Until a newer one of its kind waits, which says all that this one says.
+    UntilNewer,
+    /// Until the queue is full: a reading that a newer one replaces soon.
+    Reading,
+}
+
+/// Says it of every event by name, so that a new one is a decision.
+fn retention(notice: &Notice) -> Retention {
     match notice.event {
-        Event::Step { .. }
-        | Event::System { .. }
-        | Event::Preparing { .. }
-        | Event::Measuring { .. }
-        | Event::Analysing { .. }
+        Event::Analysing { .. }
+        | Event::Converting { .. }
         | Event::Fetching { .. }
         | Event::Generating { .. }
+        | Event::Measuring { .. }
+        | Event::Predicting { .. }
+        | Event::Preparing { .. }
+        | Event::ProvingCaches { .. }
         | Event::Pushing { .. }
-        | Event::ProvingCaches { .. } => true,
-        Event::Queue { .. } => notice.ticket.is_none(),
-        _ => false,
+        | Event::Step { .. }
+        | Event::System { .. }
+        | Event::Translating { .. } => Retention::Reading,
+        // Somebody waits for it where it was asked for.
+        Event::Damaged { .. } | Event::Queue { .. } | Event::Runs { .. } => {
+            if notice.ticket.is_none() {
+                Retention::UntilNewer
+            } else {
+                Retention::Always
+            }
+        }
+        Event::Advice { .. }
+        | Event::AnalyseEnded { .. }
+        | Event::AnalyseQueued { .. }
+        | Event::Analysed { .. }
+        | Event::Analyses { .. }
+        | Event::AnswersFound { .. }
+        | Event::BegunWith { .. }
+        | Event::Benchmark { .. }
+        | Event::Benchmarks { .. }
+        | Event::CachesProved { .. }
+        | Event::Checked { .. }
+        | Event::Checkpointed { .. }
+        | Event::ConversionPreviewed { .. }
+        | Event::Converted { .. }
+        | Event::Deleted { .. }
+        | Event::Devices { .. }
+        | Event::Done
+        | Event::Ended
+        | Event::Evaluated { .. }
+        | Event::Evaluation { .. }
+        | Event::Exported { .. }
+        | Event::Failed { .. }
+        | Event::Fetched { .. }
+        | Event::Finished { .. }
+        | Event::Generated { .. }
+        | Event::Health { .. }
+        | Event::HubDescribed { .. }
+        | Event::Inspected { .. }
+        | Event::LiveAnalyses { .. }
+        | Event::LiveAnalysis { .. }
+        | Event::Map { .. }
+        | Event::Maps { .. }
+        | Event::MeasureEnded { .. }
+        | Event::MeasureQueued { .. }
+        | Event::MeasuredPoint { .. }
+        | Event::ModelDescribed { .. }
+        | Event::PairsChosen { .. }
+        | Event::Paused { .. }
+        | Event::PlanRead { .. }
+        | Event::Predicted { .. }
+        | Event::Purged { .. }
+        | Event::PushPreviewed { .. }
+        | Event::Pushed { .. }
+        | Event::Queued { .. }
+        | Event::Rebuilt { .. }
+        | Event::Refused { .. }
+        | Event::Resumed { .. }
+        | Event::Run { .. }
+        | Event::Sample { .. }
+        | Event::Samples { .. }
+        | Event::Series { .. }
+        | Event::Snapshot { .. }
+        | Event::SnapshotData { .. }
+        | Event::Snapshots { .. }
+        | Event::Started { .. }
+        | Event::TranslationEvaluated { .. }
+        | Event::Warning { .. } => Retention::Always,
     }
+}
+
+/// The place of the oldest event that gives way to others, among them one that is about to be queued.
+fn replaceable(queue: &VecDeque<Notice>, coming: &Notice) -> Option<usize> {
+    let mut newer = vec![std::mem::discriminant(&coming.event)];
+    let mut oldest = None;
+    for (place, notice) in queue.iter().enumerate().rev() {
+        let kind = std::mem::discriminant(&notice.event);
+        match retention(notice) {
+            Retention::Always => {}
+            Retention::Reading => oldest = Some(place),
+            Retention::UntilNewer if newer.contains(&kind) => oldest = Some(place),
+            Retention::UntilNewer => newer.push(kind),
+        }
+    }
+    oldest
 }
 
 #[cfg(test)]
@@ -144,6 +237,57 @@ mod tests {
             warnings += usize::from(matches!(event, Event::Warning { .. }));
         }
         assert_eq!((warnings, events), (10, CAPACITY));
+    }
+
+    #[test]
+    fn progress_of_every_job_gives_way() {
+        let readings = || {
+            [
+                Event::Converting {
+                    attention: String::new(),
+                    number: 0,
+                    count: 1,
+                    start: 0,
+                    sweep: 1,
+                    relative_error: 0.5,
+                },
+                Event::Predicting { done: 1, count: 2 },
+                Event::Translating { done: 1, pairs: 2 },
+            ]
+        };
+        for (kind, reading) in readings().into_iter().enumerate() {
+            let outbox = Outbox::new(None).of(Ticket::new(), None);
+            for _ in 0..CAPACITY {
+                outbox.send(reading.clone());
+            }
+            outbox.send(warning(0));
+            outbox.send(Event::Done);
+            let waiting: Vec<Event> = std::iter::from_fn(|| outbox.take()).map(|notice| notice.event).collect();
+            assert_eq!(waiting.len(), CAPACITY, "reading {kind}");
+            assert!(waiting.iter().any(|event| matches!(event, Event::Done)));
+        }
+    }
+
+    #[test]
+    fn of_tables_that_nobody_asked_for_the_newest_stays() {
+        let outbox = Outbox::new(None);
+        let table = |is_paused: bool| Event::Queue { current: None, is_paused, waiting: Vec::new() };
+        outbox.send(table(false));
+        outbox.send(Event::Runs { runs: Vec::new() });
+        for n in 0..CAPACITY {
+            outbox.send(warning(n));
+        }
+        let queue = outbox.queue().iter().filter(|notice| retention(notice) == Retention::UntilNewer).count();
+        assert_eq!(queue, 2, "nothing newer came");
+        outbox.send(table(true));
+        let waiting: Vec<Event> = std::iter::from_fn(|| outbox.take()).map(|notice| notice.event).collect();
+        let pauses: Vec<bool> = waiting
+            .iter()
+            .filter_map(|event| if let Event::Queue { is_paused, .. } = event { Some(*is_paused) } else { None })
+            .collect();
+        assert_eq!(pauses, [true], "the older one gave way");
+        assert!(waiting.iter().any(|event| matches!(event, Event::Runs { .. })));
+        assert_eq!(waiting.len(), CAPACITY + 2);
     }
 
     #[test]
