@@ -46,6 +46,26 @@ pub enum Fault {
     Silent,
     /// A range that was not asked for.
     WrongRange,
+    /// The range that was asked for, of a file that is said to be so many bytes longer.
+    RangeOfLonger(usize),
+    /// The range that was asked for and so many bytes more than it says.
+    RangeAndMore(usize),
+    /// The range that was asked for without its last bytes: so many of it.
+    RangeOf(usize),
+    /// One byte at a time, so many milliseconds apart.
+    Trickle(u64),
+    /// The head of the answer one byte at a time, so many milliseconds apart.
+    SlowHead(u64),
+    /// So many mebibytes that nobody promised, without a length.
+    Endless(usize),
+    /// Packed with gzip.
+    Packed,
+    /// So many mebibytes packed with gzip into little.
+    PackedEndless(usize),
+    /// So many bytes in the header, whatever follows.
+    LengthSaid(usize),
+    /// Sent on to the same address.
+    Redirect,
 }
 
 /// A repository.
@@ -103,6 +123,12 @@ struct State {
     claimed: BTreeMap<String, usize>,
     /// Another hub that large files are kept at.
     storage_at: Option<String>,
+    /// Whether hashes are said nowhere.
+    hides_hashes: bool,
+    /// Whether an answer to `HEAD` says no length.
+    hides_lengths: bool,
+    /// The entity tag of every file in place of its own; none where it is empty.
+    mark: Option<String>,
 }
 
 /// A hub that listens on loopback until it is dropped.
@@ -192,6 +218,28 @@ impl Hub {
         self.state().claimed.insert(file.to_owned(), bytes);
     }
 
+    /// Does not say what files hash to, neither in the list nor where they lie.
+    pub fn hide_hashes(&self) {
+        self.state().hides_hashes = true;
+    }
+
+    /// Does not say how long a file is where only its head is asked for.
+    pub fn hide_lengths(&self) {
+        self.state().hides_lengths = true;
+    }
+
+    /// Gives every file this entity tag in place of its own, or none where it is empty.
+    pub fn mark_all(&self, mark: &str) {
+        self.state().mark = Some(mark.to_owned());
+    }
+
+    /// Does nothing wrong any more.
+    pub fn behave(&self) {
+        let mut state = self.state();
+        let State { repos, storage, .. } = std::mem::take(&mut *state);
+        *state = State { repos, storage, ..State::default() };
+    }
+
     /// Sends on to another hub for large files.
     pub fn keep_at(&self, other: &Self) {
         self.state().storage_at = Some(other.address.clone());
@@ -248,6 +296,11 @@ pub fn hash_of(contents: &[u8]) -> String {
     hex(&sha1.finalize())
 }
 
+/// The SHA-256 of contents.
+pub fn sha256_of(contents: &[u8]) -> String {
+    hex(&Sha256::digest(contents))
+}
+
 fn commit_of(repo: &Repo) -> String {
     let mut sha1 = Sha1::new();
     for (name, contents) in &repo.files {
@@ -282,12 +335,14 @@ struct Answer {
     body: Vec<u8>,
     /// Another length than the body's, where it lies about it.
     length: Option<usize>,
+    /// Whether no length is said.
+    hides_length: bool,
     fault: Option<Fault>,
 }
 
 impl Answer {
     fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
-        Self { status, headers: Vec::new(), body: body.into(), length: None, fault: None }
+        Self { status, headers: Vec::new(), body: body.into(), length: None, hides_length: false, fault: None }
     }
 
     fn json(value: &Value) -> Self {
@@ -324,8 +379,9 @@ fn serve(stream: TcpStream, state: &Mutex<State>, is_over: &AtomicBool, address:
 /// Sends an answer; none where the connection is to end.
 fn write(mut stream: &TcpStream, request: &Request, answer: Answer, is_over: &AtomicBool) -> Option<()> {
     let mut body = answer.body;
-    let mut has_length = true;
+    let mut has_length = !answer.hides_length;
     let mut length = answer.length.unwrap_or(body.len());
+    let mut more = 0;
     match answer.fault {
         Some(Fault::WrongByte) => {
             if let Some(byte) = body.last_mut() {
@@ -340,6 +396,17 @@ fn write(mut stream: &TcpStream, request: &Request, answer: Answer, is_over: &At
             body.extend_from_slice(b"more than was promised");
             has_length = false;
         }
+        Some(Fault::RangeAndMore(bytes)) => body.extend(std::iter::repeat_n(7, bytes)),
+        Some(Fault::LengthSaid(bytes)) => length = bytes,
+        Some(Fault::Endless(mebibytes)) => (has_length, more) = (false, mebibytes << 20),
+        Some(Fault::Packed) => {
+            body = packed(&body);
+            length = body.len();
+        }
+        Some(Fault::PackedEndless(mebibytes)) => {
+            body = packed(&vec![0; mebibytes << 20]);
+            length = body.len();
+        }
         Some(Fault::Silent) => {
             while !is_over.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_millis(10));
@@ -349,6 +416,9 @@ fn write(mut stream: &TcpStream, request: &Request, answer: Answer, is_over: &At
         _ => {}
     }
     let mut head = format!("HTTP/1.1 {} X\r\n", answer.status);
+    if matches!(answer.fault, Some(Fault::Packed | Fault::PackedEndless(_))) {
+        head.push_str("content-encoding: gzip\r\n");
+    }
     if has_length {
         head.push_str("content-length: ");
         head.push_str(&length.to_string());
@@ -360,9 +430,12 @@ fn write(mut stream: &TcpStream, request: &Request, answer: Answer, is_over: &At
         head.extend([name.as_str(), ": ", value.as_str(), "\r\n"]);
     }
     head.push_str("\r\n");
-    stream.write_all(head.as_bytes()).ok()?;
+    match answer.fault {
+        Some(Fault::SlowHead(milliseconds)) => trickle(stream, head.as_bytes(), milliseconds, is_over)?,
+        _ => stream.write_all(head.as_bytes()).ok()?,
+    }
     if request.method == "HEAD" {
-        return Some(());
+        return has_length.then_some(());
     }
     match answer.fault {
         Some(Fault::CutAfter(bytes)) => {
@@ -379,9 +452,38 @@ fn write(mut stream: &TcpStream, request: &Request, answer: Answer, is_over: &At
                 std::thread::sleep(Duration::from_millis(milliseconds));
             }
         }
+        Some(Fault::Trickle(milliseconds)) => trickle(stream, &body, milliseconds, is_over)?,
+        Some(Fault::LengthSaid(_)) => {
+            let _ = stream.write_all(&body);
+            // What was promised and does not come.
+            return None;
+        }
         _ => stream.write_all(&body).ok()?,
     }
+    let piece = vec![0; 1 << 16];
+    while more > 0 && !is_over.load(Ordering::Relaxed) {
+        stream.write_all(&piece).ok()?;
+        more = more.saturating_sub(piece.len());
+    }
     has_length.then_some(())
+}
+
+/// Sends one byte at a time.
+fn trickle(mut stream: &TcpStream, bytes: &[u8], milliseconds: u64, is_over: &AtomicBool) -> Option<()> {
+    for byte in bytes {
+        if is_over.load(Ordering::Relaxed) {
+            return None;
+        }
+        stream.write_all(&[*byte]).ok()?;
+        std::thread::sleep(Duration::from_millis(milliseconds));
+    }
+    Some(())
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let _ = encoder.write_all(bytes);
+    encoder.finish().unwrap_or_default()
 }
 
 /// A path as addresses have it.
@@ -419,11 +521,20 @@ fn answer(state: &mut State, request: &Request, address: &str) -> Answer {
     if request.headers.contains_key("authorization") && !request.has_token() {
         return Answer::error(401, "", "Invalid credentials in Authorization header");
     }
-    if let Some(Fault::Status(status, wait)) = take_fault(state, path) {
-        let answer = Answer::error(status, "", "told to");
-        return wait.map_or(answer, |wait| Answer::error(status, "", "told to").with("retry-after", wait.to_string()));
+    match take_fault(state, path) {
+        Some(Fault::Status(status, wait)) => {
+            let answer = Answer::error(status, "", "told to");
+            return wait
+                .map_or(answer, |wait| Answer::error(status, "", "told to").with("retry-after", wait.to_string()));
+        }
+        Some(fault) => Answer { fault: Some(fault), ..answer_well(state, request, &parts, address) },
+        None => answer_well(state, request, &parts, address),
     }
-    match (request.method.as_str(), parts.as_slice()) {
+}
+
+/// What is answered where nothing is done wrong.
+fn answer_well(state: &mut State, request: &Request, parts: &[&str], address: &str) -> Answer {
+    match (request.method.as_str(), parts) {
         ("GET", ["api", kind @ ("models" | "datasets"), name @ .., "revision", revision]) => {
             describe(state, request, &format!("{kind}/{}", name.join("/")), revision)
         }
@@ -442,7 +553,7 @@ fn answer(state: &mut State, request: &Request, address: &str) -> Answer {
             contents(state, request, &name, &file.join("/"))
         }
         ("GET" | "HEAD", [first, ..]) => {
-            let (kind, rest) = if *first == "datasets" { ("datasets", &parts[1..]) } else { ("models", &parts[..]) };
+            let (kind, rest) = if *first == "datasets" { ("datasets", &parts[1..]) } else { ("models", parts) };
             match rest {
                 [name @ .., "resolve", _, _] | [name @ .., "resolve", _, _, _] if !name.is_empty() => {
                     let file = &rest[name.len() + 2..];
@@ -488,7 +599,9 @@ fn describe(state: &State, request: &Request, name: &str, revision: &str) -> Ans
             if !state.hides_sizes {
                 let bytes = state.claimed.get(file).copied().unwrap_or(contents.len());
                 said["size"] = bytes.into();
-                if contents.len() >= LARGE {
+                if state.hides_hashes {
+                    // Only its size is known.
+                } else if contents.len() >= LARGE {
                     said["lfs"] = json!({ "sha256": hash_of(contents), "size": bytes, "pointerSize": 130 });
                 } else {
                     said["blobId"] = hash_of(contents).into();
@@ -527,7 +640,10 @@ fn resolve(state: &mut State, request: &Request, name: &str, revision: &str, fil
         return Answer::error(404, "EntryNotFound", "Entry not found");
     };
     let hash = hash_of(found);
-    if found.len() >= LARGE {
+    if take_redirect(state, request, file) {
+        return Answer::new(302, "").with("location", request.path.clone());
+    }
+    if found.len() >= LARGE && state.mark.is_none() {
         let bytes = state.claimed.get(file).copied().unwrap_or(found.len());
         let storage = state.storage_at.clone().unwrap_or_default();
         return Answer::new(302, "")
@@ -539,9 +655,16 @@ fn resolve(state: &mut State, request: &Request, name: &str, revision: &str, fil
     let bytes = found.len();
     let mut answer = contents(state, request, name, file);
     if request.method == "HEAD" {
-        answer.length = Some(bytes);
+        answer.length = Some(state.claimed.get(file).copied().unwrap_or(bytes));
+        answer.hides_length = state.hides_lengths;
     }
     answer.with("x-repo-commit", commit)
+}
+
+/// Whether a file is to be looked for where it was asked for, again and again.
+fn take_redirect(state: &mut State, request: &Request, file: &str) -> bool {
+    let is_told = state.faults.get(file).and_then(|faults| faults.first()) == Some(&Fault::Redirect);
+    is_told && request.method == "GET"
 }
 
 /// The bytes of a file, or the part of them that is asked for.
@@ -567,13 +690,23 @@ fn contents(state: &mut State, request: &Request, name: &str, file: &str) -> Ans
         Some(start) if start >= found.len() => Answer::new(416, ""),
         Some(start) => {
             let start = if fault == Some(Fault::WrongRange) { 0 } else { start };
-            let range = format!("bytes {start}-{}/{}", found.len() - 1, found.len());
-            Answer::new(206, &found[start..]).with("content-range", range)
+            let end = match fault {
+                Some(Fault::RangeOf(bytes)) => (start + bytes.max(1)).min(found.len()),
+                _ => found.len(),
+            };
+            let more = if let Some(Fault::RangeOfLonger(bytes)) = fault { bytes } else { 0 };
+            let range = format!("bytes {start}-{}/{}", end - 1, found.len() + more);
+            Answer::new(206, &found[start..end]).with("content-range", range)
         }
         None => Answer::new(200, found),
     };
     answer.fault = fault;
-    answer.with("etag", format!("\"{hash}\""))
+    match &state.mark {
+        Some(mark) if mark.is_empty() => answer,
+        Some(mark) => answer.with("etag", mark.clone()),
+        None if state.hides_hashes => answer,
+        None => answer.with("etag", format!("\"{hash}\"")),
+    }
 }
 
 fn body_json(request: &Request) -> Value {

@@ -17,7 +17,7 @@ pub use configs::{TINY_DECODER, TINY_ENCODER, TINY_TRANSLATION, sentences};
 pub use database::{Holder, execute, hold, tamper};
 #[cfg(unix)]
 pub use hostile::{AS_PROGRAM, Counts, HostileStores};
-pub use hub::{Fault, Hub, LARGE, Repo, Request, TOKEN, USER, hash_of, listing};
+pub use hub::{Fault, Hub, LARGE, Repo, Request, TOKEN, USER, hash_of, listing, sha256_of};
 pub use options::{number, text};
 pub use program::{Answer, Program, Training, carry_out_commands};
 pub use window::{

@@ -14,7 +14,9 @@ use headroom_engine::hub::{
     FetchRequest, Fetched, Gating, HubError, HubSettings, PushRequest, RepoKind, Revision, Token, cached, contents,
     describe_hub, fetch, inspect, name_of_snapshot, push,
 };
-use headroom_tests::{Answer, Fault, Hub, LARGE, Program, Repo, TINY_DECODER, TOKEN, USER, hash_of, listing};
+use headroom_tests::{
+    Answer, Fault, Hub, LARGE, Program, Repo, TINY_DECODER, TOKEN, USER, hash_of, listing, sha256_of,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -87,7 +89,8 @@ impl Scene {
     fn assert_intact(&self) {
         for file in listing(&self.root().join("blobs")) {
             if !file.ends_with(".incomplete") {
-                assert_eq!(hash_of(&fs::read(self.root().join("blobs").join(&file)).unwrap()), file);
+                let contents = fs::read(self.root().join("blobs").join(&file)).unwrap();
+                assert!([hash_of(&contents), sha256_of(&contents)].contains(&file), "{file} is not what its name says");
             }
         }
         for file in listing(&self.root().join("snapshots")) {
@@ -498,6 +501,169 @@ fn names_of_strangers_stay_in_the_cache() {
             .all(|path| path.starts_with("hub/models--org--tiny/") || path.starts_with("hub/.locks/"))
     );
     assert!(new.iter().all(|path| !path.contains("evil")), "{new:?}");
+}
+
+/// A hub that sends other parts than those that were asked for, now and then or for ever.
+#[test]
+fn wrong_ranges_are_not_asked_for_without_end() {
+    let scene = Scene::new();
+    let faults: Vec<Fault> = [Fault::CutAfter(3000), Fault::WrongRange].repeat(100);
+    scene.hub.fault(WEIGHTS, &faults);
+    let told = scene.fetch().unwrap_err().to_string();
+    assert!(told.contains("cut off") || told.contains("cannot be reached"), "{told}");
+    assert!(ranges(&scene.hub).len() < 10);
+    scene.assert_intact();
+    scene.hub.fault(WEIGHTS, &[]);
+    scene.assert_whole(&scene.fetch().unwrap());
+    // Each of them once, after which the whole is asked for.
+    for fault in [Fault::WrongRange, Fault::RangeOfLonger(1000), Fault::RangeAndMore(50)] {
+        let scene = Scene::new();
+        scene.hub.fault(WEIGHTS, &[Fault::CutAfter(3000), fault]);
+        scene.assert_whole(&scene.fetch().unwrap());
+        assert_eq!(ranges(&scene.hub), [None, Some("bytes=3000-".to_owned()), None], "{fault:?}");
+    }
+    // A part that is shorter is what was asked for, and the rest is asked for next.
+    let scene = Scene::new();
+    scene.hub.fault(WEIGHTS, &[Fault::CutAfter(3000), Fault::RangeOf(2000)]);
+    scene.assert_whole(&scene.fetch().unwrap());
+    assert_eq!(ranges(&scene.hub)[1..], [Some("bytes=3000-".to_owned()), Some("bytes=5000-".to_owned())]);
+    // One byte at a request is progress, and too little.
+    let scene = Scene::new();
+    let faults: Vec<Fault> = [Fault::CutAfter(100)].into_iter().chain([Fault::RangeOf(1); 2000]).collect();
+    scene.hub.fault(WEIGHTS, &faults);
+    let hasty = HubSettings { patience: Duration::from_millis(500), ..scene.settings() };
+    let told = fetch(&hasty, &request(), &mut |_| {}, &|| false).unwrap_err().to_string();
+    assert!(told.contains("less than 64 KiB a minute") && told.contains("goes on from there"), "{told}");
+    assert!(ranges(&scene.hub).len() < 100);
+}
+
+#[test]
+fn a_hub_that_sends_a_byte_now_and_then_is_given_up() {
+    const LIST: &str = "/api/models/org/tiny/revision/main";
+    let hasty = |scene: &Scene| HubSettings { patience: Duration::from_millis(500), tries: 2, ..scene.settings() };
+    for (file, fault, word) in [
+        (WEIGHTS, Fault::Trickle(20), "less than 64 KiB a minute"),
+        ("vocab.txt", Fault::Trickle(100), "less than 64 KiB a minute"),
+        (LIST, Fault::Trickle(20), "less than 64 KiB a minute"),
+        (LIST, Fault::SlowHead(200), "silent"),
+        (WEIGHTS, Fault::SlowHead(200), "silent"),
+    ] {
+        let scene = Scene::new();
+        scene.hub.fault(file, &[fault; 4]);
+        let begun = Instant::now();
+        let told = fetch(&hasty(&scene), &request(), &mut |_| {}, &|| false).unwrap_err();
+        assert!(!told.is_refusal() && told.to_string().contains(word), "{file}, {fault:?}: {told}");
+        assert!(begun.elapsed() < Duration::from_secs(20), "{file}, {fault:?}: {:?}", begun.elapsed());
+        scene.assert_intact();
+        scene.hub.behave();
+        scene.assert_whole(&scene.fetch().unwrap());
+    }
+}
+
+/// What nobody says the length of cannot fill the disk.
+#[test]
+fn the_largest_size_that_was_seen_bounds_what_is_taken() {
+    let most_on_disk = |scene: &Scene| {
+        let blobs = scene.root().join("blobs");
+        listing(&blobs).iter().map(|file| fs::metadata(blobs.join(file)).unwrap().len()).max().unwrap_or_default()
+    };
+    // Neither hash nor size: nothing is asked for.
+    let scene = Scene::new();
+    (scene.hub.hide_hashes(), scene.hub.hide_sizes(), scene.hub.hide_lengths());
+    let told = scene.fetch().unwrap_err();
+    assert!(told.is_refusal(), "{told}");
+    let told = told.to_string();
+    assert!(
+        ["config.json", "neither its size nor what its contents hash to"].iter().all(|word| told.contains(word)),
+        "{told}"
+    );
+    assert!(ranges(&scene.hub).is_empty() && most_on_disk(&scene) == 0);
+    // A hash and no size.
+    let scene = Scene::new();
+    (scene.hub.hide_sizes(), scene.hub.hide_lengths());
+    scene.hub.mark_all(&format!("\"{}\"", hash_of(&scene.weights())));
+    let only = FetchRequest { only: vec![WEIGHTS.parse().unwrap()], ..request() };
+    scene.hub.fault(WEIGHTS, &[Fault::Endless(80)]);
+    let told = fetch(&scene.settings(), &only, &mut |_| {}, &|| false).unwrap_err().to_string();
+    assert!(told.contains("longer than 32.0 MiB"), "{told}");
+    assert_eq!(most_on_disk(&scene), 0, "it was thrown away");
+    let fetched = fetch(&scene.settings(), &only, &mut |_| {}, &|| false).unwrap();
+    assert!(fs::read(fetched.path.join(WEIGHTS)).unwrap() == scene.weights());
+    // A size, and more than that; packed into little, or said in the answer.
+    for fault in
+        [Fault::Endless(80), Fault::PackedEndless(80), Fault::LengthSaid(1 << 40), Fault::LengthSaid(usize::MAX / 2)]
+    {
+        let scene = Scene::new();
+        scene.hub.fault(WEIGHTS, &[fault; 3]);
+        let begun = Instant::now();
+        scene.fetch().unwrap_err();
+        assert!(begun.elapsed() < Duration::from_secs(10), "{fault:?}");
+        assert!(most_on_disk(&scene) <= scene.weights().len() as u64, "{fault:?}");
+        scene.assert_intact();
+        scene.hub.behave();
+        scene.assert_whole(&scene.fetch().unwrap());
+    }
+    // What is packed on its way is unpacked and held against the hash.
+    let scene = Scene::new();
+    scene.hub.fault(WEIGHTS, &[Fault::Packed]);
+    scene.hub.fault("vocab.txt", &[Fault::Packed]);
+    scene.assert_whole(&scene.fetch().unwrap());
+}
+
+/// A tag that several files share is no name of a blob.
+#[test]
+fn only_a_hash_identifies_contents() {
+    for (mark, hides_hashes) in [
+        ("W/\"same\"", false),
+        ("W/\"same\"", true),
+        ("\"same\"", true),
+        ("W/\"0123456789abcdef0123456789abcdef01234567\"", true),
+        ("\"../../../evil\"", false),
+        ("\"a/b\"", true),
+        ("", true),
+        ("", false),
+    ] {
+        let scene = Scene::new();
+        scene.hub.mark_all(mark);
+        if hides_hashes {
+            scene.hub.hide_hashes();
+        }
+        let fetched = scene.fetch().unwrap_or_else(|error| panic!("{mark}: {error}"));
+        scene.assert_whole(&fetched);
+        for (file, contents) in &scene.hub.repo(MODEL).unwrap().files {
+            if let Ok(there) = fs::read(fetched.path.join(file)) {
+                assert!(there == *contents, "{mark}: {file} is another file");
+            }
+        }
+        // It is known again, though nothing says what it hashes to.
+        let again = scene.fetch().unwrap();
+        assert_eq!((again.path, again.downloaded()), (fetched.path, 0), "{mark}");
+        assert!(!scene.folder.path().join("evil").exists());
+    }
+    // Without a hash a length is held against.
+    let scene = Scene::new();
+    (scene.hub.hide_hashes(), scene.hub.mark_all("W/\"same\""));
+    scene.hub.fault(WEIGHTS, &[Fault::TooLong]);
+    let told = scene.fetch().unwrap_err().to_string();
+    assert!(told.contains("where the hub promised"), "{told}");
+    scene.assert_intact();
+    // Two hashes of one file.
+    let scene = Scene::new();
+    scene.hub.mark_all(&format!("\"{}\"", "0f".repeat(20)));
+    let told = scene.fetch().unwrap_err().to_string();
+    assert!(told.contains("cannot be understood") && told.contains("its hash is"), "{told}");
+    assert!(listing(&scene.root().join("blobs")).is_empty());
+}
+
+#[test]
+fn an_address_that_leads_to_itself_is_left() {
+    let scene = Scene::new();
+    scene.hub.fault(WEIGHTS, &[Fault::Redirect]);
+    let told = scene.fetch().unwrap_err().to_string();
+    assert!(told.contains("without an end"), "{told}");
+    assert!(ranges(&scene.hub).len() < 10);
+    scene.hub.behave();
+    scene.assert_whole(&scene.fetch().unwrap());
 }
 
 /// A stop is answered at once, whatever the hub does, and what came is kept.

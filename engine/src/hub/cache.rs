@@ -115,8 +115,9 @@ impl RepoCache {
         self.repo.blob_path(hash.as_str())
     }
 
-    pub(super) fn incomplete(&self, hash: &FileHash) -> PathBuf {
-        self.repo.blob_path(&format!("{hash}.incomplete"))
+    /// Where a file is written until it is checked. `key` is its hash, or stands for it where no hash is known.
+    pub(super) fn incomplete(&self, key: &str) -> PathBuf {
+        self.repo.blob_path(&format!("{key}.incomplete"))
     }
 
     fn ref_path(&self, revision: &Revision) -> PathBuf {
@@ -138,13 +139,13 @@ impl RepoCache {
         Ok(())
     }
 
-    /// Waits until no other program fetches this blob. `wait` is asked before each try.
+    /// Waits until no other program fetches the file of this key. `wait` is asked before each try.
     pub(super) fn lock(
         &self,
-        hash: &FileHash,
+        key: &str,
         mut wait: impl FnMut(Duration) -> Result<(), HubError>,
     ) -> Result<BlobLock, HubError> {
-        let path = self.locks.join(format!("{hash}.lock"));
+        let path = self.locks.join(format!("{key}.lock"));
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
         let file = file.map_err(HubError::io("open the lock", &path))?;
         loop {
@@ -157,8 +158,8 @@ impl RepoCache {
     }
 
     /// Gives a file that was checked its name among the blobs.
-    pub(super) fn publish(&self, file: &File, hash: &FileHash) -> Result<(), HubError> {
-        let (from, to) = (self.incomplete(hash), self.blob(hash));
+    pub(super) fn publish(&self, file: &File, key: &str, hash: &FileHash) -> Result<(), HubError> {
+        let (from, to) = (self.incomplete(key), self.blob(hash));
         file.sync_all().map_err(HubError::io("write", &from))?;
         fs::rename(&from, &to).map_err(HubError::io("rename", &from))
     }

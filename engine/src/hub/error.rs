@@ -7,7 +7,10 @@ use std::{
 use thiserror::Error;
 
 use super::names::{RepoKind, RepoName, Revision};
-use crate::{config::counted, data::memory::words};
+use crate::{
+    config::{counted, grouped},
+    data::memory::words,
+};
 
 /// Why something could not be asked of a hub, fetched or uploaded. Says what, why and what to do.
 #[derive(Debug, Error)]
@@ -146,6 +149,39 @@ pub enum HubError {
         expected: u64,
         /// What came.
         found: u64,
+    },
+    /// More bytes than a file of unknown size may have, or than the answer itself promised.
+    #[error("{file} of \"{name}\" is longer than {}, and the hub does not say how long it is. It was thrown away. Fetch it from a hub \
+        that says the sizes of its files.", words(*.most))]
+    Endless {
+        /// The repository.
+        name: RepoName,
+        /// The file.
+        file: String,
+        /// The most bytes that were taken.
+        most: u64,
+    },
+    /// Nothing is known by which a file could be checked.
+    #[error(
+        "{file} of \"{name}\" was not fetched: the hub says neither its size nor what its contents hash to, so that nobody could \
+        tell whether it came whole. Fetch it from a hub that does."
+    )]
+    Unchecked {
+        /// The repository.
+        name: RepoName,
+        /// The file.
+        file: String,
+    },
+    /// More files than a fetch brings.
+    #[error("\"{name}\" holds {} files, and a fetch brings {} at most. Name files or folders of it with --only.",
+        grouped(*.count as u64), grouped(*.most as u64))]
+    TooManyFiles {
+        /// The repository.
+        name: RepoName,
+        /// Files that would be fetched.
+        count: usize,
+        /// The most that a fetch brings.
+        most: usize,
     },
     /// Other contents than the hub promised.
     #[error(
@@ -301,10 +337,13 @@ impl HubError {
             | Self::Offline { .. }
             | Self::OfflineMode { .. }
             | Self::Settings { .. }
+            | Self::TooManyFiles { .. }
+            | Self::Unchecked { .. }
             | Self::WrongToken => true,
             Self::Cut { .. }
             | Self::DiskFull { .. }
             | Self::DiskSpace { .. }
+            | Self::Endless { .. }
             | Self::Hash { .. }
             | Self::Io { .. }
             | Self::Length { .. }

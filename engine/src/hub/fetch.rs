@@ -15,14 +15,18 @@ use ureq::http::{HeaderMap, header};
 use super::{
     HubError, HubSettings,
     cache::{RepoCache, cached},
-    http::{Ask, Client, LINKED_MARK, Refusal, Trouble, backoff},
-    info::{self, RemoteFile, bytes_here},
+    content_range::ContentRange,
+    http::{Ask, Client, LINKED_MARK, Refusal, Reply, Trouble, backoff},
+    info::{self, HubAnswer, RemoteFile, bytes_here},
     names::{CommitHash, FileHash, RepoKind, RepoName, RepoPath, Revision},
+    rate::{Rate, TOO_SLOW},
 };
 use crate::{checkpoint::free_bytes, data::hex};
 
 /// Left free on the disk for everything else.
 const SPARE: u64 = 64 << 20;
+/// The longest file that is fetched where nothing says its size; its hash is known.
+const LARGEST_UNSIZED: u64 = 32 << 20;
 
 /// What is to be brought here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,12 +101,31 @@ impl Fetched {
     }
 }
 
-/// A file with what the hub says of its contents.
+/// A file with what the hub says of its contents: its hash, its size, or both.
 struct Wanted {
     path: RepoPath,
-    hash: FileHash,
+    commit: CommitHash,
+    hash: Option<FileHash>,
     bytes: Option<u64>,
     url: String,
+}
+
+impl Wanted {
+    /// The name under which it is written until it is whole. Without a hash it is of this file of this commit alone.
+    fn key(&self) -> String {
+        match &self.hash {
+            Some(hash) => hash.to_string(),
+            None => {
+                let place = format!("{}/{}", self.commit, self.path);
+                format!("unchecked-{}", hex(&Sha256::digest(place.as_bytes())))
+            }
+        }
+    }
+
+    /// The most bytes that are taken of it; `said` is what the answer says of its size.
+    fn most(&self, said: Option<u64>) -> u64 {
+        self.bytes.or(said).unwrap_or(LARGEST_UNSIZED)
+    }
 }
 
 /// Brings a repository here, or takes it from the cache where the hub must not be asked. What is here already is not downloaded
@@ -125,26 +148,26 @@ pub fn fetch(
     // Under the name that was asked for: that is what others look for.
     let cache = RepoCache::of(settings, request.kind, &request.name);
     cache.make()?;
-    let commit = answer.facts.commit;
+    let commit = answer.facts.commit.clone();
     let mut wanted = Vec::with_capacity(chosen.len());
     for file in &chosen {
-        wanted.push(ask_file(&client, request, &commit, file)?);
+        wanted.push(ask_file(&client, request, &answer, file)?);
     }
     let total_bytes = wanted.iter().filter_map(|file| file.bytes).fold(0, u64::saturating_add);
-    require_space(settings, &cache, &wanted)?;
+    let missing = wanted.iter().map(|file| missing_bytes(&cache, file)).fold(0, u64::saturating_add);
+    require_space(settings, missing)?;
     let count = wanted.len();
     let mut files: Vec<FetchedFile> = Vec::with_capacity(count);
     for (number, file) in wanted.iter().enumerate() {
-        let before: u64 = files.iter().map(|done| done.bytes).sum();
+        let before = files.iter().map(|done| done.bytes).fold(0, u64::saturating_add);
         let mut tell = |bytes: u64| {
             let file = file.path.to_string();
-            progress(&FetchProgress { file, number, count, bytes: before + bytes, total_bytes });
+            progress(&FetchProgress { file, number, count, bytes: before.saturating_add(bytes), total_bytes });
         };
         tell(0);
         let download = Download { client: &client, cache: &cache, name: &request.name, file };
         let downloaded = download.run(&mut tell)?;
-        cache.link(&commit, &file.path, &file.hash)?;
-        let bytes = fs::metadata(cache.blob(&file.hash)).map_or(0, |there| there.len());
+        let bytes = fs::metadata(cache.snapshot(&commit).join(file.path.to_path())).map_or(0, |there| there.len());
         tell(bytes);
         files.push(FetchedFile { path: file.path.clone(), bytes, downloaded });
     }
@@ -187,14 +210,16 @@ fn take(settings: &HubSettings, request: &FetchRequest) -> Result<Fetched, HubEr
     Ok(Fetched { kind: here.kind, name: here.name, commit: here.commit, path: here.path, files })
 }
 
-/// Asks what the contents of a file hash to, and where they are.
+/// Asks what the contents of a file hash to, and where they are. Only a hash identifies contents: an entity tag that is none, or is
+/// weak, may be that of other files too.
 fn ask_file(
     client: &Client<'_>,
     request: &FetchRequest,
-    commit: &CommitHash,
+    answer: &HubAnswer,
     file: &RemoteFile,
 ) -> Result<Wanted, HubError> {
     let (kind, name, revision) = (request.kind, &request.name, &request.revision);
+    let commit = &answer.facts.commit;
     let url = info::file_url(client.settings, kind, name, commit, &file.path);
     let what = file.path.to_string();
     let ask = || Ask { method: "HEAD", follows_elsewhere: false, ..Ask::get(&url) };
@@ -204,12 +229,18 @@ fn ask_file(
             (refusal.status.as_u16() == 404).then(gone)
         })
     })?;
-    let text = |name: &str| header_text(&reply.headers, name);
-    let mark = text(LINKED_MARK).or_else(|| text("etag"));
-    let mark = mark.ok_or_else(|| client.malformed(&what, "it does not say what the contents hash to"))?;
-    let hash: FileHash = mark.parse().map_err(|why: String| client.malformed(&what, &why))?;
-    let size = text("x-linked-size").or_else(|| text("content-length").filter(|_| !reply.status.is_redirection()));
-    let said = size.and_then(|text| text.trim().parse::<u64>().ok());
+    let listed = answer.hashes.get(&file.path);
+    let told =
+        [LINKED_MARK, "etag"].iter().find_map(|mark| header_text(&reply.headers, mark)?.parse::<FileHash>().ok());
+    if let (Some(told), Some(listed)) = (&told, listed)
+        && told.contradicts(listed)
+    {
+        let why = format!("its hash is {listed} in the list of files and {told} where it lies");
+        return Err(client.malformed(&what, &why));
+    }
+    let hash = told.or_else(|| listed.cloned());
+    let linked = header_text(&reply.headers, "x-linked-size").and_then(|text| text.trim().parse::<u64>().ok());
+    let said = linked.or_else(|| content_length(&reply).filter(|_| !reply.status.is_redirection()));
     let bytes = match (said, file.bytes) {
         (Some(said), Some(listed)) if said != listed => {
             let why = format!("its size is {listed} bytes in the list of files and {said} bytes where it lies");
@@ -217,19 +248,41 @@ fn ask_file(
         }
         (said, listed) => said.or(listed),
     };
-    Ok(Wanted { path: file.path.clone(), hash, bytes, url: reply.url })
+    if hash.is_none() && bytes.is_none() {
+        return Err(HubError::Unchecked { name: name.clone(), file: what });
+    }
+    Ok(Wanted { path: file.path.clone(), commit: commit.clone(), hash, bytes, url: reply.url })
 }
 
 fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok().filter(|text| !text.trim().is_empty())
 }
 
-fn require_space(settings: &HubSettings, cache: &RepoCache, wanted: &[Wanted]) -> Result<(), HubError> {
-    let missing = |file: &Wanted| {
-        let bytes = file.bytes.unwrap_or_default();
-        bytes - bytes_here(cache, &file.hash, file.bytes).min(bytes)
+/// Whether an answer is packed on its way, so that its lengths are not those of the file.
+fn is_packed(reply: &Reply) -> bool {
+    let packing = header_text(&reply.headers, header::CONTENT_ENCODING.as_str());
+    packing.is_some_and(|packing| !packing.trim().eq_ignore_ascii_case("identity"))
+}
+
+/// Bytes of the file that an answer says it holds.
+fn content_length(reply: &Reply) -> Option<u64> {
+    let text = header_text(&reply.headers, header::CONTENT_LENGTH.as_str()).filter(|_| !is_packed(reply))?;
+    text.trim().parse().ok()
+}
+
+/// Bytes of a file that have to be downloaded.
+fn missing_bytes(cache: &RepoCache, file: &Wanted) -> u64 {
+    let bytes = file.most(None);
+    let here = match &file.hash {
+        Some(hash) => bytes_here(cache, hash, Some(bytes)),
+        None => fs::metadata(cache.snapshot(&file.commit).join(file.path.to_path())).map_or(0, |there| there.len()),
     };
-    let needed = wanted.iter().map(missing).fold(0, u64::saturating_add);
+    // Nothing is needed for a file that is here, though its size is not known.
+    let is_whole = file.hash.as_ref().is_some_and(|hash| file.bytes.is_none() && cache.blob(hash).is_file());
+    if is_whole { 0 } else { bytes - here.min(bytes) }
+}
+
+fn require_space(settings: &HubSettings, needed: u64) -> Result<(), HubError> {
     match free_bytes(&settings.cache) {
         Some(free) if needed > 0 && needed.saturating_add(SPARE) > free => {
             Err(HubError::DiskSpace { needed, free, path: settings.cache.clone() })
@@ -247,21 +300,25 @@ struct Download<'a> {
 }
 
 impl Download<'_> {
-    /// Brings the blob here unless it is; gives the bytes that were downloaded.
+    /// Brings the file here unless it is, and links it into its snapshot; gives the bytes that were downloaded.
     fn run(&self, tell: &mut dyn FnMut(u64)) -> Result<u64, HubError> {
-        let hash = &self.file.hash;
-        let _lock = self.cache.lock(hash, |time| self.client.sleep(time))?;
+        let key = self.file.key();
+        let _lock = self.cache.lock(&key, |time| self.client.sleep(time))?;
         if self.is_here() {
+            if let Some(hash) = &self.file.hash {
+                self.link(hash)?;
+            }
             return Ok(0);
         }
-        let mut part = Part::open(&self.cache.incomplete(hash), hash, self.file.bytes)?;
+        let mut part = Part::open(&self.cache.incomplete(&key), self.file.hash.as_ref(), self.file.bytes)?;
         let mut has_old_bytes = part.bytes > 0;
-        let mut tries = 0;
-        loop {
-            let before = part.bytes;
+        // Only what is further than ever counts as progress: what was thrown away can come again without end.
+        let (mut tries, mut furthest) = (0, part.bytes);
+        let mut rate = Rate::new(self.client.settings.patience, furthest);
+        let hash = loop {
             match self.attempt(&mut part, tries, tell) {
                 Ok(()) => match self.check(&mut part) {
-                    Ok(()) => break,
+                    Ok(hash) => break hash,
                     // What was here from before may have been something else: once from the start.
                     Err(_) if has_old_bytes => {
                         has_old_bytes = false;
@@ -274,28 +331,48 @@ impl Download<'_> {
                 },
                 Err(Trouble::Stopped) => return Err(HubError::Stopped),
                 Err(Trouble::Final(error)) => {
-                    if matches!(error, HubError::Length { .. }) {
+                    if matches!(error, HubError::Length { .. } | HubError::Endless { .. }) {
                         part.remove();
                     }
                     return Err(error);
                 }
+                Err(Trouble::Slow) => return Err(self.cut(&part, TOO_SLOW.to_owned())),
                 Err(Trouble::Connection(why)) => {
-                    tries = if part.bytes > before { 1 } else { tries + 1 };
-                    if tries >= self.client.settings.tries {
+                    tries = if part.bytes > furthest { 1 } else { tries + 1 };
+                    furthest = furthest.max(part.bytes);
+                    if tries >= self.client.settings.tries || self.is_wasteful(&part, furthest) {
                         return Err(self.cut(&part, why));
+                    }
+                    if rate.is_too_slow(furthest) {
+                        return Err(self.cut(&part, TOO_SLOW.to_owned()));
                     }
                     self.client.sleep(backoff(tries))?;
                 }
             }
-        }
-        self.cache.publish(&part.file, hash)?;
+        };
+        self.cache.publish(&part.file, &key, &hash)?;
+        self.link(&hash)?;
         Ok(part.written)
     }
 
-    /// Whether the blob is here whole. One of another length was never a blob, and gives way to what is downloaded.
+    fn link(&self, hash: &FileHash) -> Result<(), HubError> {
+        self.cache.link(&self.file.commit, &self.file.path, hash)
+    }
+
+    /// Whether the file is here whole. A blob of another length was never one, and gives way to what is downloaded.
     fn is_here(&self) -> bool {
-        fs::metadata(self.cache.blob(&self.file.hash))
+        let place = match &self.file.hash {
+            Some(hash) => self.cache.blob(hash),
+            None => self.cache.snapshot(&self.file.commit).join(self.file.path.to_path()),
+        };
+        fs::metadata(place)
             .is_ok_and(|there| there.is_file() && self.file.bytes.is_none_or(|bytes| bytes == there.len()))
+    }
+
+    /// Whether far more came than the file holds: a server that sends the beginning again and again.
+    fn is_wasteful(&self, part: &Part, furthest: u64) -> bool {
+        let once = self.file.bytes.unwrap_or(furthest).max(furthest);
+        part.written > once.saturating_mul(u64::from(self.client.settings.tries) + 1)
     }
 
     fn cut(&self, part: &Part, why: String) -> HubError {
@@ -311,28 +388,76 @@ impl Download<'_> {
             return Ok(());
         }
         let mut ask = Ask::get(&self.file.url);
-        if part.bytes > 0 {
+        if part.bytes > 0 && part.takes_ranges {
             ask = ask.with("range", format!("bytes={}-", part.bytes));
         }
         let reply = self.client.ask(ask)?;
+        let said = self.begin(&reply, part, tries)?;
+        if self.file.bytes.is_none() {
+            // Seen only now, and before anything is written.
+            if part.said.is_some_and(|before| said.is_some_and(|said| said != before)) {
+                let why = "it says one size and then another";
+                return Err(self.client.malformed(self.file.path.as_str(), why).into());
+            }
+            part.said = part.said.or(said);
+            require_space(self.client.settings, self.file.most(part.said).saturating_sub(part.bytes))?;
+        }
+        let most = self.file.most(part.said);
+        let begun = Instant::now();
+        let mut told = None;
+        self.client.read(&reply, |data| {
+            if part.bytes.saturating_add(data.len() as u64) > most {
+                return Err(self.too_long(most, part.bytes.saturating_add(data.len() as u64)));
+            }
+            part.write(data)?;
+            // Some fifty times a second.
+            let now = begun.elapsed().as_millis() / 20;
+            if told.replace(now) != Some(now) {
+                tell(part.bytes);
+            }
+            Ok(())
+        })?;
+        match self.file.bytes.or(part.said) {
+            Some(bytes) if part.bytes < bytes => Err(Trouble::Connection("the connection ended early".to_owned())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Looks at the head of an answer, and makes `part` ready for what follows. Gives what the answer says of the file's size.
+    fn begin(&self, reply: &Reply, part: &mut Part, tries: u32) -> Result<Option<u64>, Trouble> {
         match reply.status.as_u16() {
             206 if part.bytes > 0 => {
                 let range = header_text(&reply.headers, header::CONTENT_RANGE.as_str());
-                if range.is_none_or(|range| !range.trim().starts_with(&format!("bytes {}-", part.bytes))) {
-                    // A part of the file that was not asked for.
-                    part.clear()?;
-                    return Err(Trouble::Connection("it sent another part of the file than was asked for".to_owned()));
+                let range = range.and_then(|range| range.parse::<ContentRange>().ok());
+                let length = content_length(reply);
+                match range.filter(|range| !is_packed(reply) && range.follows(part.bytes, self.file.bytes, length)) {
+                    // Where more is to come than this part holds, the rest is asked for next.
+                    Some(range) => Ok(range.total()),
+                    None => {
+                        // From now on the whole is asked for. What is here stays until that comes.
+                        part.takes_ranges = false;
+                        let why = "it sent another part of the file than was asked for";
+                        Err(Trouble::Connection(why.to_owned()))
+                    }
                 }
             }
             // The whole of it, also where a part was asked for.
-            200 => part.clear()?,
+            200 => {
+                part.clear()?;
+                let said = content_length(reply);
+                match (said, self.file.bytes) {
+                    (Some(said), Some(bytes)) if said > bytes => Err(self.too_long(bytes, said).into()),
+                    _ => Ok(said),
+                }
+            }
             416 if part.bytes > 0 => {
                 part.clear()?;
-                return Err(Trouble::Connection("it does not have the part that was asked for".to_owned()));
+                part.takes_ranges = false;
+                Err(Trouble::Connection("it does not have the part that was asked for".to_owned()))
             }
             _ => {
-                let body = self.client.bytes(&reply, "a file")?;
-                let refusal = Refusal::of(&reply, &body);
+                let body = self.client.bytes(reply, "a file")?;
+                let refusal = Refusal::of(reply, &body);
                 let file = &self.file.path;
                 if refusal.status.as_u16() == 404 {
                     return Err(HubError::NoFile { name: self.name.clone(), file: file.to_string() }.into());
@@ -341,45 +466,34 @@ impl Download<'_> {
                     self.client.sleep(pause)?;
                     return Err(Trouble::Connection(format!("the hub answered \"{}\"", refusal.status)));
                 }
-                return Err(refusal.error(&format!("send {file}")).into());
+                Err(refusal.error(&format!("send {file}")).into())
             }
         }
-        let begun = Instant::now();
-        let mut told = None;
-        self.client.read(&reply, |data| {
-            part.write(data)?;
-            if let Some(bytes) = self.file.bytes
-                && part.bytes > bytes
-            {
-                return Err(self.wrong_length(bytes, part.bytes));
-            }
-            // Some fifty times a second.
-            let now = begun.elapsed().as_millis() / 20;
-            if told.replace(now) != Some(now) {
-                tell(part.bytes);
-            }
-            Ok(())
-        })?;
+    }
+
+    /// More bytes than the file has, or than one of unknown size may have.
+    fn too_long(&self, most: u64, found: u64) -> HubError {
+        let (name, file) = (self.name.clone(), self.file.path.to_string());
         match self.file.bytes {
-            Some(bytes) if part.bytes < bytes => Err(Trouble::Connection("the connection ended early".to_owned())),
-            _ => Ok(()),
+            Some(expected) => HubError::Length { name, file, expected, found },
+            None => HubError::Endless { name, file, most },
         }
     }
 
-    fn wrong_length(&self, expected: u64, found: u64) -> HubError {
-        HubError::Length { name: self.name.clone(), file: self.file.path.to_string(), expected, found }
-    }
-
-    fn check(&self, part: &mut Part) -> Result<(), HubError> {
-        if let Some(bytes) = self.file.bytes.filter(|bytes| *bytes != part.bytes) {
-            return Err(self.wrong_length(bytes, part.bytes));
+    /// Holds what came against the length and the hash; gives the hash, by which it is named among the blobs.
+    fn check(&self, part: &mut Part) -> Result<FileHash, HubError> {
+        if let Some(expected) = self.file.bytes.filter(|bytes| *bytes != part.bytes) {
+            let (name, file) = (self.name.clone(), self.file.path.to_string());
+            return Err(HubError::Length { name, file, expected, found: part.bytes });
         }
-        let Some(found) = part.hash(&self.file.hash)? else { return Ok(()) };
-        if found == self.file.hash.as_str() {
-            return Ok(());
+        let found = part.hash(self.file.hash.as_ref())?;
+        match &self.file.hash {
+            Some(expected) if found != *expected => {
+                let (file, expected, found) = (self.file.path.to_string(), expected.to_string(), found.to_string());
+                Err(HubError::Hash { file, expected, found })
+            }
+            _ => Ok(found),
         }
-        let (file, expected) = (self.file.path.to_string(), self.file.hash.to_string());
-        Err(HubError::Hash { file, expected, found })
     }
 }
 
@@ -391,17 +505,22 @@ struct Part {
     /// Bytes that came since it was opened.
     written: u64,
     sha256: Option<Sha256>,
+    /// Whether parts are asked for, which not every server sends as it should.
+    takes_ranges: bool,
+    /// Bytes of the whole file as an answer said them, where nothing said them before.
+    said: Option<u64>,
 }
 
 impl Part {
     /// Goes on with what is there, where it can be held against a hash in the end.
-    fn open(path: &Path, hash: &FileHash, bytes: Option<u64>) -> Result<Self, HubError> {
+    fn open(path: &Path, hash: Option<&FileHash>, bytes: Option<u64>) -> Result<Self, HubError> {
         let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path);
         let file = file.map_err(HubError::io("write", path))?;
         let there = file.metadata().map_err(HubError::io("read", path))?.len();
-        let sha256 = matches!(hash, FileHash::Sha256(_)).then(Sha256::new);
-        let mut part = Self { file, path: path.to_owned(), bytes: there, written: 0, sha256 };
-        if !hash.is_checkable() || bytes.is_none_or(|bytes| there > bytes) {
+        let sha256 = (!matches!(hash, Some(FileHash::Git(_)))).then(Sha256::new);
+        let mut part =
+            Self { file, path: path.to_owned(), bytes: there, written: 0, sha256, takes_ranges: true, said: None };
+        if hash.is_none() || bytes.is_none_or(|bytes| there > bytes) {
             part.clear()?;
         } else {
             part.read_again()?;
@@ -447,17 +566,25 @@ impl Part {
         Ok(())
     }
 
-    /// What the contents hash to in the manner of `like`; none where that is not known here.
-    fn hash(&mut self, like: &FileHash) -> Result<Option<String>, HubError> {
-        match (like, &self.sha256) {
-            (FileHash::Sha256(_), Some(sha256)) => Ok(Some(hex(&sha256.clone().finalize()))),
-            (FileHash::Git(_), _) => {
-                let Self { file, path, bytes, .. } = self;
-                let read = file.seek(SeekFrom::Start(0)).and_then(|_| git_hash(file, *bytes));
-                read.map(Some).map_err(HubError::io("read", path))
+    /// Hash of the contents, of the kind of `like`; SHA-256 where that is none.
+    fn hash(&mut self, like: Option<&FileHash>) -> Result<FileHash, HubError> {
+        let Self { file, path, bytes, sha256, .. } = self;
+        let read = || -> io::Result<FileHash> {
+            match (like, sha256) {
+                (Some(FileHash::Sha256(_)) | None, Some(sha256)) => {
+                    Ok(FileHash::Sha256(hex(&sha256.clone().finalize())))
+                }
+                (Some(FileHash::Git(_)), _) => {
+                    file.seek(SeekFrom::Start(0))?;
+                    git_hash(file, *bytes).map(FileHash::Git)
+                }
+                (Some(FileHash::Sha256(_)) | None, None) => {
+                    file.seek(SeekFrom::Start(0))?;
+                    self::sha256(file).map(FileHash::Sha256)
+                }
             }
-            _ => Ok(None),
-        }
+        };
+        read().map_err(HubError::io("read", path))
     }
 
     fn remove(&self) {

@@ -18,7 +18,11 @@ use ureq::{
     http::{HeaderMap, Request, Response, StatusCode, Uri, header},
 };
 
-use super::{HubError, HubSettings, names::shortened};
+use super::{
+    HubError, HubSettings,
+    names::shortened,
+    rate::{Rate, TOO_SLOW},
+};
 
 /// How often it is looked whether the user ended it.
 const LOOK_UP: Duration = Duration::from_millis(20);
@@ -88,6 +92,8 @@ pub(super) struct Reply {
 pub(super) enum Trouble {
     /// The connection.
     Connection(String),
+    /// Fewer bytes come than any connection needs ([`Rate`]).
+    Slow,
     /// The user.
     Stopped,
     /// Nothing that trying again mends.
@@ -244,7 +250,19 @@ impl<'a> Client<'a> {
         };
         // What is sent has no limit of its own: the thread sees when the other side takes nothing any more.
         let patience = if matches!(ask.body, Sent::Nothing) { Some(self.settings.patience * 3) } else { None };
-        match self.next(&reply.pieces, patience, watch)? {
+        let mut rate = Rate::new(self.settings.patience, 0);
+        let mut is_slow = || match &ask.body {
+            Sent::File { sent, length, .. } => {
+                let sent = sent.load(Ordering::Relaxed);
+                sent < *length && rate.is_too_slow(sent)
+            }
+            Sent::Nothing | Sent::Text { .. } => false,
+        };
+        let mut look = || {
+            watch();
+            is_slow()
+        };
+        match self.next(&reply.pieces, patience, &mut look)? {
             Piece::Head(status, headers) => {
                 reply.status = status;
                 reply.headers = headers;
@@ -255,11 +273,12 @@ impl<'a> Client<'a> {
         }
     }
 
+    /// The next piece. Now and then `is_slow` is asked whether it is worth waiting for.
     fn next(
         &self,
         pieces: &Receiver<Piece>,
         patience: Option<Duration>,
-        watch: &mut dyn FnMut(),
+        is_slow: &mut dyn FnMut() -> bool,
     ) -> Result<Piece, Trouble> {
         let begun = Instant::now();
         loop {
@@ -272,7 +291,8 @@ impl<'a> Client<'a> {
                 Err(RecvTimeoutError::Timeout) if patience.is_some_and(|patience| begun.elapsed() > patience) => {
                     return Err(Trouble::Connection("it is silent".to_owned()));
                 }
-                Err(RecvTimeoutError::Timeout) => watch(),
+                Err(RecvTimeoutError::Timeout) if is_slow() => return Err(Trouble::Slow),
+                Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
@@ -283,9 +303,15 @@ impl<'a> Client<'a> {
         reply: &Reply,
         mut take: impl FnMut(&[u8]) -> Result<(), HubError>,
     ) -> Result<(), Trouble> {
+        let (mut rate, mut bytes) = (Rate::new(reply.patience, 0), 0);
         loop {
-            match self.next(&reply.pieces, Some(reply.patience * 3), &mut || {})? {
+            match self.next(&reply.pieces, Some(reply.patience * 3), &mut || rate.is_too_slow(bytes))? {
                 Piece::Data(data) => {
+                    bytes += data.len() as u64;
+                    // Pieces without a rest between them leave no time to look.
+                    if rate.is_too_slow(bytes) {
+                        return Err(Trouble::Slow);
+                    }
                     // A hub that never is silent could keep it from being looked at.
                     if self.is_stopped() {
                         return Err(Trouble::Stopped);
@@ -346,6 +372,7 @@ impl<'a> Client<'a> {
                 }
                 Err(Trouble::Stopped) => return Err(HubError::Stopped),
                 Err(Trouble::Final(error)) => return Err(error),
+                Err(Trouble::Slow) => return Err(self.unreachable(TOO_SLOW)),
                 Err(Trouble::Connection(why)) => why,
             };
             tries += 1;

@@ -46,6 +46,9 @@ const WEIGHTS: [(&str, &str, &str, &str); 2] = [
     ("pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-", ".bin"),
 ];
 
+/// The most files that are fetched at once.
+const MOST_FILES: usize = 100_000;
+
 /// The largest `config.json` that is read.
 const LARGEST_CONFIG: u64 = 4 << 20;
 
@@ -182,7 +185,7 @@ pub(super) struct HubAnswer {
     /// Every file whose path is one.
     pub(super) files: Vec<RemoteFile>,
     /// What their contents hash to, where the hub says it in its list.
-    hashes: BTreeMap<RepoPath, FileHash>,
+    pub(super) hashes: BTreeMap<RepoPath, FileHash>,
     /// What the hub itself read in `config.json`.
     config: Value,
 }
@@ -316,6 +319,14 @@ fn read_answer(
 /// The files that a fetch brings: of a model its settings, its tokenizer and its weights, safetensors before others; of a data set
 /// everything but what belongs to git; else those that were named.
 pub(super) fn choose(answer: &HubAnswer, request: &super::FetchRequest) -> Result<Vec<RemoteFile>, HubError> {
+    let chosen = choose_any(answer, request)?;
+    if chosen.len() > MOST_FILES {
+        return Err(HubError::TooManyFiles { name: answer.facts.name.clone(), count: chosen.len(), most: MOST_FILES });
+    }
+    Ok(chosen)
+}
+
+fn choose_any(answer: &HubAnswer, request: &super::FetchRequest) -> Result<Vec<RemoteFile>, HubError> {
     let name = &answer.facts.name;
     let nothing = |why: &str, remedy: &str| HubError::NothingToFetch {
         name: name.clone(),
@@ -450,7 +461,7 @@ fn architecture_of(config: &Value) -> Option<RemoteArchitecture> {
 /// How much of the files is here already; what is here may be another file of the same contents.
 pub(super) fn bytes_here(cache: &RepoCache, hash: &FileHash, bytes: Option<u64>) -> u64 {
     let size = |path| std::fs::metadata(path).map(|there: std::fs::Metadata| there.len()).unwrap_or_default();
-    let here = size(cache.blob(hash)).max(size(cache.incomplete(hash)));
+    let here = size(cache.blob(hash)).max(size(cache.incomplete(hash.as_str())));
     here.min(bytes.unwrap_or(u64::MAX))
 }
 
@@ -528,6 +539,15 @@ mod tests {
         let without = told(&["x.gguf"], &[]);
         assert!(without.contains("config.json") && without.contains("x.gguf"), "{without}");
         assert!(told(&["config.json"], &["b"]).contains("no file or folder b"));
+    }
+
+    #[test]
+    fn a_list_without_end_is_refused() {
+        let paths: Vec<String> = (0..=MOST_FILES).map(|number| format!("data/{number}.txt")).collect();
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let told = chosen(&paths, RepoKind::Dataset, &[]).unwrap_err().to_string();
+        assert!(told.contains("100,001 files") && told.contains("--only"), "{told}");
+        assert_eq!(chosen(&paths, RepoKind::Dataset, &["data/7.txt"]).unwrap(), ["data/7.txt"]);
     }
 
     #[test]

@@ -13,12 +13,15 @@
 //! | `info` | what the hub says about a repository, and which of its files would be fetched |
 //! | `cache` | the folders on disk |
 //! | `fetch` | downloads |
+//! | `content_range` | which bytes of a file an answer holds |
+//! | `rate` | the least rate at which bytes must come |
 //! | `data_sets` | files of data sets that were fetched, by their names |
 //! | `push` | uploads |
 //!
 //! Uses `text`, `config`, `data`, `checkpoint`.
 
 mod cache;
+mod content_range;
 mod data_sets;
 mod error;
 mod fetch;
@@ -26,6 +29,7 @@ mod http;
 mod info;
 mod names;
 mod push;
+mod rate;
 mod settings;
 
 pub use cache::{CachedModel, CachedRepo, HubFacts, InterruptedFetch, cached, describe_hub, name_of_snapshot};

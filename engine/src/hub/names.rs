@@ -209,28 +209,26 @@ impl FromStr for RepoPath {
     }
 }
 
-/// What a hub says the contents of a file hash to; also the file's name among the blobs of the cache.
+/// Hash of the contents of a file, which is also the file's name among the blobs of the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileHash {
     /// SHA-256 of the contents: large files.
     Sha256(String),
     /// SHA-1 as git takes it, of a heading and the contents: small files.
     Git(String),
-    /// Something else that changes with the contents; it can be no file but its own, and is not computed here.
-    Opaque(String),
 }
 
 impl FileHash {
     /// The name of the blob.
     pub fn as_str(&self) -> &str {
         match self {
-            Self::Sha256(text) | Self::Git(text) | Self::Opaque(text) => text,
+            Self::Sha256(text) | Self::Git(text) => text,
         }
     }
 
-    /// Whether the contents can be held against it.
-    pub fn is_checkable(&self) -> bool {
-        !matches!(self, Self::Opaque(_))
+    /// Whether two hashes of the same kind differ, so that they are of different contents.
+    pub(super) fn contradicts(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other) && self != other
     }
 }
 
@@ -240,24 +238,20 @@ impl fmt::Display for FileHash {
     }
 }
 
-/// Takes an entity tag as HTTP has it, weak or not, with its quotes.
+/// Takes a hash as it is, or in quotes as an entity tag has it. A tag that is no hash, or is marked as weak (`W/"…"`), identifies no
+/// contents: several files can have the same one.
 impl FromStr for FileHash {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let plain = text.trim().trim_start_matches("W/").trim_matches('"');
-        let is_name = (1..=128).contains(&plain.len())
-            && plain.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
-            && !plain.starts_with('.')
-            && !plain.ends_with(".incomplete");
+        let text = text.trim();
+        let plain = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(text);
         if is_hash(plain, 64) {
             Ok(Self::Sha256(plain.to_owned()))
         } else if is_hash(plain, 40) {
             Ok(Self::Git(plain.to_owned()))
-        } else if is_name {
-            Ok(Self::Opaque(plain.to_owned()))
         } else {
-            Err(format!("\"{}\" cannot be the mark of a file.", shortened(text)))
+            Err(format!("\"{}\" is no hash of a file's contents.", shortened(text)))
         }
     }
 }
@@ -315,13 +309,16 @@ mod tests {
     }
 
     #[test]
-    fn entity_tags_become_hashes() {
+    fn only_strong_entity_tags_that_are_hashes_become_hashes() {
         let (sha, git) = ("ab".repeat(32), "0f".repeat(20));
-        assert_eq!(format!("\"{sha}\"").parse(), Ok(FileHash::Sha256(sha)));
-        assert_eq!(format!("W/\"{git}\"").parse(), Ok(FileHash::Git(git)));
-        assert_eq!("\"5e-7\"".parse(), Ok(FileHash::Opaque("5e-7".to_owned())));
-        for bad in ["", "\"\"", "../x", "\"a/b\"", ".x", "a b", "x.incomplete"] {
+        assert_eq!(format!("\"{sha}\"").parse(), Ok(FileHash::Sha256(sha.clone())));
+        assert_eq!(git.parse(), Ok(FileHash::Git(git.clone())));
+        let weak = format!("W/\"{git}\"");
+        for bad in ["", "\"\"", "../x", "\"a/b\"", ".x", "a b", "x.incomplete", "\"5e-7\"", "W/\"x\"", &weak] {
             assert!(bad.parse::<FileHash>().is_err(), "{bad}");
         }
+        let (one, other) = (FileHash::Git(git.clone()), FileHash::Git("1e".repeat(20)));
+        assert!(one.contradicts(&other) && !one.contradicts(&one));
+        assert!(!one.contradicts(&FileHash::Sha256(sha)), "of another kind");
     }
 }

@@ -20,6 +20,7 @@ use super::{
     http::{Ask, Client, Refusal, Sent, Trouble, backoff},
     info::{self, is_model_file},
     names::{CommitHash, RepoKind, RepoName, Revision, shortened},
+    rate::TOO_SLOW,
 };
 use crate::checkpoint::FileFacts;
 
@@ -415,6 +416,7 @@ impl Push<'_> {
                 }
                 Err(Trouble::Stopped) => return Err(HubError::Stopped),
                 Err(Trouble::Final(error)) => return Err(error),
+                Err(Trouble::Slow) => return Err(self.client.unreachable(TOO_SLOW)),
                 Err(Trouble::Connection(why)) => why,
             };
             tries += 1;

@@ -166,6 +166,7 @@ fn retention(notice: &Notice) -> Retention {
         | Event::MeasureQueued { .. }
         | Event::MeasuredPoint { .. }
         | Event::ModelDescribed { .. }
+        | Event::Outcomes { .. }
         | Event::PairsChosen { .. }
         | Event::Paused { .. }
         | Event::PlanRead { .. }
