@@ -280,3 +280,95 @@ fn curves_of_a_run_that_another_program_trains_grow_in_an_open_window() {
     });
     screen.close();
 }
+
+/// Waits until a program has taken over a signal, by its number, or has ended.
+#[cfg(target_os = "linux")]
+fn wait_until_caught(process: u32, signal: u32) {
+    let begun = Instant::now();
+    loop {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
+        if caught >> (signal - 1) & 1 == 1 || status.contains("State:\tZ") {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "signal {signal} keeps its usual effect: {status}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// A signal in the first moments of a command that scripts read is answered, whatever the command is about to do.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_in_the_first_moments_is_answered_in_json() {
+    let program = Program::new(env!("CARGO_BIN_EXE_headroom-under-test"));
+    let run = program.train(TINY_DECODER, &["--steps", "20"]);
+    let commands: [&[&str]; 8] = [
+        &["export", &run, "--to", "out"],
+        &["analyse", &run],
+        &["eval", &run],
+        &["runs"],
+        &["compare", &run, &run],
+        &["preview", "c.toml"],
+        &["generate", &run, "--prompt", "the "],
+        &["train", "c.toml", "--steps", "20"],
+    ];
+    program.write("c.toml", TINY_DECODER);
+    let (mut stopped, mut answered) = (0, 0);
+    for (place, arguments) in commands.iter().enumerate() {
+        for (delay, signal, number) in [(0, "INT", 2), (5, "TERM", 15), (40, "HUP", 1), (150, "INT", 2)] {
+            let _ = fs::remove_dir_all(program.path("out"));
+            let mut command = program.command(&[arguments, &["--json"][..]].concat());
+            let child = command.spawn().unwrap();
+            // The second signal in a row would end it without an answer: one alone is sent.
+            wait_until_caught(child.id(), number);
+            std::thread::sleep(Duration::from_millis(delay));
+            let _ = std::process::Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+            let output = child.wait_with_output().unwrap();
+            let told = String::from_utf8_lossy(&output.stdout).into_owned();
+            let what = format!("{arguments:?}, {signal} after {delay} ms, {:?}: {told}", output.status);
+            let last = told.lines().last().unwrap_or_default();
+            let value = serde_json::from_str(&told).or_else(|_| serde_json::from_str::<Value>(last));
+            let value = value.unwrap_or_else(|error| panic!("{what}: {error}"));
+            if value["event"] == "failed" {
+                assert_eq!(output.status.code(), Some(1), "{what}");
+                let message = value["problems"][0]["message"].as_str().unwrap_or_default();
+                assert!(message.to_lowercase().contains("stop"), "{what}");
+                stopped += 1;
+            } else {
+                assert!(output.status.code().is_some(), "{what}");
+                answered += 1;
+            }
+            assert!(
+                place > 2 || delay > 0 || value["event"] == "failed",
+                "nothing is answered before this signal: {what}"
+            );
+        }
+    }
+    assert!(stopped >= 8, "{stopped} were stopped, {answered} had answered");
+}
+
+/// A closed terminal stops a run as a polite kill does, unless whoever started it wanted it to outlive the terminal.
+#[test]
+fn a_hang_up_stops_a_run_with_a_checkpoint_unless_it_is_ignored() {
+    let (program, training) = training();
+    training.signal("HUP");
+    let (code, last) = training.wait();
+    let last = last.unwrap();
+    assert_eq!((code, &last["state"]), (1, &json!("stopped")), "{last}");
+    let run = last["run"].as_str().unwrap().to_owned();
+    let kept = program.show(&run)["checkpoints"].as_array().unwrap().clone();
+    assert!(kept.iter().any(|kept| kept["kind"] == "last" && kept["step"] == last["step"]), "{kept:?}");
+
+    let program = Program::new(env!("CARGO_BIN_EXE_headroom-under-test"));
+    program.write("c.toml", TINY_DECODER.replace("steps = 60", "steps = 1000000"));
+    let script = r#"trap '' HUP; exec "$0" "$@""#;
+    let binary = env!("CARGO_BIN_EXE_headroom-under-test");
+    let training = program.start_with("sh", &["-c", script, binary, "train", "c.toml", "--json"]);
+    training.wait_for("step", |_| true).unwrap();
+    training.signal("HUP");
+    goes_on(&training);
+    training.signal("TERM");
+    let (code, last) = training.wait();
+    assert_eq!((code, &last.unwrap()["state"]), (1, &json!("stopped")));
+}

@@ -44,7 +44,7 @@ pub fn run(store: Option<&Path>, args: &AnalyseArgs) -> CliResult {
     let written = args.out.as_deref().map(|out| write(out, &found)).transpose()?;
     if args.json {
         let id = kept.and_then(Result::ok);
-        return print::json_line(&json!({ "event": "analysed", "analysis": id, "result": found }));
+        return print::json_answer(&json!({ "event": "analysed", "analysis": id, "result": found }));
     }
     tell(&found)?;
     if let Some(Ok(id)) = kept {

@@ -80,7 +80,7 @@ fn show(given: Option<&Path>, args: &AnalysisShowArgs) -> CliResult {
     let found = store.analysis(&known.id)?;
     let written = args.out.as_deref().map(|out| analyse::write(out, &found)).transpose()?;
     if args.json {
-        return print::json_line(
+        return print::json_answer(
             &json!({ "event": "analysed", "analysis": known.id, "result": found, "files": written }),
         );
     }
@@ -98,7 +98,7 @@ fn set_deleted(given: Option<&Path>, args: &AnalysisArgs, deleted: bool) -> CliR
     store.set_analysis_deleted(&known.id, deleted)?;
     if args.json {
         let event = if deleted { "deleted" } else { "restored" };
-        return print::json_line(&json!({ "event": event, "analysis": known }));
+        return print::json_answer(&json!({ "event": event, "analysis": known }));
     }
     let id = &known.id;
     print::line(if deleted {

@@ -184,7 +184,7 @@ pub fn delete(given: Option<&Path>, args: &BenchmarkArgs) -> CliResult {
     let known = store.benchmark(&args.benchmark)?.summary;
     store.set_benchmark_deleted(&known.id, true)?;
     if args.json {
-        return print::json_line(&json!({ "event": "deleted", "benchmark": known }));
+        return print::json_answer(&json!({ "event": "deleted", "benchmark": known }));
     }
     let undo = hint::command(&format!("bench restore {}", known.id), given);
     print::line(format!("Deleted the benchmark {} ({}). Bring back with: {undo}", escaped_line(&known.name), known.id))
@@ -196,7 +196,7 @@ pub fn restore(given: Option<&Path>, args: &BenchmarkArgs) -> CliResult {
     let known = store.deleted_benchmark(&args.benchmark)?;
     store.set_benchmark_deleted(&known.id, false)?;
     if args.json {
-        return print::json_line(&json!({ "event": "restored", "benchmark": known }));
+        return print::json_answer(&json!({ "event": "restored", "benchmark": known }));
     }
     print::line(format!("Brought back the benchmark {} ({})", escaped_line(&known.name), known.id))
 }

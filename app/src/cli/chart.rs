@@ -76,7 +76,7 @@ pub fn run(given: Option<&Path>, args: &ChartArgs) -> CliResult {
     }
     if args.json {
         let runs: Vec<_> = records.iter().map(|record| &record.summary.id).collect();
-        return print::json_line(
+        return print::json_answer(
             &json!({ "event": "charts", "runs": runs, "out": args.out, "charts": names, "files": files.count() }),
         );
     }

@@ -197,5 +197,5 @@ fn tell_json(sides: &[Side], rows: &[Vec<Cell>]) -> CliResult {
     let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
     let values: Vec<Vec<f64>> = rows.iter().map(|row| row.iter().map(|cell| cell.value).collect()).collect();
     let metric = rows.first().and_then(|row| row.first()).map(|cell| cell.metric.as_str());
-    print::json_line(&json!({ "metric": metric, "runs": names, "values": values }))
+    print::json_answer(&json!({ "metric": metric, "runs": names, "values": values }))
 }

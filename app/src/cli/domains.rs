@@ -43,7 +43,7 @@ pub fn run(store: Option<&Path>, args: &DomainsArgs) -> CliResult {
             .zip(&found)
             .map(|((model, text), found)| json!({ "trained_on": model, "reads": text, "result": found }))
             .collect();
-        return print::json_line(&json!({ "event": "domains", "looks": analyses }));
+        return print::json_answer(&json!({ "event": "domains", "looks": analyses }));
     }
     tell(&found)
 }

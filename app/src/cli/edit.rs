@@ -163,5 +163,5 @@ fn tell(store: &Store, event: &str, runs: &[RunId], json: bool, words: &str) -> 
         return print::line(words);
     }
     let runs = runs.iter().map(|run| Ok(store.record(run)?.summary)).collect::<CliResult<Vec<_>>>()?;
-    print::json_line(&json!({ "event": event, "runs": runs }))
+    print::json_answer(&json!({ "event": event, "runs": runs }))
 }

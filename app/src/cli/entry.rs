@@ -11,15 +11,17 @@ use super::{
     completions, convert, cross, devices, domains, edit,
     error::CliResult,
     estimate, eval, export, fetch, generate, maps, mixing, open, panics, predict, presets, preview, print, purge, push,
-    queue, race, refused, resume, runs, show, sweep, train, translate_eval,
+    queue, race, refused, resume, runs, show, signals, sweep, train, translate_eval,
 };
 
 /// The program: reads the arguments, does what they say, answers with the exit code. With `--json` every end of it is told
 /// on standard output, here and nowhere else.
 pub fn main() -> ExitCode {
+    let wants_json = refused::wants_json(std::env::args_os());
+    // Before anything that takes time.
+    signals::install(wants_json.then_some(refused::tell_stop));
     panics::install_hook();
     MemoryProbe::announce_this_program();
-    let wants_json = refused::wants_json(std::env::args_os());
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(told) => {
@@ -31,7 +33,11 @@ pub fn main() -> ExitCode {
         }
     };
     match catch_unwind(move || dispatch(cli)) {
-        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Ok(())) => {
+            // A signal that comes now adds nothing to the answer.
+            print::answered();
+            ExitCode::SUCCESS
+        }
         Ok(Err(error)) => {
             if wants_json {
                 refused::tell(&error);

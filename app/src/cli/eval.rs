@@ -139,7 +139,7 @@ fn tell_json(event: &Event) -> CliResult {
         }
         fields.insert("metrics".to_owned(), metrics);
     }
-    print::json_line(&value)
+    print::json_answer(&value)
 }
 
 /// Why a directory alone is not enough.

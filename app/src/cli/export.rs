@@ -33,7 +33,7 @@ pub fn run(store: Option<&Path>, args: &ExportArgs) -> CliResult {
         })?;
     session.end();
     if args.json {
-        print::json_line(&json!({
+        print::json_answer(&json!({
             "event": "exported", "run": run, "step": step, "path": path,
             "opens_in_transformers": opens_in_transformers, "reason": reason,
         }))

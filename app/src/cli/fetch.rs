@@ -49,7 +49,7 @@ pub fn run(store: Option<&Path>, args: &FetchArgs) -> CliResult {
         matches!(event, Event::Fetched { .. })
     })?;
     session.end();
-    if args.json { print::json_line(&event) } else { tell(&event) }
+    if args.json { print::json_answer(&event) } else { tell(&event) }
 }
 
 /// Says what is in the cache.

@@ -94,7 +94,7 @@ pub fn run(store: Option<&Path>, args: &MapsArgs) -> CliResult {
         print::aside(format!("L{}H{} has no map: it is off.", head.layer, head.head));
     }
     if args.json {
-        return print::json_line(&json!({
+        return print::json_answer(&json!({
             "event": "maps", "target": opened.target, "step": opened.step, "tokens": opened.tokens,
             "layers": opened.layers, "heads": opened.heads, "out": args.out, "files": written,
         }));

@@ -40,7 +40,7 @@ pub fn run(given: Option<&Path>, args: &MixingArgs) -> CliResult {
     }
     if args.json {
         let layers: Vec<u32> = figures.iter().map(|(layer, _)| *layer).collect();
-        return print::json_line(&json!({
+        return print::json_answer(&json!({
             "event": "mixing", "run": run, "step": step, "layers": layers, "out": args.out, "files": files.count(),
         }));
     }

@@ -5,7 +5,8 @@
 
 use std::{
     io::{self, ErrorKind, IsTerminal, Write},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{Mutex, MutexGuard, TryLockError},
+    time::{Duration, Instant},
 };
 
 use headroom_engine::text::{escaped, escaped_json, escaped_line, to_json, to_json_pretty};
@@ -14,8 +15,21 @@ use serde::Serialize;
 
 use super::error::{CliError, CliResult};
 
-/// Whether the last object of `--json` was written, after which none may follow.
-static IS_ANSWERED: AtomicBool = AtomicBool::new(false);
+/// How far the answer of `--json` is. Locked while an object is written: a signal is answered on another thread.
+static ANSWER: Mutex<Progress> = Mutex::new(Progress::Pending);
+/// How long an object waits for one that nobody reads.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How far the answer of `--json` is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    /// There is none yet.
+    Pending,
+    /// What `--json` promises was written: an error that follows is told on standard error alone.
+    Answered,
+    /// It was told why there is no answer, after which nothing may follow.
+    Refused,
+}
 
 /// Writes a line of the answer.
 pub fn line(text: impl AsRef<str>) -> CliResult {
@@ -36,25 +50,61 @@ pub fn toml(text: &str) -> CliResult {
 /// Writes the answer as one JSON value, indented for people.
 pub fn json(value: &impl Serialize) -> CliResult {
     let text = to_json_pretty(value).map_err(|error| unwritable(&error))?;
-    write(&format!("{text}\n"))?;
-    answered();
-    Ok(())
+    object(&text, true)
 }
 
-/// Writes one JSON value on one line: an answer, or one event of a stream.
+/// Writes one JSON value on one line: one of several answers, or one event of a stream.
 pub fn json_line(value: &impl Serialize) -> CliResult {
     let text = to_json(value).map_err(|error| unwritable(&error))?;
+    object(&text, false)
+}
+
+/// Writes the answer, or the last one, as one JSON value on one line.
+pub fn json_answer(value: &impl Serialize) -> CliResult {
+    let text = to_json(value).map_err(|error| unwritable(&error))?;
+    object(&text, true)
+}
+
+fn object(text: &str, is_last: bool) -> CliResult {
+    let Some(mut progress) = locked() else { return Ok(()) };
+    if *progress == Progress::Refused {
+        return Ok(());
+    }
+    if is_last {
+        *progress = Progress::Answered;
+    }
     write(&format!("{text}\n"))
 }
 
-/// Notes that what `--json` promises was written: an error that follows is told on standard error alone.
-pub fn answered() {
-    IS_ANSWERED.store(true, Ordering::Relaxed);
+/// Writes why there is no answer, as one JSON value on one line; nothing where there was one.
+pub fn json_refusal(value: &impl Serialize) -> CliResult {
+    let text = to_json(value).map_err(|error| unwritable(&error))?;
+    let Some(mut progress) = locked() else { return Ok(()) };
+    if *progress != Progress::Pending {
+        return Ok(());
+    }
+    *progress = Progress::Refused;
+    write(&format!("{text}\n"))
 }
 
-/// Whether [`answered`] was noted.
-pub fn is_answered() -> bool {
-    IS_ANSWERED.load(Ordering::Relaxed)
+/// Notes that what `--json` promises was written.
+pub fn answered() {
+    if let Some(mut progress) = locked() {
+        *progress = Progress::Answered;
+    }
+}
+
+/// The progress once no other thread writes; none where one waits for a reader that does not read.
+fn locked() -> Option<MutexGuard<'static, Progress>> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match ANSWER.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) if Instant::now() > deadline => return None,
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
 }
 
 /// Says something beside the answer. Nobody listening is no reason to stop.

@@ -47,7 +47,7 @@ fn carry_out(session: &Session, store: Option<&Path>, args: &PurgeArgs, before_m
         event => Ok(Heard::Usual(event)),
     })?;
     if args.json && args.dry_run {
-        return print::json_line(&Event::Deleted { deleted });
+        return print::json_answer(&Event::Deleted { deleted });
     }
     let (refused, going): (Vec<&Deleted>, Vec<&Deleted>) = deleted.iter().partition(|one| one.refused.is_some());
     if !args.json {
@@ -65,7 +65,7 @@ fn carry_out(session: &Session, store: Option<&Path>, args: &PurgeArgs, before_m
         event => Ok(Heard::Usual(event)),
     })?;
     if args.json {
-        return print::json_line(&Event::Purged { report });
+        return print::json_answer(&Event::Purged { report });
     }
     told(&report, refused.len())
 }

@@ -34,7 +34,7 @@ pub fn run(store: Option<&Path>, args: &PushArgs) -> CliResult {
         matches!(event, Event::Pushed { .. } | Event::PushPreviewed { .. })
     })?;
     session.end();
-    if args.json { print::json_line(&event) } else { tell(&event) }
+    if args.json { print::json_answer(&event) } else { tell(&event) }
 }
 
 fn tell(event: &Event) -> CliResult {

@@ -60,7 +60,7 @@ pub fn list(store: Option<&Path>, args: &QueueArgs) -> CliResult {
             };
             held.iter().enumerate().flat_map(of_engine).collect()
         };
-        return print::json_line(&json!({
+        return print::json_answer(&json!({
             "event": "queue", "running": jobs(|place| place == 0), "waiting": jobs(|place| place > 0),
         }));
     }
@@ -243,7 +243,7 @@ fn ask(session: &Session, command: Command) -> CliResult<Event> {
 /// What was done to a job; of runs of one name the seed says which it is.
 fn tell(store: Option<&Path>, json: bool, event: &str, job: &JobLabel, text: &str) -> CliResult {
     if json {
-        return print::json_line(&json!({ "event": event, "job": job }));
+        return print::json_answer(&json!({ "event": event, "job": job }));
     }
     let seed = job.run().and_then(|run| Some(open::reading(store).ok()??.run(run.as_str()).ok()?.summary.seed));
     let seed = seed.map_or_else(String::new, |seed| format!(", seed {seed}"));

@@ -49,18 +49,19 @@ pub fn tell_panic() {
     say("failed", why, &[Problem::new(WHOLE, why)]);
 }
 
+/// Tells that the command was stopped before it had an answer.
+pub fn tell_stop(why: &str) {
+    say("failed", why, &[Problem::new(WHOLE, why)]);
+}
+
 fn say(event: &str, why: &str, problems: &[Problem]) {
-    if print::is_answered() {
-        return;
-    }
     let line = if event == "failed" {
         json!({ "event": event, "why": why, "what_to_do": "", "problems": problems })
     } else {
         json!({ "event": event, "why": why, "problems": problems })
     };
     // Standard error says it too.
-    let _ = print::json_line(&line);
-    print::answered();
+    let _ = print::json_refusal(&line);
 }
 
 /// An argument as it is typed: `--steps` of `--steps <STEPS>`, `run` of `<RUN>`.

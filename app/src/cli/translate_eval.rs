@@ -145,7 +145,7 @@ fn tell_json(event: &Event) -> CliResult {
         // They are in the file that --output names.
         fields.remove("translations");
     }
-    print::json_line(&value)
+    print::json_answer(&value)
 }
 
 fn tell(event: &Event) -> CliResult {
