@@ -117,6 +117,95 @@ fn assert_no_rubbish(program: &Program, run: &str) {
     }
 }
 
+/// A run as presets make them: the first regular checkpoint would come after the last step.
+fn without_checkpoints() -> String {
+    busy(TINY_DECODER).replace("checkpoint_every = 6", "checkpoint_every = 500")
+}
+
+/// Lets a program train until it told of `step`, and kills it.
+fn kill_after(training: headroom_tests::Training, step: u64) {
+    assert!(training.wait_for("step", |event| event["step"].as_u64().unwrap() >= step).is_some(), "it ended by itself");
+    training.kill();
+}
+
+fn best(program: &Program, run: &str) -> Value {
+    let shown = program.show(run);
+    let kept = shown["checkpoints"].as_array().unwrap().iter();
+    kept.clone().find(|kept| kept["kind"] == "best").cloned().unwrap_or_else(|| panic!("no best in {shown}"))
+}
+
+#[test]
+fn a_crash_before_the_first_checkpoint_loses_what_followed_the_first_evaluation() {
+    let config = without_checkpoints();
+    let peaceful = program();
+    let whole = peaceful.train(&config, &[]);
+    let program = program();
+    program.write("c.toml", &config);
+    let training = program.start(&["train", "c.toml", "--json"]);
+    let run = training.wait_for("queued", |_| true).unwrap()["run"].as_str().unwrap().to_owned();
+    kill_after(training, 100);
+    let dead = best(&program, &run);
+    assert!(dead["step"].as_u64().unwrap() >= 60, "{dead}");
+    // It starts again, and is killed before it is where it was.
+    let training = program.start(&["resume", &run, "--json"]);
+    let started = training.wait_for("started", |_| true).unwrap();
+    assert_eq!(started["first_step"], 15, "the state of the first evaluation");
+    assert!(training.wait_for("evaluated", |event| event["step"] == 30).is_some());
+    training.kill();
+    assert_eq!(best(&program, &run), dead, "an evaluation that is worse replaces no best");
+    let events = program.run(&["resume", &run, "--json"]).expect_code(0).events();
+    let started = events.iter().find(|event| event["event"] == "started").unwrap();
+    assert_eq!(started["first_step"], 15);
+    for series in ["train/loss", "validation/loss", "train/grad_norm"] {
+        assert_eq!(peaceful.curve(&whole, series), program.curve(&run, series), "{series}");
+    }
+    let of = |value: &Value| (value["step"].clone(), value["value"].clone());
+    assert_eq!(of(&best(&program, &run)), of(&best(&peaceful, &whole)));
+    assert_no_rubbish(&program, &run);
+}
+
+/// While a run starts again, other programs that look at it see the new attempt and nothing of the dead one.
+#[test]
+fn a_run_that_starts_again_is_shown_as_far_as_it_is() {
+    let program = program();
+    // Long steps after few: the dead attempt is far ahead for a while.
+    program.write("c.toml", without_checkpoints().replace("evaluate_batches = 2", "evaluate_batches = 40"));
+    let training = program.start(&["train", "c.toml", "--json"]);
+    let run = training.wait_for("queued", |_| true).unwrap()["run"].as_str().unwrap().to_owned();
+    kill_after(training, 200);
+    let dead = program.show(&run)["steps_done"].as_u64().unwrap();
+    assert!(dead >= 150, "{dead}");
+    let training = program.start(&["resume", &run, "--json"]);
+    let _ = training.wait_for("queued", |_| true).unwrap();
+    let mut looks = 0;
+    loop {
+        let shown = program.show(&run);
+        let listed = program.run(&["runs", "--json"]).expect_code(0).json();
+        let mut told = 0;
+        while let Some(event) = training.next(Duration::ZERO) {
+            told = event["step"].as_u64().unwrap_or(told);
+        }
+        if told >= dead || shown["state"] == "finished" || looks >= 5 {
+            break;
+        }
+        looks += 1;
+        let row = listed[0].clone();
+        for seen in [shown, row] {
+            assert!(
+                seen["steps_done"].as_u64().unwrap() < dead,
+                "step {told} was told, the dead attempt had {dead}: {seen}"
+            );
+            let metrics = seen["metrics"].as_object().unwrap();
+            for (name, metric) in metrics.iter().filter(|(name, _)| !name.starts_with("system/")) {
+                assert!(metric["last_step"].as_u64().unwrap() < dead, "{name}: {metric}");
+            }
+            assert!(["queued", "running"].contains(&seen["state"].as_str().unwrap()), "{}", seen["state"]);
+        }
+    }
+    training.kill();
+    assert!(looks > 0, "the run was too quick to be looked at");
+}
+
 #[test]
 fn a_killed_decoder_goes_on_along_the_same_curve() {
     kill_and_compare(TINY_DECODER, 1);

@@ -61,7 +61,9 @@ fn configs() -> Vec<String> {
     };
     let threads =
         TINY_DECODER.replace("threads = 1", "threads = 2").replace("batch = 4", "batch = 2\naccumulation = 2");
-    vec![busy(TINY_DECODER), busy(TINY_ENCODER), busy(&threads)]
+    // As presets are: the first regular checkpoint would come after the last step.
+    let without = busy(TINY_DECODER).replace("checkpoint_every = 6", "checkpoint_every = 500");
+    vec![busy(TINY_DECODER), without, busy(TINY_ENCODER), busy(&threads)]
 }
 
 /// The program under test: this one, or with `--program` another build of it.
@@ -77,8 +79,22 @@ fn outcome(program: &Program, run: &str) -> Peace {
     Peace { curves, weights: std::fs::read(last.path.join("model.safetensors")).unwrap() }
 }
 
+/// What a run that was killed had told.
+#[derive(Default)]
+struct Told {
+    /// The run.
+    run: Option<String>,
+    /// It was evaluated and wrote a checkpoint, so that it does not start again at step 0.
+    has_state: bool,
+    /// How often it started again, and how many steps it did once more in all.
+    resumed: u64,
+    repeated: u64,
+    /// The furthest step of the attempt before.
+    reached: u64,
+}
+
 /// Lets a program train until a moment by chance, and kills it. The last step that it told before the second that may be lost.
-fn kill_at(training: Training, at: At, chance: &mut Chance, run: &mut Option<String>) -> u64 {
+fn kill_at(training: Training, at: At, chance: &mut Chance, before: &mut Told) -> u64 {
     let mut told: Vec<(Instant, u64)> = Vec::new();
     let wanted = match at {
         At::Start => None,
@@ -97,10 +113,19 @@ fn kill_at(training: Training, at: At, chance: &mut Chance, run: &mut Option<Str
         let patience = end.map_or(Duration::from_mins(1), |end| end.saturating_duration_since(Instant::now()));
         let Some(event) = training.next(patience) else { break };
         if event["event"] == "queued" {
-            *run = event["run"].as_str().map(str::to_owned);
+            before.run = event["run"].as_str().map(str::to_owned);
         }
+        if event["event"] == "started" && before.reached > 0 {
+            let first = event["first_step"].as_u64().unwrap();
+            assert!(first > 0 || !before.has_state, "a run that had a state starts again at step 0");
+            before.resumed += 1;
+            before.repeated += before.reached.saturating_sub(first);
+            before.reached = first;
+        }
+        before.has_state |= event["event"] == "checkpointed";
         if event["event"] == "step" {
             told.push((Instant::now(), event["step"].as_u64().unwrap()));
+            before.reached = event["step"].as_u64().unwrap();
         }
         if left > 0 && wanted.is_some_and(|(name, _)| event["event"] == name) {
             left -= 1;
@@ -166,27 +191,29 @@ fn main() -> ExitCode {
     let began = Instant::now();
     let mut chance = Chance::new(seed);
     let (mut kills, mut runs, mut by_moment) = (0, 0_u64, BTreeMap::<At, u64>::new());
+    let (mut resumed, mut repeated) = (0, 0);
     while kills < count {
         let which = runs as usize % configs.len();
         let program = program();
         program.write("c.toml", &configs[which]);
-        let mut run: Option<String> = None;
+        let mut told = Told::default();
         for _ in 0..KILLS_A_RUN.min(count - kills) {
-            let training = match &run {
+            let training = match &told.run {
                 None => program.start(&["train", "c.toml", "--json"]),
                 Some(run) => program.start(&["resume", run, "--json"]),
             };
             let at = At::ALL[chance.below(At::ALL.len() as u64) as usize];
-            let safe = kill_at(training, at, &mut chance, &mut run);
+            let safe = kill_at(training, at, &mut chance, &mut told);
             kills += 1;
             *by_moment.entry(at).or_default() += 1;
             let left = after_kill(&program, safe);
-            run = left.as_ref().map(|(_, run)| run.clone());
+            told.run = left.as_ref().map(|(_, run)| run.clone());
             if left.is_some_and(|(state, _)| state == RunState::Finished) {
                 break;
             }
         }
-        let run = match run {
+        (resumed, repeated) = (resumed + told.resumed, repeated + told.repeated);
+        let run = match told.run {
             None => program.train(&configs[which], &[]),
             Some(run) => {
                 let answer = program.run(&["resume", &run, "--json"]);
@@ -207,7 +234,8 @@ fn main() -> ExitCode {
         by_moment.iter().map(|(at, count)| format!("{count} at {at:?}").to_lowercase()).collect();
     println!(
         "{kills} kills ({}) of {runs} runs in {:.0} s: every run went on to the curves and weights of one left in peace, bit \
-         for bit; no point older than a second was lost; nothing was left behind.",
+         for bit; no point older than a second was lost; nothing was left behind. {resumed} attempts started again and did \
+         {repeated} steps once more; none that had written a state started at step 0.",
         moments.join(", "),
         began.elapsed().as_secs_f64()
     );
