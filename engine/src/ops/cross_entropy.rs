@@ -239,6 +239,23 @@ mod tests {
     }
 
     #[test]
+    fn the_losses_of_rows_are_those_of_the_mean() {
+        for dtype in [DType::F64, DType::F32, DType::F16] {
+            let x = variable(1, &[7, 37], DType::F64).to_dtype(dtype).unwrap();
+            let labels = Tensor::new(&[3_i64, IGNORED_LABEL, 36, 0, IGNORED_LABEL, 5, 5], &Device::Cpu).unwrap();
+            let found = cross_entropy_by_row(&x, &labels).unwrap();
+            let mean = cross_entropy(&x, &labels).unwrap().to_dtype(DType::F64).unwrap().to_scalar::<f64>().unwrap();
+            assert_eq!(found.mean.to_bits(), mean.to_bits(), "{dtype:?}");
+            assert!((found.rows.iter().sum::<f64>() / 5.0 - mean).abs() < 1e-6 * mean, "{dtype:?}: {found:?}");
+            for (row, loss) in found.rows.iter().enumerate() {
+                let own = cross_entropy(&x.narrow(0, row, 1).unwrap(), &labels.narrow(0, row, 1).unwrap()).unwrap();
+                assert!((values(&own)[0] - loss).abs() < 1e-6, "{dtype:?}, row {row}: {loss}");
+            }
+            assert_eq!((found.rows[1], found.rows[4]), (0.0, 0.0));
+        }
+    }
+
+    #[test]
     fn ignored_rows_do_not_count() {
         let x = variable(1, &[4, 6], DType::F64);
         let some = Tensor::new(&[IGNORED_LABEL, 2, IGNORED_LABEL, 5], &Device::Cpu).unwrap();

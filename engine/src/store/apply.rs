@@ -5,11 +5,12 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::clock::now_ms;
 use super::entry::{Entry, OtherEntry, Point};
+use super::outcome_blobs::packed;
 use super::{
-    CheckpointKind, Direction, NewCheckpoint, NewSnapshot, OutcomeKind, Progress, RunFacts, RunId, RunState,
-    StateDetails, StorePaths,
+    CheckpointKind, Direction, ExampleOutcomes, NewCheckpoint, NewSnapshot, OutcomeKind, Progress, RunFacts, RunId,
+    RunState, StateDetails, StorePaths,
 };
-use super::{outcomes, summary, windows};
+use super::{summary, windows};
 
 /// Rows a statement: seven values each, well under SQLite's 32,766.
 const ROWS: usize = 500;
@@ -162,7 +163,7 @@ pub(crate) struct Newest {
 }
 
 /// The newest attempt of a run; a run that logs before its first attempt gets one from step 0.
-pub(crate) async fn newest_attempt(connection: &mut SqliteConnection, run: i64) -> sqlx::Result<Newest> {
+async fn newest_attempt(connection: &mut SqliteConnection, run: i64) -> sqlx::Result<Newest> {
     let newest: Option<(i64, i64)> =
         sqlx::query_as("SELECT attempt, first_step FROM attempts WHERE run = ? ORDER BY attempt DESC LIMIT 1")
             .bind(run)
@@ -232,11 +233,11 @@ async fn write_other(
             let delete = delete.bind(number).bind(source.paths.to_kept(path));
             delete.bind(path.to_string_lossy().into_owned()).execute(connection).await.map(drop)
         }
-        OtherEntry::Outcomes { run, attempt, outcomes: of_examples, is_best, at_ms } => {
+        OtherEntry::Outcomes { run, attempt, outcomes, is_best, at_ms } => {
             let Some(number) = keys.run(connection, run).await? else { return Ok(()) };
             for kind in OutcomeKind::ALL.into_iter().filter(|kind| *is_best || *kind == OutcomeKind::Last) {
-                let is_late = source.is_late;
-                outcomes::write(connection, number, *attempt, of_examples, kind, *at_ms, is_late).await?;
+                let when = (*at_ms, source.is_late);
+                write_outcomes(connection, (number, *attempt), outcomes, kind, when).await?;
             }
             Ok(())
         }
@@ -383,6 +384,43 @@ async fn write_snapshot(
     .bind(shape)
     .bind(at_ms)
     .bind(snapshot.data.as_slice())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Writes the outcomes of an evaluation, in the place of earlier ones. Those of a program that died, which come late, replace
+/// nothing that was written since.
+async fn write_outcomes(
+    connection: &mut SqliteConnection,
+    (run, attempt): (i64, u32),
+    outcomes: &ExampleOutcomes,
+    kind: OutcomeKind,
+    (at_ms, is_late): (i64, bool),
+) -> sqlx::Result<()> {
+    if !outcomes.is_complete() {
+        return Ok(());
+    }
+    let attempt = if attempt == 0 { newest_attempt(connection, run).await?.attempt } else { i64::from(attempt) };
+    let loss: Vec<u8> = outcomes.loss.iter().flat_map(|value| value.to_le_bytes()).collect();
+    sqlx::query(
+        "INSERT INTO example_outcomes (run, kind, attempt, step, evaluated_hash, examples, created_ms, loss, labels, correct)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+         ON CONFLICT (run, kind) DO UPDATE SET attempt = ?3, step = ?4, evaluated_hash = ?5, examples = ?6, created_ms = ?7,
+             loss = ?8, labels = ?9, correct = ?10
+         WHERE NOT ?11 OR created_ms <= ?7",
+    )
+    .bind(run)
+    .bind(kind.as_str())
+    .bind(attempt)
+    .bind(outcomes.step as i64)
+    .bind(outcomes.evaluated_hash.as_str())
+    .bind(outcomes.len() as i64)
+    .bind(at_ms)
+    .bind(loss)
+    .bind(packed(&outcomes.labels))
+    .bind(outcomes.correct.as_deref().map(packed))
+    .bind(is_late)
     .execute(connection)
     .await?;
     Ok(())

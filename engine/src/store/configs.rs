@@ -67,7 +67,7 @@ mod tests {
             (r#"{"train": {"evaluate_examples": 0}}"#, None),
             (r#"{"train": {"batch": -1}}"#, None),
             (r#"{"train": 7}"#, None),
-            ("[]", None),
+            ("7", None),
             ("not json", None),
         ] {
             assert_eq!(asked_examples(json), asked, "{json}");

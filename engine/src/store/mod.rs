@@ -38,6 +38,7 @@ mod kinds;
 mod list;
 mod network;
 mod open;
+mod outcome_blobs;
 mod outcomes;
 mod paths;
 mod purge;

@@ -2,15 +2,12 @@
 
 use sqlx::sqlite::SqliteConnection;
 
-use super::apply::newest_attempt;
 use super::edit::known_number;
 use super::fault::Fault;
 use super::fields::Fields;
+use super::outcome_blobs::{Lengths, floats, whole};
 use super::windows::windows;
 use super::{ExampleOutcomes, OutcomeKind, RunId, Store, StoreError};
-
-/// Widths of a whole number in a blob, in bytes.
-const WIDTHS: [usize; 3] = [1, 2, 4];
 
 impl Store {
     /// Returns the outcomes of the single examples of a run's best or last evaluation; none where they were not recorded, or
@@ -35,8 +32,8 @@ async fn read(
     kind: OutcomeKind,
 ) -> Result<Option<Result<ExampleOutcomes, String>>, Fault> {
     let head = sqlx::query(
-        "SELECT step, attempt, evaluated_hash, examples, LENGTH(loss), LENGTH(labels), LENGTH(correct),
-             LENGTH(evaluated_hash) FROM example_outcomes WHERE run = ? AND kind = ?",
+        "SELECT step, attempt, SUBSTR(evaluated_hash, 1, 128), examples, LENGTH(loss), LENGTH(labels), LENGTH(correct)
+         FROM example_outcomes WHERE run = ? AND kind = ?",
     )
     .bind(run)
     .bind(kind.as_str())
@@ -70,97 +67,6 @@ async fn read(
     let correct = widths.correct.map(|width| whole(&correct, width));
     let outcomes = ExampleOutcomes { step, evaluated_hash, loss, labels, correct };
     Ok(Some(if outcomes.is_complete() { Ok(outcomes) } else { Err("its lists differ in length".to_owned()) }))
-}
-
-/// Lengths that a row states, in examples and bytes.
-struct Lengths {
-    examples: u64,
-    loss: u64,
-    labels: u64,
-    correct: Option<u64>,
-}
-
-/// Bytes of a number in each list of whole numbers.
-struct Widths {
-    labels: usize,
-    correct: Option<usize>,
-}
-
-impl Lengths {
-    fn widths(&self) -> Result<Widths, String> {
-        let examples = self.examples;
-        if !(1..=ExampleOutcomes::MOST as u64).contains(&examples) {
-            return Err(format!("it has {examples} examples; 1 to {} are possible", ExampleOutcomes::MOST));
-        }
-        if self.loss != 4 * examples {
-            return Err(format!("the losses of {examples} examples take {} bytes, not {}", 4 * examples, self.loss));
-        }
-        let width = |name: &str, bytes: u64| {
-            let fits = |width: &usize| *width as u64 * examples == bytes;
-            let wrong = || format!("{name} of {examples} examples do not take {bytes} bytes");
-            WIDTHS.into_iter().find(fits).ok_or_else(wrong)
-        };
-        let correct = self.correct.map(|bytes| width("correct labels", bytes)).transpose()?;
-        Ok(Widths { labels: width("labels", self.labels)?, correct })
-    }
-}
-
-/// Writes the outcomes of an evaluation, in the place of earlier ones. Those of a program that died, which come late, replace
-/// nothing that was written since.
-pub(crate) async fn write(
-    connection: &mut SqliteConnection,
-    run: i64,
-    attempt: u32,
-    outcomes: &ExampleOutcomes,
-    kind: OutcomeKind,
-    at_ms: i64,
-    is_late: bool,
-) -> sqlx::Result<()> {
-    if !outcomes.is_complete() {
-        return Ok(());
-    }
-    let attempt = if attempt == 0 { newest_attempt(connection, run).await?.attempt } else { i64::from(attempt) };
-    let loss: Vec<u8> = outcomes.loss.iter().flat_map(|value| value.to_le_bytes()).collect();
-    sqlx::query(
-        "INSERT INTO example_outcomes (run, kind, attempt, step, evaluated_hash, examples, created_ms, loss, labels, correct)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-         ON CONFLICT (run, kind) DO UPDATE SET attempt = ?3, step = ?4, evaluated_hash = ?5, examples = ?6, created_ms = ?7,
-             loss = ?8, labels = ?9, correct = ?10
-         WHERE NOT ?11 OR created_ms <= ?7",
-    )
-    .bind(run)
-    .bind(kind.as_str())
-    .bind(attempt)
-    .bind(outcomes.step as i64)
-    .bind(outcomes.evaluated_hash.as_str())
-    .bind(outcomes.len() as i64)
-    .bind(at_ms)
-    .bind(loss)
-    .bind(packed(&outcomes.labels))
-    .bind(outcomes.correct.as_deref().map(packed))
-    .bind(is_late)
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-/// Whole numbers in as few bytes each as the largest needs.
-fn packed(numbers: &[u32]) -> Vec<u8> {
-    let width = match numbers.iter().max().copied().unwrap_or(0) {
-        0..=0xff => 1,
-        0x100..=0xffff => 2,
-        _ => 4,
-    };
-    numbers.iter().flat_map(|number| number.to_le_bytes().into_iter().take(width)).collect()
-}
-
-fn whole(bytes: &[u8], width: usize) -> Vec<u32> {
-    let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte));
-    bytes.chunks_exact(width).map(number).collect()
-}
-
-fn floats(bytes: &[u8]) -> Vec<f32> {
-    bytes.as_chunks::<4>().0.iter().map(|word| f32::from_le_bytes(*word)).collect()
 }
 
 #[cfg(test)]
