@@ -276,6 +276,32 @@ fn lines_with(rooms: &[&str], words: &[&str]) -> Vec<(String, String)> {
     found
 }
 
+/// One file refuses all that somebody else's database could do by being opened.
+#[test]
+fn one_file_connects_to_sqlite() {
+    let words = ["SqliteConnectOptions", "connect_with(", "SqlitePool", "ATTACH"];
+    let mut files: Vec<String> =
+        lines_with(&["advise", "checkpoint", "data", "hub", "speed", "store", "train", "worker"], &words)
+            .into_iter()
+            .map(|line| line.0)
+            .collect();
+    files.dedup();
+    assert_eq!(files, ["store/connect.rs"]);
+}
+
+/// A config in a store may be anybody's: it is validated before anything is sized by it.
+#[test]
+fn stored_configs_are_read_by_their_record() {
+    let mut faults = Vec::new();
+    for (path, text) in sources(&root().join("engine/src")).into_iter().chain(sources(&root().join("app/src"))) {
+        let code = shipped(&text);
+        let reads = ["from_toml(&record.", "from_json(&record.", "?.config_toml)"];
+        let ways = reads.iter().filter(|way| code.contains(**way));
+        faults.extend(ways.map(|way| format!("{} reads a config by {way}", path.display())));
+    }
+    assert!(faults.is_empty(), "RunRecord::run_config validates: {}", faults.join("; "));
+}
+
 /// A wrong shape is refused at the entry of an operation, with the name of the tensor. What takes an empty slice for one
 /// that is not there, or passes over it, would compute nothing and say nothing.
 #[test]

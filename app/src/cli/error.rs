@@ -99,13 +99,15 @@ impl CliError {
             StoreError::NoSuchBenchmark { .. } => Self::at("benchmark", message),
             StoreError::Corrupt { .. }
             | StoreError::Folder { .. }
+            | StoreError::Linked { .. }
             | StoreError::Missing { .. }
             | StoreError::Newer { .. }
             | StoreError::NotADatabase { .. }
             | StoreError::NotAFile { .. }
             | StoreError::NotWritable { .. }
             | StoreError::Older { .. }
-            | StoreError::OtherProgram { .. } => Self::at("store", message),
+            | StoreError::OtherProgram { .. }
+            | StoreError::SuperJournal { .. } => Self::at("store", message),
             _ => Self::FailedAt { field: "store", message },
         }
     }

@@ -160,6 +160,21 @@ fn words(error: &EngineError) -> Words {
             why: format!("It is the database of another program. {LEFT}"),
             what_to_do: "Open another file, or type the path of a folder: a new store is made there.",
         },
+        StoreError::Linked { path, kind } => Words {
+            title: "A file of the store is a link",
+            why: format!("{} is {kind}, so that another file would be changed with it. {LEFT}", path.display()),
+            what_to_do: "Put the file itself in its place and try again, or open another store.",
+        },
+        StoreError::SuperJournal { path, name } => Words {
+            title: "Opening the store would delete a file",
+            why: format!(
+                "The journal {} names another file ({name}), which SQLite would delete. Headroom writes no such journal. \
+                 Nothing was changed.",
+                path.display()
+            ),
+            what_to_do: "Ask whoever made the store for a copy that was closed properly. If the last change to it can be \
+                         given up, remove the journal and try again.",
+        },
         StoreError::NotWritable { reason, .. } => Words {
             title: "The store cannot be written",
             why: format!("{}.", sentence(reason)),
@@ -203,6 +218,8 @@ mod tests {
             StoreError::Newer { path: path(), found: 9, known: 1 },
             StoreError::NotADatabase { path: path() },
             StoreError::OtherProgram { path: path() },
+            StoreError::Linked { path: path(), kind: "a link" },
+            StoreError::SuperJournal { path: path(), name: "/x/thesis.tex".to_owned() },
             StoreError::NotWritable { path: path(), reason: reason() },
             StoreError::Folder { path: path(), reason: reason() },
             StoreError::Full { path: path() },

@@ -41,6 +41,22 @@ pub enum StoreError {
         /// What it is: "a pipe".
         kind: &'static str,
     },
+    /// A file of the store is another file too.
+    #[error("The store was not opened: one of its files is {kind}, so that another file would be changed with it. Put the file itself in its place, or name another place with --store or HEADROOM_STORE: {}", path.display())]
+    Linked {
+        /// The file.
+        path: PathBuf,
+        /// Kind of link: "a link".
+        kind: &'static str,
+    },
+    /// The rollback journal names another file, which SQLite would delete.
+    #[error("The store was not opened: the journal beside it names another file ({name}), and opening the store would delete that file. Headroom writes no such journal. Nothing was changed. Ask whoever made the store for a copy that was closed properly, or, if the last change to it can be given up, remove the journal: {}", path.display())]
+    SuperJournal {
+        /// The journal.
+        path: PathBuf,
+        /// The name in it, escaped and cut.
+        name: String,
+    },
     /// The file is an SQLite database of some other program.
     #[error("The file is not a store of Headroom: it is the database of another program. Name another place with --store or HEADROOM_STORE; this file was left as it is: {}", path.display())]
     OtherProgram {
@@ -78,6 +94,12 @@ pub enum StoreError {
     /// Something else holds the database.
     #[error("The store is locked by another program. Wait for it, or close it, and try again: {}", path.display())]
     Locked {
+        /// The database file.
+        path: PathBuf,
+    },
+    /// The database is not where it was when it was opened.
+    #[error("The store cannot be written: its database, or the log beside it, was removed or replaced while it was in use. Close every program that uses it and put the file back: {}", path.display())]
+    Removed {
         /// The database file.
         path: PathBuf,
     },
@@ -325,6 +347,8 @@ mod tests {
             StoreError::Missing { path: path() },
             StoreError::NotADatabase { path: path() },
             StoreError::NotAFile { path: path(), kind: "a pipe" },
+            StoreError::Linked { path: path(), kind: "a link" },
+            StoreError::SuperJournal { path: path(), name: "victim".to_owned() },
             StoreError::LeftAlone { what: "The folder x".to_owned(), why: "is a link".to_owned(), path: path() },
             StoreError::OtherProgram { path: path() },
             StoreError::Corrupt { path: path(), reason: reason() },
@@ -332,6 +356,7 @@ mod tests {
             StoreError::Older { path: path(), found: 1, known: 9 },
             StoreError::Locked { path: path() },
             StoreError::Full { path: path() },
+            StoreError::Removed { path: path() },
             StoreError::ReadOnly { path: path() },
             StoreError::FilesLeft { path: path(), reason: reason() },
             StoreError::Database { path: path(), reason: reason() },

@@ -15,7 +15,7 @@ use super::job::Change;
 use super::reader::{Readers, quiet_runtime};
 use super::spill::Spill;
 use super::thread::{Message, WriterThread};
-use super::{StoreError, StorePaths, StoreWarning, StoreWriter, dead, kinds, network, open};
+use super::{StoreError, StorePaths, StoreWarning, StoreWriter, dead, journal, kinds, network, open};
 
 /// Entries that wait for the writing thread at most.
 const QUEUE: usize = 65_536;
@@ -68,7 +68,9 @@ impl Store {
     /// format, or (for reading only) of an older one or missing; another program holds it for longer than 5 seconds.
     pub fn open(path: &Path, mode: OpenMode) -> Result<Self, StoreError> {
         let paths = StorePaths::for_database(path);
+        // Before anything is made beside it; asked again whenever SQLite is about to open it.
         kinds::check(&paths)?;
+        journal::check(&paths)?;
         match mode {
             OpenMode::ReadWrite => Self::open_for_writing(paths),
             OpenMode::ReadOnly => Self::open_for_reading(paths),
@@ -127,7 +129,7 @@ impl Store {
             .map_err(|error| StoreError::Database { path: paths.database().to_owned(), reason: error.to_string() })?;
         let writer = StoreWriter::new(messages, warn.clone());
         let writing = Some(Writing { writer, instance: id, thread: Mutex::new(Some(thread)) });
-        let readers = Readers::new(paths.database().to_owned(), false);
+        let readers = Readers::new(paths.clone(), false);
         Ok(Self::with(Inner::new(paths, readers, (warn, warnings), writing)))
     }
 
@@ -141,14 +143,14 @@ impl Store {
         let check = |readers: &Readers| {
             readers.read(async |connection| open::check_readable(connection, path).await.map_err(Fault::from))
         };
-        let mut readers = Readers::new(path.to_owned(), false);
+        let mut readers = Readers::new(paths.clone(), false);
         if let Err(error) = check(&readers) {
             // On a read-only disk the files that readers share cannot be made. With no log there is nothing to share.
             let log = std::fs::metadata(paths.log()).map_or(0, |file| file.len());
             if !matches!(error, StoreError::NotWritable { .. }) || log > 0 {
                 return Err(error);
             }
-            readers = Readers::new(path.to_owned(), true);
+            readers = Readers::new(paths.clone(), true);
             check(&readers)?;
         }
         let (warn, warnings) = bounded(WARNINGS);

@@ -7,7 +7,8 @@
 //! an error that leaves doubt about its transaction it opens its connection anew. Readers have read-only connections of
 //! their own.
 //!
-//! A store may come from anywhere, so that ids and paths in it are data of strangers: they become [`RunId`] and the like only by
+//! A store may come from anywhere. One file connects to SQLite (`connect`): it refuses links, journals that name another file
+//! (`journal`) and schemas that no migration makes (`schema`). Ids and paths in a store are untrusted input: they become [`RunId`] and the like only by
 //! parsing, what they name is looked for inside of the open folder without following a link (`inside`), and a row that
 //! cannot be read hides itself alone (`fields`). Opening and reading remove nothing of anybody's; what was deleted goes by
 //! `purge`, when the user asks.
@@ -22,6 +23,7 @@ mod artifacts;
 mod benchmarks;
 mod clock;
 mod configs;
+mod connect;
 mod curves;
 mod dead;
 mod edit;
@@ -34,6 +36,7 @@ mod handle;
 mod inside;
 mod instance;
 mod job;
+mod journal;
 mod kinds;
 mod list;
 mod network;
@@ -45,6 +48,7 @@ mod purge;
 mod reader;
 mod record;
 mod restart;
+mod schema;
 mod settled;
 mod size;
 mod spill;

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection};
+use sqlx::sqlite::SqliteConnection;
 
 use super::clock::now_ms;
-use super::{StoreError, StorePaths};
+use super::connect::{Access, connect};
+use super::{StoreError, StorePaths, schema};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("../migrations");
 
@@ -78,18 +78,10 @@ pub(crate) fn check_header(path: &Path) -> Result<(), StoreError> {
 pub(crate) async fn open_writer(paths: &StorePaths) -> Result<SqliteConnection, StoreError> {
     let path = paths.database();
     let fault = |error: sqlx::Error| StoreError::from_sqlx(&error, path);
-    // First without the settings that write, so that a file that is refused stays as it is.
-    let plain = SqliteConnectOptions::new()
-        .filename(path)
-        .create_if_missing(true)
-        .busy_timeout(PATIENCE)
-        .pragma("trusted_schema", "OFF")
-        .disable_statement_logging();
-    let mut connection = SqliteConnection::connect_with(&plain).await.map_err(fault)?;
+    let mut connection = connect(paths, Access::Create, PATIENCE).await?;
+    // Before the settings that write, so that a file that is refused stays as it is.
     let found = version(&mut connection, path).await?;
-    let _ = connection.close().await;
-
-    let mut connection = SqliteConnection::connect_with(&settled(plain)).await.map_err(fault)?;
+    settle(&mut connection).await.map_err(fault)?;
     if found.is_none() {
         // "Head" as above; a pragma takes no parameters.
         sqlx::query("PRAGMA application_id = 1214603620").execute(&mut connection).await.map_err(fault)?;
@@ -100,23 +92,27 @@ pub(crate) async fn open_writer(paths: &StorePaths) -> Result<SqliteConnection, 
     Ok(connection)
 }
 
-/// The settings of the writing connection.
-fn settled(plain: SqliteConnectOptions) -> SqliteConnectOptions {
-    plain
-        .auto_vacuum(SqliteAutoVacuum::Incremental)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Normal)
+/// Sets the writing connection up.
+async fn settle(connection: &mut SqliteConnection) -> sqlx::Result<()> {
+    for setting in [
+        "PRAGMA auto_vacuum = INCREMENTAL",
+        "PRAGMA journal_mode = WAL",
+        "PRAGMA synchronous = NORMAL",
         // A log of 16 MiB before it is worked in, and 16 MiB of pages: long runs of inserts touch each page less often.
-        .pragma("wal_autocheckpoint", "4096")
-        .pragma("cache_size", "-16384")
+        "PRAGMA wal_autocheckpoint = 4096",
+        "PRAGMA cache_size = -16384",
+    ] {
+        sqlx::query(setting).fetch_all(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 /// Opens the writing connection once more, to a database that was opened by [`open_writer`].
-pub(crate) async fn reopen_writer(paths: &StorePaths) -> sqlx::Result<SqliteConnection> {
+pub(crate) async fn reopen_writer(paths: &StorePaths) -> Result<SqliteConnection, StoreError> {
     // A database that somebody removed meanwhile is not made anew, without its tables.
-    let plain = SqliteConnectOptions::new().filename(paths.database()).create_if_missing(false);
-    let plain = plain.busy_timeout(WRITER_PATIENCE).disable_statement_logging();
-    SqliteConnection::connect_with(&settled(plain)).await
+    let mut connection = connect(paths, Access::Write, WRITER_PATIENCE).await?;
+    settle(&mut connection).await.map_err(|error| StoreError::from_sqlx(&error, paths.database()))?;
+    Ok(connection)
 }
 
 /// Sees that a database can be read by this program.
@@ -129,17 +125,8 @@ pub(crate) async fn check_readable(connection: &mut SqliteConnection, path: &Pat
     touch(connection, path).await
 }
 
-/// Sees that every table is there and can be read, and that nothing is there that no migration makes: a view in place of a
-/// table, or a trigger, would do what its maker wants whenever a run is listed or changed.
+/// Sees that every table can be read.
 async fn touch(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
-    let foreign: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM sqlite_schema WHERE type IN ('trigger', 'view')")
-        .fetch_one(&mut *connection)
-        .await
-        .map_err(|error| StoreError::from_sqlx(&error, path))?;
-    if foreign > 0 {
-        let reason = "it holds triggers or views, which no Headroom makes".to_owned();
-        return Err(StoreError::Corrupt { path: path.to_owned(), reason });
-    }
     for sql in TOUCH {
         sqlx::query(sql).fetch_optional(&mut *connection).await.map_err(|error| {
             match StoreError::from_sqlx(&error, path) {
@@ -152,27 +139,34 @@ async fn touch(connection: &mut SqliteConnection, path: &Path) -> Result<(), Sto
     Ok(())
 }
 
-/// The format of a store; none for an empty database. Refuses other programs' databases and newer formats.
+/// The format of a store; none for an empty database. Refuses other programs' databases, newer formats, and schemas that no
+/// program of ours made.
 async fn version(connection: &mut SqliteConnection, path: &Path) -> Result<Option<i64>, StoreError> {
     let fault = |error: sqlx::Error| StoreError::from_sqlx(&error, path);
     let path = path.to_owned();
     let application: i64 =
         sqlx::query_scalar("PRAGMA application_id").fetch_one(&mut *connection).await.map_err(fault)?;
-    let tables: Vec<Vec<u8>> = sqlx::query_scalar("SELECT CAST(name AS BLOB) FROM sqlite_schema WHERE type = 'table'")
-        .fetch_all(&mut *connection)
-        .await
-        .map_err(fault)?;
+    let objects = schema::objects(connection).await.map_err(fault)?;
     if application != APPLICATION {
-        return if tables.is_empty() && application == 0 { Ok(None) } else { Err(StoreError::OtherProgram { path }) };
+        return if objects.is_empty() && application == 0 { Ok(None) } else { Err(StoreError::OtherProgram { path }) };
     }
     // The mark is set before the first migration; a crash between the two leaves a store of format 0.
-    if !tables.iter().any(|table| table == b"_sqlx_migrations") {
+    if objects.is_empty() {
         return Ok(Some(0));
     }
+    let refused = |difference: Option<String>| match difference {
+        None => Ok(()),
+        Some(reason) => Err(StoreError::Corrupt { path: path.clone(), reason }),
+    };
+    refused(schema::migrations_difference(&objects, &MIGRATIONS).await.map_err(fault)?)?;
     let found: Option<i64> =
         sqlx::query_scalar("SELECT MAX(version) FROM _sqlx_migrations").fetch_one(connection).await.map_err(fault)?;
     let (found, known) = (found.unwrap_or(0), known_version());
-    if found > known { Err(StoreError::Newer { path, found, known }) } else { Ok(Some(found)) }
+    if found > known {
+        return Err(StoreError::Newer { path, found, known });
+    }
+    refused(schema::difference(&objects, &MIGRATIONS, found).await.map_err(fault)?)?;
+    Ok(Some(found))
 }
 
 fn migration_error(error: &MigrateError, path: &Path) -> StoreError {

@@ -123,20 +123,25 @@ impl StorePaths {
         self.root.join(name)
     }
 
+    /// SQLite's rollback journal.
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.ending_in("-journal")
+    }
+
     /// SQLite's write-ahead log.
     pub(crate) fn log(&self) -> PathBuf {
-        let mut name = self.database.clone().into_os_string();
-        name.push("-wal");
-        name.into()
+        self.ending_in("-wal")
     }
 
     /// The files that SQLite may keep beside the database.
     pub(crate) fn sqlite_files(&self) -> [PathBuf; 3] {
-        ["-journal", "-shm", "-wal"].map(|ending| {
-            let mut name = self.database.clone().into_os_string();
-            name.push(ending);
-            name.into()
-        })
+        ["-journal", "-shm", "-wal"].map(|ending| self.ending_in(ending))
+    }
+
+    fn ending_in(&self, ending: &str) -> PathBuf {
+        let mut name = self.database.clone().into_os_string();
+        name.push(ending);
+        name.into()
     }
 
     /// A path as it is kept in the database: relative to the root where it lies inside, with `/` between parts.

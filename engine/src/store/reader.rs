@@ -1,13 +1,13 @@
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions, Connection};
+use sqlx::Connection;
+use sqlx::sqlite::SqliteConnection;
 use tokio::runtime::{Builder, Runtime};
 
-use super::StoreError;
+use super::connect::{Access, connect};
 use super::fault::Fault;
+use super::{StoreError, StorePaths};
 
 /// Idle reading connections that are kept for the next question.
 const IDLE: usize = 4;
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Reading connections, one for each question that is asked at the same time.
 #[derive(Debug)]
 pub(crate) struct Readers {
-    path: PathBuf,
+    paths: StorePaths,
     is_immutable: bool,
     idle: Mutex<Vec<Reader>>,
 }
@@ -29,9 +29,9 @@ struct Reader {
 }
 
 impl Readers {
-    /// Readers of the database `path`. `is_immutable`: nobody can write it, as on a read-only disk.
-    pub fn new(path: PathBuf, is_immutable: bool) -> Self {
-        Self { path, is_immutable, idle: Mutex::new(Vec::new()) }
+    /// Readers of a store's database. `is_immutable`: nobody can write it, as on a read-only disk.
+    pub fn new(paths: StorePaths, is_immutable: bool) -> Self {
+        Self { paths, is_immutable, idle: Mutex::new(Vec::new()) }
     }
 
     /// Answers a question from one consistent state of the database.
@@ -58,7 +58,7 @@ impl Readers {
                 idle.push(reader);
             }
         }
-        answer.map_err(|fault| fault.at(&self.path))
+        answer.map_err(|fault| fault.at(self.paths.database()))
     }
 
     /// Closes the idle connections, so that the writer, closing last, can put the log away.
@@ -71,17 +71,9 @@ impl Readers {
     }
 
     fn open(&self) -> Result<Reader, StoreError> {
-        let runtime = quiet_runtime(&self.path)?;
-        let options = SqliteConnectOptions::new()
-            .filename(&self.path)
-            .read_only(true)
-            .immutable(self.is_immutable)
-            .busy_timeout(PATIENCE)
-            .pragma("trusted_schema", "OFF")
-            .row_buffer_size(4096)
-            .disable_statement_logging();
-        let connection = runtime.block_on(SqliteConnection::connect_with(&options));
-        let connection = connection.map_err(|error| StoreError::from_sqlx(&error, &self.path))?;
+        let runtime = quiet_runtime(self.paths.database())?;
+        let access = if self.is_immutable { Access::ReadImmutable } else { Access::Read };
+        let connection = runtime.block_on(connect(&self.paths, access, PATIENCE))?;
         Ok(Reader { runtime, connection })
     }
 }

@@ -207,8 +207,7 @@ impl WriterThread {
     /// Opens the database again if the connection to it was given up.
     fn connect(&mut self) -> Result<(), StoreError> {
         if self.connection.is_none() {
-            let opened = self.runtime.block_on(open::reopen_writer(&self.paths));
-            self.connection = Some(opened.map_err(|error| StoreError::from_sqlx(&error, self.paths.database()))?);
+            self.connection = Some(self.runtime.block_on(open::reopen_writer(&self.paths))?);
         }
         Ok(())
     }
