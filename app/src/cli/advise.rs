@@ -5,7 +5,7 @@ use std::path::Path;
 use headroom_engine::{
     advise::{Advice, Adviser, Outcome},
     analysis::{Analysis, NOT_YET},
-    config::{RunConfig, free_tag, from_toml, to_toml},
+    config::{RunConfig, free_tag, to_toml},
     store::{
         AdviceRecord, Advised, AnalysisId, RunFilter, RunId, RunRecord, RunState, RunSummary, Store, series_names,
     },
@@ -54,7 +54,7 @@ fn of_run(store: Option<&Path>, args: &AdviseArgs, reading: &Store, record: &Run
     if args.outcome {
         return outcomes(reading, store, record, args.json);
     }
-    let config = from_toml(&record.config_toml).map_err(|error| {
+    let config = record.run_config().map_err(|error| {
         CliError::Failed(format!("The config of the run {} cannot be read. {error}", record.summary.id))
     })?;
     if config.model.encoder_depth().is_some() {
@@ -157,7 +157,7 @@ fn newest(reading: &Store, record: &RunRecord) -> CliResult<Option<Analysis>> {
     if let Some(step) = reading.live_analyses(run)?.last() {
         return Ok(Some(reading.live_analysis(run, *step)?));
     }
-    let config = from_toml(&record.config_toml).unwrap_or_default();
+    let config = record.run_config().unwrap_or_default();
     let mut first = None;
     for known in reading.analyses()?.iter().filter(|found| found.run.as_ref() == Some(run)) {
         let found = reading.analysis(&known.id)?;
@@ -175,7 +175,7 @@ fn passed_over(reading: &Store, record: &RunRecord, args: &AdviseArgs) -> CliRes
     if args.analysis.is_some() || args.step.is_some() || reading.live_analyses(run)?.is_empty() {
         return Ok(None);
     }
-    let config = from_toml(&record.config_toml).unwrap_or_default();
+    let config = record.run_config().unwrap_or_default();
     for known in reading.analyses()?.iter().filter(|found| found.run.as_ref() == Some(run)) {
         let found = reading.analysis(&known.id)?;
         if findings::is_own_text(&found, &config) && !found.similarity.is_empty() {

@@ -7,7 +7,7 @@ use std::{
 
 use headroom_engine::{
     attention::ModelPlan,
-    config::{Coverage, counted, from_toml},
+    config::{Coverage, counted},
     convert::{
         Conversion, ConvertError, ConvertedAttention, LayerPrice, OneMap, Price, ToBorrow, ToCollaborative, ToCoverage,
         ToGrouped, WithoutKeyBiases, check,
@@ -49,7 +49,7 @@ pub fn run(store: Option<&Path>, args: &ConvertArgs) -> CliResult {
     let (target, trained_on) = match found {
         Named::Directory(path) => (Target::Directory(path), None),
         Named::Run(_, record) => {
-            let config = from_toml(&record.config_toml).map_err(|error| {
+            let config = record.run_config().map_err(|error| {
                 CliError::Failed(format!("The config of the run {} cannot be read. {error}", record.summary.id))
             })?;
             (Target::Run { run: record.summary.id, which: args.which }, Some(config.data))

@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use headroom_engine::{
-    config::{
-        Column, Coverage, DataConfig, OtherText, RunConfig, Source, SquadSource, TableSource, counted, from_toml,
-    },
+    config::{Column, Coverage, DataConfig, OtherText, RunConfig, Source, SquadSource, TableSource, counted},
     data::is_squad_name,
     store::RunRecord,
     text::escaped_line,
@@ -151,7 +149,7 @@ fn no_text() -> CliError {
 
 /// The config of a run.
 pub(super) fn config_of(record: &RunRecord) -> CliResult<RunConfig> {
-    from_toml(&record.config_toml).map_err(|error| {
+    record.run_config().map_err(|error| {
         CliError::Failed(format!("The config of the run {} cannot be read. {error}", record.summary.id))
     })
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use headroom_engine::{
     attention::ParameterMatch,
-    config::{counted, from_toml},
+    config::counted,
     store::{RunRecord, RunSummary, Store, series_names},
     train::Health,
 };
@@ -72,7 +72,7 @@ fn whole(store: &Store, record: &RunRecord, with_points: bool) -> CliResult<Valu
 
 /// What `attention.match_parameters` did.
 fn parameter_match(record: &RunRecord) -> Option<String> {
-    let config = from_toml(&record.config_toml).ok()?;
+    let config = record.run_config().ok()?;
     Some(ParameterMatch::of(&config).ok()??.to_string())
 }
 

@@ -9,7 +9,6 @@ use egui::{Id, Key, RichText, TextEdit, Ui};
 use headroom_engine::{
     attention::ModelPlan,
     checkpoint::in_transformers,
-    config::from_json,
     speed::sweep_csv,
     store::{BenchmarkRecord, RunRecord, RunSummary, series_names},
     worker::{Command, Ticket, Which},
@@ -469,7 +468,7 @@ fn best_label(run: Option<&RunSummary>) -> String {
 
 /// Why `transformers` does not open what a run exports; none where it does, or where the run is not loaded yet.
 fn transformers_words(record: Option<&RunRecord>) -> Option<String> {
-    let config = from_json(&record?.config.to_string()).ok()?;
+    let config = record?.json_config().ok()?;
     // The vocabulary has no say in it.
     let found = in_transformers(&ModelPlan::resolve(&config, 1).ok()?);
     (!found.opens).then_some(found.words)

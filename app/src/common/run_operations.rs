@@ -1,7 +1,7 @@
 //! What can be done with a run.
 
 use headroom_engine::{
-    config::{RunConfig, from_toml},
+    config::RunConfig,
     store::{RunId, RunRecord, RunState, RunSummary},
     worker::{Command, RunEdit},
 };
@@ -109,7 +109,7 @@ pub fn perform(operation: RunOperation, id: &RunId, cx: &mut PanelContext<'_>) {
             cx.state.want_record(id);
             return;
         };
-        let config = match from_toml(&record.config_toml) {
+        let config = match record.run_config() {
             Ok(config) => config,
             Err(error) => {
                 let why = format!("The config of \"{}\" cannot be read by this version. {error}", record.summary.name);
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn the_next_seed_is_one_that_no_run_of_the_name_has() {
         let record = examples::record(1, "run");
-        let config = from_toml(&record.config_toml).unwrap();
+        let config = record.run_config().unwrap();
         let seeds = |taken: &[u64]| {
             let runs: Vec<_> =
                 taken.iter().map(|&seed| RunSummary { seed, ..examples::summary(seed, "run") }).collect();

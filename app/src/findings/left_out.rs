@@ -1,10 +1,10 @@
 //! Analyses of attention that a run made while it trained, and those that it left out.
 
-use headroom_engine::{config::from_toml, store::RunRecord, train::LIVE_ANALYSIS_SHARE};
+use headroom_engine::{store::RunRecord, train::LIVE_ANALYSIS_SHARE};
 
 /// How many analyses of attention were due while a run trained, as far as it came.
 pub fn analyses_due(record: &RunRecord) -> u64 {
-    let (Ok(config), run) = (from_toml(&record.config_toml), &record.summary) else { return 0 };
+    let (Ok(config), run) = (record.run_config(), &record.summary) else { return 0 };
     let steps = run.steps_total.unwrap_or(u64::MAX);
     if run.started_ms.is_none() { 0 } else { config.probe.analyses_due(run.steps_done, steps) }
 }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     attention::ModelPlan,
-    config::{RunConfig, from_toml},
+    config::{RunConfig, from_stored_toml},
     data::{Normalisation, read_text_file},
     generate::Marks,
     model::{ModelError, ParameterSet},
@@ -75,7 +75,7 @@ pub fn load_model_dir(dir: &Path, dtype: DType, device: &Device) -> Result<Loade
     };
     let config = match text(dir, RUN_CONFIG)? {
         None => None,
-        Some(text) => Some(from_toml(&text).map_err(|error| CheckpointError::Settings {
+        Some(text) => Some(from_stored_toml(&text).map_err(|error| CheckpointError::Settings {
             file: RUN_CONFIG.to_owned(),
             why: error.to_string(),
             path: dir.clone(),

@@ -118,6 +118,22 @@ pub fn from_json(text: &str) -> Result<RunConfig, ConfigError> {
     read(serde_json::from_str(text).map_err(|error| ConfigError::Syntax(error.to_string()))?)
 }
 
+/// Reads a config that lies in a store, as TOML. It may be anybody's: everything that is checked of a config that somebody
+/// is about to train is checked of it before anything is sized by its numbers.
+pub fn from_stored_toml(text: &str) -> Result<RunConfig, ConfigError> {
+    from_toml(text).and_then(validated)
+}
+
+/// The same of one that is kept as JSON.
+pub fn from_stored_json(text: &str) -> Result<RunConfig, ConfigError> {
+    from_json(text).and_then(validated)
+}
+
+fn validated(config: RunConfig) -> Result<RunConfig, ConfigError> {
+    let problems = config.validate();
+    if problems.is_empty() { Ok(config) } else { Err(ConfigError::Fields(problems)) }
+}
+
 /// The whole config as TOML, every field written out.
 pub fn to_toml(config: &RunConfig) -> String {
     // Serialising plain data with string keys cannot fail; an empty file would be seen at once.

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     attention::ModelPlan,
     checkpoint::load_model_dir,
-    config::{Coverage, PartialCoverage, Restore, RunConfig, from_toml},
+    config::{Coverage, PartialCoverage, Restore, RunConfig},
     data::{Batcher, Corpus, Silent},
     model::{Model, ParameterSet},
     objective::Batch,
@@ -32,7 +32,7 @@ pub(super) fn take_pairs(
     let record = context.store.run(&from).map_err(|error| because(error.to_string()))?;
     let records = context.store.checkpoints(&record.summary.id).map_err(|error| because(error.to_string()))?;
     let path = &checkpoints::choose_checkpoint(&records, Which::Best).map_err(because)?.path;
-    let config = from_toml(&record.config_toml).map_err(|error| because(error.to_string()))?;
+    let config = record.run_config().map_err(|error| because(error.to_string()))?;
     let chosen = pairs_of(context, trainer, path, &config, control).map_err(because)?;
     trainer.cover(&chosen).map_err(words)?;
     let at = trainer.progress();

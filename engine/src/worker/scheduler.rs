@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     attention::{HeadAt, ModelPlan, estimated_vocabulary},
-    config::{DataConfig, Problem, RunConfig, from_toml, to_toml},
+    config::{DataConfig, Problem, RunConfig, to_toml},
     data::with_image_shape,
     hub,
     store::{
@@ -629,7 +629,7 @@ impl Scheduler {
             );
             return Ok(());
         }
-        match from_toml(&record.config_toml) {
+        match record.run_config() {
             Ok(config) => {
                 self.store.set_state(run, RunState::Queued, StateDetails::default())?;
                 let job = TrainJob { run: run.clone(), config, numerics: record.numerics, is_continued: true };
@@ -786,8 +786,8 @@ impl Scheduler {
     /// Copies on a thread of its own: a training run is not to wait for a copy, nor a copy for a run.
     fn export(&self, run: RunId, which: Which, to: PathBuf) -> Result<(), StoreError> {
         let record = self.store.run(run.as_str())?;
+        let precision = record.run_config().map(|config| config.precision).unwrap_or_default();
         let run = record.summary.id;
-        let precision = from_toml(&record.config_toml).map(|config| config.precision).unwrap_or_default();
         let checkpoints = self.store.checkpoints(&run)?;
         let outbox = self.outbox.clone();
         let spawned = std::thread::Builder::new().name("headroom-export".to_owned()).spawn({

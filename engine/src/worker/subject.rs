@@ -7,7 +7,7 @@ use crate::{
     analysis::{NOT_YET, examples_at_once},
     attention::OutputPlan,
     checkpoint,
-    config::{DataConfig, DeviceChoice, ImagesSource, PairsSource, RunConfig, Source, Translation, counted, from_toml},
+    config::{DataConfig, DeviceChoice, ImagesSource, PairsSource, RunConfig, Source, Translation, counted},
     data::{Corpus, DataError, HeldOut, Silent, TextTokenizer},
     hub::name_of_snapshot,
     model::{Model, ParameterSet},
@@ -41,7 +41,7 @@ pub(super) fn open(store: &Store, target: &Target) -> Result<(PathBuf, Option<St
             let record = store.run(run.as_str()).map_err(|error| error.to_string())?;
             let run = record.summary.id.clone();
             let records = store.checkpoints(&run).map_err(|error| error.to_string())?;
-            let config = from_toml(&record.config_toml).map_err(|error| error.to_string())?;
+            let config = record.run_config().map_err(|error| error.to_string())?;
             let chosen = checkpoints::choose_checkpoint(&records, *which)?;
             let stored = StoredModel { name: record.summary.name, config, run, step: chosen.step };
             (chosen.path.clone(), Some(stored))

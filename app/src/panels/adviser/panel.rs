@@ -3,7 +3,7 @@
 use egui::{RichText, Ui};
 use headroom_engine::{
     analysis::{AnalysisSpec, ReconstructionSpec, Topic},
-    config::{RunConfig, from_toml},
+    config::RunConfig,
     store::RunId,
     worker::{Which, choose_checkpoint},
 };
@@ -107,7 +107,7 @@ impl AdviserPanel {
                 working_ui(ui, "Reading the run…");
                 return None;
             };
-            self.config = Some((run.clone(), from_toml(&record.config_toml).map_err(|error| error.to_string())));
+            self.config = Some((run.clone(), record.run_config().map_err(|error| error.to_string())));
         }
         let (words, metadata) = provenance(subject, analysis, cx);
         ui.horizontal_wrapped(|ui| {

@@ -3,7 +3,6 @@ use std::sync::Arc;
 use egui::{RichText, ScrollArea, Ui};
 use headroom_engine::{
     analysis::Analysis,
-    config::from_toml,
     store::{AnalysisId, series_names},
     worker::Which,
 };
@@ -190,7 +189,7 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
             self.form.empty_ui(ui, subject, about.without_analysis, cx, |_, _| ());
             return;
         };
-        let config = cx.state.records.get(run).and_then(|record| from_toml(&record.config_toml).ok());
+        let config = cx.state.records.get(run).and_then(|record| record.run_config().ok());
         if about.is_of_reconstructions {
             let has_any = subject.has_model(cx.state);
             let without =

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use egui::{Button, Color32, TextEdit, Ui};
 use headroom_engine::{
     checkpoint::DirectoryFacts,
-    config::{DataConfig, OtherText, from_toml},
+    config::{DataConfig, OtherText},
     store::RunSummary,
     worker::Which,
 };
@@ -116,7 +116,7 @@ impl Subject {
             return None;
         }
         let record = self.id.run().and_then(|run| cx.state.records.get(run));
-        let own = record.and_then(|record| from_toml(&record.config_toml).ok()).map(|config| config.data);
+        let own = record.and_then(|record| record.run_config().ok()).map(|config| config.data);
         let path = typed_path(typed, &current_folder());
         Some(Box::new(own.unwrap_or_default().reading(&path, OtherText::default())))
     }

@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 
 use egui::{RichText, Ui};
-use headroom_engine::{
-    config::from_json,
-    store::{RunId, series_names},
-};
+use headroom_engine::store::{RunId, series_names};
 
 use super::lines::Bundle;
 use crate::{compare::unequal_samples_words, findings::probe_samples, state::State, theme};
@@ -47,7 +44,7 @@ impl Samples {
         if let Some(known) = self.0.get(run) {
             return Some(*known).filter(|samples| *samples > 0);
         }
-        let config = from_json(&state.records.get(run)?.config.to_string());
+        let config = state.records.get(run)?.json_config();
         let samples = config.map_or(0, |config| probe_samples(&config));
         self.0.insert(run.clone(), samples);
         Some(samples).filter(|samples| *samples > 0)

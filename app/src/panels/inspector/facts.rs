@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use headroom_engine::{
     attention::ParameterMatch,
-    config::{counted, from_toml},
+    config::counted,
     store::{RunRecord, RunSummary},
     train::Numerics,
 };
@@ -46,7 +46,7 @@ pub fn facts(record: &RunRecord, run: &RunSummary) -> Vec<Fact> {
         let exact = parameters.to_string();
         facts.push(Fact { exact, ..Fact::new("Parameters", format::count(parameters), "Trainable parameters") });
     }
-    let config = from_toml(&record.config_toml).ok();
+    let config = record.run_config().ok();
     if let Some(matched) = config.and_then(|config| ParameterMatch::of(&config).ok().flatten()) {
         let about = "Layers that `attention.match_parameters` added to come closest in parameters";
         facts.push(Fact::new("Matched", matched.to_string(), about));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use egui::{RichText, Ui, vec2};
 use headroom_engine::{
     attention::{Cell, HeadPlan, ModelPlan},
-    config::{Compatibility, from_json},
+    config::Compatibility,
     store::{RunId, RunRecord, SnapshotData},
 };
 
@@ -157,7 +157,7 @@ fn figure(record: &RunRecord, step: u64, (layer, heads, data): (u32, &HeatAxis, 
 
 /// The heads of a run in which they collaborate.
 fn collaborating(record: &RunRecord) -> Option<HeadPlan> {
-    let config = from_json(&record.config.to_string()).ok()?;
+    let config = record.json_config().ok()?;
     if !matches!(config.attention.compatibility, Compatibility::Collaborative(_)) {
         return None;
     }

@@ -6,7 +6,7 @@ use egui::{
 };
 use headroom_engine::{
     attention::ModelPlan,
-    config::{counted, from_json},
+    config::counted,
     store::{CheckpointKind, CheckpointRecord, RunId, RunRecord, RunSummary, series_names},
     worker::{Command, RunEdit},
 };
@@ -373,7 +373,7 @@ struct FromConfig {
 
 impl FromConfig {
     fn of(record: &RunRecord) -> Self {
-        let config = from_json(&record.config.to_string()).ok();
+        let config = record.json_config().ok();
         // The vocabulary has no say in which heads score.
         let plan = config.as_ref().and_then(|config| ModelPlan::resolve(config, 1).ok());
         let grid = plan.map(|plan| head_grid(&plan.stack.head_plan));

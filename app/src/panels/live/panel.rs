@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use egui::{Button, RichText, ScrollArea, Ui, vec2};
 use headroom_engine::{
-    config::{counted, from_json},
+    config::counted,
     objective::Metric,
     store::{RunId, RunState, RunSummary},
     worker::Command,
@@ -216,7 +216,7 @@ impl LivePanel {
     fn judged(&mut self, run: &RunSummary, cx: &PanelContext<'_>) -> Option<&'static Metric> {
         if self.judged.as_ref().is_none_or(|(known, _)| *known != run.id) {
             let record = cx.state.records.get(&run.id)?;
-            let config = from_json(&record.config.to_string()).ok();
+            let config = record.json_config().ok();
             self.judged = Some((run.id.clone(), config.as_ref().and_then(judged_beside_loss)));
         }
         self.judged.as_ref().and_then(|(_, metric)| *metric)
@@ -311,7 +311,7 @@ impl LivePanel {
         let samples = cx.state.analysis.kept_samples(&run.id);
         if self.probed.as_ref().is_none_or(|(known, of, _)| (known, *of) != (&run.id, samples)) {
             let Some(record) = cx.state.records.get(&run.id) else { return };
-            let config = from_json(&record.config.to_string()).ok();
+            let config = record.json_config().ok();
             let probed = Probed {
                 similarity: config.as_ref().and_then(findings::borrowed_words),
                 energy: config.and_then(|config| findings::few_samples_words(&config, samples)),

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use headroom_engine::{
     analysis::{Analysis, Measure, Similarity},
     attention::{Cell, HeadAt, HeadPlan},
-    config::{RunConfig, from_toml},
-    store::RunId,
+    config::RunConfig,
+    store::{RunId, RunRecord},
 };
 
 use crate::{
@@ -33,13 +33,15 @@ pub struct Derived {
 
 impl Derived {
     /// How many heads of a run borrow their maps by its plan: found once.
-    pub fn borrowers(&mut self, run: &RunId, config_toml: &str) -> usize {
+    pub fn borrowers(&mut self, record: &RunRecord) -> usize {
+        let run = &record.summary.id;
         if let Some((known, count)) = &self.borrowers
             && known == run
         {
             return *count;
         }
-        let plan = from_toml(config_toml)
+        let plan = record
+            .run_config()
             .ok()
             .and_then(|config| HeadPlan::derive(&config.attention, config.model.layers, config.model.heads).ok());
         let count = plan.map_or(0, |plan| plan.iter().filter(|(_, cell)| matches!(cell, Cell::Borrow { .. })).count());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::{Button, RichText, Ui};
 use headroom_engine::{
     analysis::{Analysis, Measure, Similarity},
-    config::{counted, from_toml},
+    config::counted,
     store::{AnalysisId, RunId, RunSummary},
 };
 
@@ -244,7 +244,7 @@ fn pair_of(run: &RunSummary, cx: &mut PanelContext<'_>) -> Option<[RunId; 2]> {
         cx.state.runs.iter().filter(|other| other.tags.contains(&tag)).map(|other| other.id.clone()).collect();
     let mut orders = together.into_iter().filter_map(|id| {
         cx.state.want_record(&id);
-        let config = from_toml(&cx.state.records.get(&id)?.config_toml).ok()?;
+        let config = cx.state.records.get(&id)?.run_config().ok()?;
         Some((config.data.shuffled, id))
     });
     let all: Vec<(bool, RunId)> = orders.by_ref().collect();

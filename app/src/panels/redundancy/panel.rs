@@ -6,7 +6,7 @@ use egui::{ComboBox, RichText, Ui};
 use headroom_engine::{
     analysis::{Analysis, Measure, Similarity, Topic},
     attention::HeadAt,
-    config::{RunConfig, from_toml},
+    config::RunConfig,
 };
 use serde::{Deserialize, Serialize};
 
@@ -178,7 +178,7 @@ impl RedundancyPanel {
             (borrowers, false) => Some(left_out_words(borrowers, heads)),
             // Older analyses do not know the plan.
             (_, true) => record
-                .map(|(run, record)| self.derived.borrowers(run, &record.config_toml))
+                .map(|(_, record)| self.derived.borrowers(record))
                 .filter(|borrowers| *borrowers > 0)
                 .map(|borrowers| {
                     format!(
@@ -326,7 +326,7 @@ impl RedundancyPanel {
 /// The config of the run, or one that trains the model of a directory further.
 fn config_of(subject: &Subject, cx: &mut PanelContext<'_>) -> Option<RunConfig> {
     match subject.id.run() {
-        Some(run) => from_toml(&cx.state.records.get(run)?.config_toml).ok(),
+        Some(run) => cx.state.records.get(run)?.run_config().ok(),
         None => subject.facts(cx.state).ok()??.further.clone(),
     }
 }

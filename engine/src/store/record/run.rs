@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Divergence, Failure, Machine, Parent, RunId, RunState, SeriesSummary};
+use crate::config::{ConfigError, RunConfig, from_stored_json, from_stored_toml};
 use crate::train::{Health, Numerics};
 
 /// Which runs to list.
@@ -139,6 +140,18 @@ pub struct RunRecord {
     pub machine: Machine,
     /// The first start and each resume, in order.
     pub attempts: Vec<AttemptRecord>,
+}
+
+impl RunRecord {
+    /// The config, read from its TOML and validated as that of a file is: whatever reads a stored config asks here.
+    pub fn run_config(&self) -> Result<RunConfig, ConfigError> {
+        from_stored_toml(&self.config_toml)
+    }
+
+    /// The same config, read from its JSON.
+    pub fn json_config(&self) -> Result<RunConfig, ConfigError> {
+        from_stored_json(&self.config.to_string())
+    }
 }
 
 /// A start or resume of a run.
