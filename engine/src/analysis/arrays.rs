@@ -64,7 +64,9 @@ impl Analysis {
         let Facts { mut analysis, lengths } =
             serde_json::from_str(facts).map_err(|error| format!("its description cannot be read: {error}"))?;
         let mut arrays = analysis.arrays_mut();
-        if arrays.len() != lengths.len() || lengths.iter().sum::<usize>() != values.len() {
+        // Lengths may be anybody's: their sum may be beyond all numbers.
+        let total = lengths.iter().try_fold(0_usize, |total, length| total.checked_add(*length));
+        if arrays.len() != lengths.len() || total != Some(values.len()) {
             return Err(format!("{} numbers do not fit its description", values.len()));
         }
         let mut rest = values;
@@ -75,6 +77,10 @@ impl Analysis {
                 ArrayMut::Wide(array) => array.extend(own.iter().map(|value| f64::from(*value))),
                 ArrayMut::Narrow(array) => array.extend_from_slice(own),
             }
+        }
+        if let Some(similarity) = analysis.similarity.iter().find(|similarity| !similarity.is_whole()) {
+            let (layers, heads, numbers) = (similarity.layers, similarity.heads, similarity.mean.len());
+            return Err(format!("{numbers} similarities do not fit {layers} layers of {heads} heads"));
         }
         analysis.spectra = analysis.spectra.map(ScoreSpectra::with_bounds);
         Ok(analysis)

@@ -26,6 +26,12 @@ pub struct Similarity {
 }
 
 impl Similarity {
+    /// Returns true if there is a number for every two heads.
+    pub(super) fn is_whole(&self) -> bool {
+        let heads = self.layers.checked_mul(self.heads);
+        heads.and_then(|heads| heads.checked_mul(heads)) == Some(self.mean.len())
+    }
+
     /// Whether two heads have the same map because one borrows it from the other, or both from a third. What is said of the
     /// most similar heads and layers leaves such pairs out.
     pub fn is_by_construction(&self, a: HeadAt, b: HeadAt) -> bool {

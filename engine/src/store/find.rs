@@ -3,6 +3,7 @@ use sqlx::sqlite::SqliteRow;
 use super::clock::now_ms;
 use super::fields::Fields;
 use super::list::record;
+use super::sizes::{LONGEST_TEXTS, run_texts};
 use super::{RunRecord, Store, StoreError};
 use crate::config::counted;
 
@@ -50,10 +51,16 @@ struct Known {
 
 /// All runs, newest first.
 async fn known(connection: &mut sqlx::SqliteConnection) -> sqlx::Result<Vec<Known>> {
-    let rows =
-        sqlx::query("SELECT number, id, name, seed, created_ms, deleted_ms IS NOT NULL FROM runs ORDER BY number DESC")
-            .fetch_all(connection)
-            .await?;
+    // A run with longer texts is found by its number.
+    let rows = sqlx::query(concat!(
+        "SELECT number, IIF(bytes <= ?1, id, '') AS id, IIF(bytes <= ?1, name, '') AS name, seed, created_ms, deleted_ms IS NOT NULL
+         FROM (SELECT *, ",
+        run_texts!(),
+        " AS bytes FROM runs) ORDER BY number DESC"
+    ))
+    .bind(LONGEST_TEXTS)
+    .fetch_all(connection)
+    .await?;
     let known = |row: &SqliteRow| {
         let mut fields = Fields::new(row);
         // A damaged run is found by what of it can be read.

@@ -9,6 +9,9 @@ use super::fault::Fault;
 use super::fields::Fields;
 use super::instance::{self, InstanceId};
 use super::restart::{restarts, rewind};
+use super::sizes::{
+    LONGEST_CONFIG, LONGEST_NAME, LONGEST_TEXTS, config_bytes, config_problem, run_texts, texts_problem,
+};
 use super::summary::{best_within, until};
 use super::{
     AttemptRecord, DamagedRun, Direction, Divergence, Failure, Machine, Parent, RunFilter, RunId, RunList, RunRecord,
@@ -39,12 +42,16 @@ impl Store {
             let rows = sqlx::query(concat!(
                 "SELECT ",
                 summary_columns!(),
-                " FROM runs WHERE (?1 OR NOT archived) AND (?2 OR deleted_ms IS NULL) ORDER BY number"
+                " FROM runs WHERE (?1 OR NOT archived) AND (?2 OR deleted_ms IS NULL) AND ",
+                run_texts!(),
+                " <= ?3 ORDER BY number"
             ))
             .bind(filter.include_archived)
             .bind(filter.include_deleted)
+            .bind(LONGEST_TEXTS)
             .fetch_all(&mut *connection)
             .await?;
+            let oversized = oversized(connection, filter).await?;
             let configs = self.read_configs(connection).await?;
             let mut hidden = Vec::new();
             let mut tags = tags(connection, None, &mut hidden).await?;
@@ -65,6 +72,8 @@ impl Store {
                     Err(damaged) => list.damaged.push(damaged),
                 }
             }
+            list.damaged.extend(oversized);
+            list.damaged.sort_by_key(|run| run.number);
             Ok((list, hidden))
         })?;
         for table in hidden {
@@ -77,28 +86,36 @@ impl Store {
     async fn read_configs(&self, connection: &mut SqliteConnection) -> sqlx::Result<KnownConfigs> {
         let mut configs = self.known_configs();
         loop {
-            let rows = sqlx::query(
-                "SELECT number, config_toml, config_json FROM runs LEFT JOIN run_configs ON run = number
-                 WHERE number > ? ORDER BY number LIMIT 500",
-            )
+            // Large ones by themselves.
+            let rows = sqlx::query(concat!(
+                "SELECT number, IIF(bytes <= ?2, config_toml, '') AS config_toml, IIF(bytes <= ?2, config_json, '') AS config_json,
+                     bytes
+                 FROM (SELECT number, config_toml, config_json, ",
+                config_bytes!(),
+                " AS bytes
+                       FROM runs LEFT JOIN run_configs ON run = number WHERE number > ?1 ORDER BY number LIMIT 500)"
+            ))
             .bind(configs.upto)
+            .bind(CONFIG_AMONG_OTHERS)
             .fetch_all(&mut *connection)
             .await?;
             for row in &rows {
                 let number: i64 = row.try_get(0)?;
                 configs.upto = configs.upto.max(number);
-                let mut fields = Fields::new(row);
-                let (_, json) = (fields.text(1), fields.text(2));
-                let mut problems = fields.problems();
-                if problems.is_empty()
-                    && let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&json)
-                {
-                    problems.push(format!("`config_json` is no JSON: {error}"));
-                }
-                if problems.is_empty() {
-                    configs.add(number, &json);
+                let bytes: i64 = row.try_get(3)?;
+                let json = if let Some(problem) = config_problem(bytes) {
+                    Err(problem)
+                } else if bytes > CONFIG_AMONG_OTHERS {
+                    let large = sqlx::query("SELECT run, config_toml, config_json FROM run_configs WHERE run = ?");
+                    readable_config(&large.bind(number).fetch_one(&mut *connection).await?)
                 } else {
-                    configs.unreadable.insert(number, problems.join("; "));
+                    readable_config(row)
+                };
+                match json {
+                    Ok(json) => configs.add(number, &json),
+                    Err(problem) => {
+                        configs.unreadable.insert(number, problem);
+                    }
                 }
             }
             if rows.is_empty() {
@@ -114,10 +131,15 @@ impl Store {
         self.read(async |connection| {
             let mut configs = Vec::with_capacity(runs.len());
             for run in runs {
-                let row = sqlx::query("SELECT config_json FROM run_configs JOIN runs ON number = run WHERE id = ?")
-                    .bind(run.as_str())
-                    .fetch_optional(&mut *connection)
-                    .await?;
+                let row = sqlx::query(concat!(
+                    "SELECT config_json FROM run_configs JOIN runs ON number = run WHERE id = ? AND ",
+                    config_bytes!(),
+                    " <= ?"
+                ))
+                .bind(run.as_str())
+                .bind(LONGEST_CONFIG)
+                .fetch_optional(&mut *connection)
+                .await?;
                 let json = row.and_then(|row| Fields::new(&row).optional_bytes(0));
                 configs.extend(json.and_then(|json| Some((run.clone(), serde_json::from_slice(&json).ok()?))));
             }
@@ -134,12 +156,68 @@ impl Store {
     }
 }
 
+/// Bytes of a config that is read together with those of other runs.
+const CONFIG_AMONG_OTHERS: i64 = 64 << 10;
+
+/// The config as JSON of the row, whose columns 1 and 2 hold it as TOML and as JSON, or its problem.
+fn readable_config(row: &SqliteRow) -> Result<String, String> {
+    let mut fields = Fields::new(row);
+    let (_, json) = (fields.text(1), fields.text(2));
+    let mut problems = fields.problems();
+    if problems.is_empty()
+        && let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&json)
+    {
+        problems.push(format!("`config_json` is no JSON: {error}"));
+    }
+    if problems.is_empty() { Ok(json) } else { Err(problems.join("; ")) }
+}
+
+/// Runs whose texts are too long to be read.
+async fn oversized(connection: &mut SqliteConnection, filter: RunFilter) -> sqlx::Result<Vec<DamagedRun>> {
+    let rows = sqlx::query(concat!(
+        "SELECT number, ",
+        run_texts!(),
+        " AS bytes, deleted_ms FROM runs
+         WHERE bytes > ?3 AND (?1 OR NOT archived) AND (?2 OR deleted_ms IS NULL) ORDER BY number"
+    ))
+    .bind(filter.include_archived)
+    .bind(filter.include_deleted)
+    .bind(LONGEST_TEXTS)
+    .fetch_all(connection)
+    .await?;
+    let damaged = |row: &SqliteRow| {
+        let mut fields = Fields::new(row);
+        let (number, bytes, deleted_ms) = (fields.whole(0), fields.whole(1), fields.optional_time(2));
+        DamagedRun { number, id: None, name: None, deleted_ms, problems: texts_problem(bytes).into_iter().collect() }
+    };
+    Ok(rows.iter().map(damaged).collect())
+}
+
+/// Refuses a run whose texts or config are too long to be read.
+async fn check_sizes(connection: &mut SqliteConnection, number: i64) -> Result<(), Fault> {
+    let (texts, config): (i64, i64) = sqlx::query_as(concat!(
+        "SELECT ",
+        run_texts!(),
+        ", ",
+        config_bytes!(),
+        " FROM runs LEFT JOIN run_configs ON run = number WHERE number = ?"
+    ))
+    .bind(number)
+    .fetch_one(connection)
+    .await?;
+    match texts_problem(texts).or_else(|| config_problem(config)) {
+        None => Ok(()),
+        Some(why) => Err(StoreError::RunDamaged { number, why }.into()),
+    }
+}
+
 /// Everything about one run.
 pub(crate) async fn record(
     connection: &mut SqliteConnection,
     number: i64,
     paths: &StorePaths,
 ) -> Result<RunRecord, Fault> {
+    check_sizes(connection, number).await?;
     let row = sqlx::query(concat!(
         "SELECT ",
         summary_columns!(),
@@ -256,8 +334,13 @@ fn summary(row: &SqliteRow, owners: &mut Owners, configs: &KnownConfigs) -> Resu
     };
     let at = fields.optional_text(18);
     let diverged = fields.optional_count(17).map(|step| Divergence { step, at });
-    // What cannot be read says nothing.
-    let health = row.try_get::<Option<&str>, _>(28).ok().flatten().and_then(|json| serde_json::from_str(json).ok());
+    let health = match fields.optional_text(28).map(|json| serde_json::from_str(&json)) {
+        Some(Err(error)) => {
+            fields.wrong(28, &format!("cannot be read: {error}"));
+            None
+        }
+        health => health.and_then(Result::ok),
+    };
     let parent = fields.optional_id(19).zip(fields.optional_count(20)).map(|(run, step)| Parent { run, step });
     let deleted_ms = fields.optional_time(23);
     let run = id.clone().map(|id| RunSummary {
@@ -311,8 +394,13 @@ async fn tags(
     hidden: &mut Vec<&'static str>,
 ) -> sqlx::Result<HashMap<i64, Vec<String>>> {
     let query = match run {
-        Some(run) => sqlx::query("SELECT run, tag FROM tags WHERE run = ? ORDER BY tag").bind(run),
-        None => sqlx::query("SELECT run, tag FROM tags ORDER BY run, tag"),
+        Some(run) => sqlx::query(
+            "SELECT run, IIF(octet_length(tag) <= ?2, tag, NULL) AS tag FROM tags WHERE run = ?1 ORDER BY tag",
+        )
+        .bind(run)
+        .bind(LONGEST_NAME),
+        None => sqlx::query("SELECT run, IIF(octet_length(tag) <= ?, tag, NULL) AS tag FROM tags ORDER BY run, tag")
+            .bind(LONGEST_NAME),
     };
     let mut tags: HashMap<i64, Vec<String>> = HashMap::new();
     for row in &query.fetch_all(connection).await? {
@@ -335,7 +423,8 @@ async fn metrics(
     hidden: &mut Vec<&'static str>,
 ) -> sqlx::Result<HashMap<i64, BTreeMap<String, SeriesSummary>>> {
     let mut series: HashMap<i64, (String, Direction)> = HashMap::new();
-    for row in &sqlx::query("SELECT id, name, direction FROM series").fetch_all(&mut *connection).await? {
+    let names = sqlx::query("SELECT id, IIF(octet_length(name) <= ?, name, NULL) AS name, direction FROM series");
+    for row in &names.bind(LONGEST_NAME).fetch_all(&mut *connection).await? {
         let mut fields = Fields::new(row);
         let (id, name, direction) = (fields.whole(0), fields.text(1), fields.text(2));
         match fields.finish((name, Direction::parse(&direction))) {

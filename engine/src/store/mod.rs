@@ -51,6 +51,7 @@ mod restart;
 mod schema;
 mod settled;
 mod size;
+mod sizes;
 mod spill;
 mod summary;
 #[cfg(test)]

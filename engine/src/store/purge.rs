@@ -4,6 +4,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::fault::Fault;
 use super::fields::Fields;
+use super::sizes::LONGEST_NAME;
 use super::{Deleted, DeletedKind, PurgeReport, RunId, RunState, Store, StoreError, inside};
 
 impl Store {
@@ -12,9 +13,11 @@ impl Store {
         let mut found = self.read(async |connection| {
             let mut found = Vec::new();
             let runs = sqlx::query(
-                "SELECT number, id, name, deleted_ms, state FROM runs WHERE deleted_ms IS NOT NULL AND deleted_ms < ?",
+                "SELECT number, IIF(octet_length(id) <= ?2, id, '') AS id, IIF(octet_length(name) <= ?2, name, '') AS name, deleted_ms,
+                     IIF(octet_length(state) <= ?2, state, '') AS state
+                 FROM runs WHERE deleted_ms IS NOT NULL AND deleted_ms < ?1",
             );
-            for row in &runs.bind(before_ms).fetch_all(&mut *connection).await? {
+            for row in &runs.bind(before_ms).bind(LONGEST_NAME).fetch_all(&mut *connection).await? {
                 let mut run = deleted(row, DeletedKind::Run);
                 let state = String::from_utf8_lossy(&Fields::new(row).optional_bytes(4).unwrap_or_default()).into_owned();
                 self.look_at(&mut run, &state);
@@ -23,14 +26,17 @@ impl Store {
             for (kind, sql) in [
                 (
                     DeletedKind::Benchmark,
-                    "SELECT number, id, name, deleted_ms FROM benchmarks WHERE deleted_ms IS NOT NULL AND deleted_ms < ?",
+                    "SELECT number, IIF(octet_length(id) <= ?2, id, '') AS id, IIF(octet_length(name) <= ?2, name, '') AS name, deleted_ms
+                     FROM benchmarks WHERE deleted_ms IS NOT NULL AND deleted_ms < ?1",
                 ),
                 (
                     DeletedKind::Analysis,
-                    "SELECT number, id, target, deleted_ms FROM analyses WHERE deleted_ms IS NOT NULL AND deleted_ms < ?",
+                    "SELECT number, IIF(octet_length(id) <= ?2, id, '') AS id, IIF(octet_length(target) <= ?2, target, '') AS target,
+                         deleted_ms
+                     FROM analyses WHERE deleted_ms IS NOT NULL AND deleted_ms < ?1",
                 ),
             ] {
-                let rows = sqlx::query(sql).bind(before_ms).fetch_all(&mut *connection).await?;
+                let rows = sqlx::query(sql).bind(before_ms).bind(LONGEST_NAME).fetch_all(&mut *connection).await?;
                 found.extend(rows.iter().map(|row| deleted(row, kind)));
             }
             Ok(found)

@@ -219,6 +219,13 @@ fn an_analysis_packs_into_numbers_and_facts_and_back() {
         assert_eq!(array.values.len(), array.shape.iter().product::<usize>(), "{}", array.name);
     }
     assert!(Analysis::unpack(&packed.facts, &packed.values[1..]).unwrap_err().contains("do not fit"));
+    // Sizes of somebody else's, by which tables would be made.
+    let mut facts: serde_json::Value = serde_json::from_str(&packed.facts).unwrap();
+    facts["analysis"]["similarity"][0]["layers"] = 4_000_000_000_u64.into();
+    assert!(Analysis::unpack(&facts.to_string(), &packed.values).unwrap_err().contains("do not fit 4000000000 layers"));
+    let mut facts: serde_json::Value = serde_json::from_str(&packed.facts).unwrap();
+    facts["lengths"][0] = u64::MAX.into();
+    assert!(Analysis::unpack(&facts.to_string(), &packed.values).unwrap_err().contains("do not fit"));
 }
 
 #[test]
