@@ -1,5 +1,5 @@
 //! A store that cannot be written while a run trains: nothing is lost, nothing piles up, and the exit code says it.
-#![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
 use std::path::Path;
 #[cfg(target_os = "linux")]
@@ -106,4 +106,48 @@ fn files_that_cannot_grow_for_a_while_cost_no_point() {
         assert_eq!(program.curve(&run, series), peaceful.curve(&whole, series), "{series}");
     }
     assert!(checkpoints(&program, &run) <= 3);
+}
+
+/// The program trained on into a file without a name, and ended with 0.
+#[cfg(unix)]
+#[test]
+fn a_database_that_is_removed_while_a_run_trains_is_told_of_and_nothing_is_lost() {
+    let config = config(1500);
+    let peaceful = program();
+    let whole = peaceful.train(&config, &[]);
+
+    let program = program();
+    program.write("c.toml", &config);
+    let training = program.start(&["train", "c.toml", "--json"]);
+    let started = training.wait_for("step", |event| event["step"].as_u64().unwrap() > 50).unwrap();
+    let run = started["run"].as_str().unwrap().to_owned();
+    let database = program.store_path();
+    std::fs::remove_file(&database).unwrap();
+    let told = training.wait_for("warning", |event| event["message"].as_str().unwrap().contains("removed or replaced"));
+    assert!(told.is_some(), "the program does not say that its database is gone");
+    let (code, last) = training.wait();
+    let last = last.unwrap();
+    assert_eq!((code, &last["event"], &last["state"]), (1, &"finished".into(), &"finished".into()), "{last}");
+    let told = last["unwritten"].as_str().unwrap();
+    let (_, spill) = told.rsplit_once(": ").unwrap();
+    assert!(
+        Path::new(spill).is_file() && Path::new(spill).extension().is_some_and(|ending| ending == "spill"),
+        "{told}"
+    );
+    assert!(!database.exists(), "nothing is made in the place of what was removed");
+    let copies = std::fs::read_dir(database.parent().unwrap()).unwrap().flatten().map(|entry| entry.path());
+    let copies: Vec<_> = copies.filter(|path| path.extension().is_some_and(|ending| ending == "copy")).collect();
+    let [copy] = &copies[..] else { panic!("one copy: {copies:?}") };
+    assert!(told.contains(&copy.display().to_string()), "{told}");
+    // A store that is made there meanwhile does not take what is another's.
+    let other = program.train(&config.replace("steps = 1500", "steps = 1"), &[]);
+    assert_ne!(other, run);
+    assert!(Path::new(spill).is_file(), "what belongs to the removed store stays");
+    // As the message says.
+    std::fs::rename(copy, &database).unwrap();
+    assert_eq!(program.show(&run)["state"], "finished");
+    assert!(!Path::new(spill).exists());
+    for series in SERIES {
+        assert_eq!(program.curve(&run, series), peaceful.curve(&whole, series), "{series}");
+    }
 }

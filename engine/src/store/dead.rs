@@ -1,11 +1,15 @@
+use std::collections::BTreeSet;
+
 use sqlx::Connection;
 use sqlx::sqlite::SqliteConnection;
 
-use super::apply::{Keys, Source, apply};
+use super::apply::{Keys, Source, apply, run_number};
 use super::clock::now_ms;
+use super::entry::Entry;
 use super::fault::Fault;
 use super::instance::{self, InstanceId};
-use super::spill::Spill;
+use super::sizes::LONGEST_NAME;
+use super::spill::Batches;
 use super::{RunId, StorePaths, StoreWarning, kinds};
 
 /// Brings in what dead programs left: first their spill files, then their runs become interrupted.
@@ -14,16 +18,15 @@ pub(crate) async fn clean_up(
     paths: &StorePaths,
     warnings: &mut Vec<StoreWarning>,
 ) -> Result<Vec<RunId>, Fault> {
-    let mut known: Vec<Vec<u8>> = sqlx::query_scalar("SELECT CAST(id AS BLOB) FROM instances WHERE id IS NOT NULL")
-        .fetch_all(&mut *connection)
-        .await?;
+    // Owners too: the instance of some has no row, since its program closed while the database was locked.
+    let mut known: Vec<Vec<u8>> = sqlx::query_scalar(
+        "SELECT CAST(id AS BLOB) FROM instances WHERE octet_length(id) <= ?1
+         UNION SELECT CAST(owner AS BLOB) FROM runs WHERE octet_length(owner) <= ?1",
+    )
+    .bind(LONGEST_NAME)
+    .fetch_all(&mut *connection)
+    .await?;
     known.extend(instance::spilled(paths).iter().map(|id| id.as_str().as_bytes().to_vec()));
-    // Runs whose instance has no row: its program closed while the database was locked.
-    let owners: Vec<Vec<u8>> =
-        sqlx::query_scalar("SELECT DISTINCT CAST(owner AS BLOB) FROM runs WHERE owner IS NOT NULL")
-            .fetch_all(&mut *connection)
-            .await?;
-    known.extend(owners);
     known.sort();
     known.dedup();
     let mut interrupted = Vec::new();
@@ -55,14 +58,30 @@ async fn merge(
         return Ok(());
     }
     // What cannot be read now is left for the next time.
-    let Ok((entries, damaged)) = Spill::read(&path) else { return Ok(()) };
-    if !entries.is_empty() {
-        let source = Source { paths, instance: id.as_str(), is_late: true };
+    let Ok(mut batches) = Batches::open(&path) else { return Ok(()) };
+    let source = Source { paths, instance: id.as_str(), is_late: true };
+    let (mut records, mut is_unclaimed) = (0, false);
+    loop {
+        let entries = match batches.read_batch() {
+            Ok(Some(entries)) => entries,
+            Ok(None) => break,
+            Err(_) => return Ok(()),
+        };
         let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+        is_unclaimed |= !holds_runs(&mut transaction, &entries).await?;
         apply(&mut transaction, &entries, &mut Keys::default(), source).await?;
         transaction.commit().await?;
-        warnings.push(StoreWarning::Merged { records: entries.len() as u64 });
+        records += entries.len() as u64;
     }
+    if is_unclaimed {
+        // Of runs in a database that was removed, or is newer than this copy of it: it may come back.
+        warnings.push(StoreWarning::Unclaimed { path });
+        return Ok(());
+    }
+    if records > 0 {
+        warnings.push(StoreWarning::Merged { records });
+    }
+    let damaged = batches.damaged();
     if damaged > 0 {
         let kept = path.with_extension("damaged");
         let _ = std::fs::rename(&path, &kept);
@@ -71,6 +90,17 @@ async fn merge(
         let _ = std::fs::remove_file(&path);
     }
     Ok(())
+}
+
+/// Returns true if the database has the runs of all entries.
+async fn holds_runs(connection: &mut SqliteConnection, entries: &[Entry]) -> sqlx::Result<bool> {
+    let runs: BTreeSet<&RunId> = entries.iter().map(Entry::run).collect();
+    for run in runs {
+        if run_number(connection, run).await?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Ends the active runs of an instance as interrupted, and forgets the instance.

@@ -46,6 +46,20 @@ impl Entry {
     pub fn is_point(&self) -> bool {
         matches!(self, Self::Point(_))
     }
+
+    /// The run that it belongs to.
+    pub fn run(&self) -> &RunId {
+        match self {
+            Self::Point(Point { run, .. }) | Self::Progress { run, .. } => run,
+            Self::Other(other) => match other.as_ref() {
+                OtherEntry::Checkpoint { run, .. }
+                | OtherEntry::Facts { run, .. }
+                | OtherEntry::Forget { run, .. }
+                | OtherEntry::Snapshot { run, .. }
+                | OtherEntry::State { run, .. } => run,
+            },
+        }
+    }
 }
 
 impl OtherEntry {

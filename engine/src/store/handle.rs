@@ -10,6 +10,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use super::clock::now_ms;
 use super::configs::KnownConfigs;
 use super::fault::Fault;
+use super::identity::Identity;
 use super::instance::{self, Instance};
 use super::job::Change;
 use super::reader::{Readers, quiet_runtime};
@@ -118,6 +119,8 @@ impl Store {
             paths: paths.clone(),
             instance,
             runtime,
+            // The instance was written just now: all files are there.
+            identity: Identity::of(&paths),
             connection: Some(connection),
             messages: inbox,
             warnings: warn.clone(),

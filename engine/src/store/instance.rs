@@ -1,9 +1,10 @@
 use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
+use super::identity::is_at;
 use super::{NoId, RunId, StorePaths, kinds};
 
 /// How often, and how long apart, the lock of opening is tried.
@@ -146,22 +147,6 @@ pub(crate) fn lock_opening(paths: &StorePaths) -> io::Result<Opening> {
         }
     }
     Err(io::Error::new(io::ErrorKind::WouldBlock, "another program has been opening the store for ten seconds"))
-}
-
-/// Whether a file is the one at `path`.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    match (file.metadata(), path.symlink_metadata()) {
-        (Ok(open), Ok(there)) => (open.dev(), open.ino()) == (there.dev(), there.ino()),
-        _ => false,
-    }
-}
-
-/// Elsewhere a file that is open keeps its name.
-#[cfg(not(unix))]
-fn is_at(_file: &File, path: &Path) -> bool {
-    path.exists()
 }
 
 fn lock_path(paths: &StorePaths, id: &InstanceId) -> PathBuf {

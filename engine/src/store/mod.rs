@@ -4,7 +4,8 @@
 //! training thread: it never waits for the disk and never fails. One named thread owns the only writing connection and
 //! writes every 250 ms what was logged meanwhile, in one transaction; while the database cannot be written it appends
 //! to a spill file beside it, which is brought in later, and holds in memory what cannot be written there either. After
-//! an error that leaves doubt about its transaction it opens its connection anew. Readers have read-only connections of
+//! an error that leaves doubt about its transaction it opens its connection anew; a database that was removed or replaced
+//! under it (`identity`) is copied from the open connection, and what comes after goes to the spill file. Readers have read-only connections of
 //! their own.
 //!
 //! A store may come from anywhere. One file connects to SQLite (`connect`): it refuses links, journals that name another file
@@ -33,6 +34,7 @@ mod fault;
 mod fields;
 mod find;
 mod handle;
+mod identity;
 mod inside;
 mod instance;
 mod job;

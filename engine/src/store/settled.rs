@@ -16,6 +16,13 @@ pub enum Settled {
         /// The file.
         path: PathBuf,
     },
+    /// The database was removed or replaced while it was open.
+    Removed {
+        /// A copy of it as it was; none where no copy could be made, or where only its log was removed.
+        copy: Option<PathBuf>,
+        /// The file with what was logged since; none where nothing was, or it could not be written.
+        spill: Option<PathBuf>,
+    },
     /// Some of it in memory alone: no file could be written anywhere.
     Held,
 }

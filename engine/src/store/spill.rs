@@ -1,10 +1,21 @@
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::StorePaths;
 use super::entry::Entry;
+use super::identity::is_at;
 use super::instance::{InstanceId, spill_path};
+
+/// Bytes of the longest line that is read: a snapshot of 64 MiB, whose bytes are numbers there. Reading ends at a longer one.
+const LONGEST_LINE: usize = 256 << 20;
+/// The same of a line that cannot be one of ours.
+const LONGEST_DAMAGE: usize = 1 << 20;
+/// Lines and bytes that are read before what was read is written down.
+const BATCH_LINES: usize = 50_000;
+const BATCH_BYTES: usize = 32 << 20;
+/// Characters of the checksum, and the space behind it.
+const CHECKSUM: usize = 17;
 
 /// The append-only file that holds entries while the database cannot be written.
 ///
@@ -44,8 +55,9 @@ impl Spill {
             text.insert(0, b'\n');
         }
         if self.file.is_none() {
-            self.file = Some(OpenOptions::new().create(true).append(true).open(&self.path)?);
+            self.file = Some(open(&self.path)?);
         }
+        self.restore()?;
         let Some(file) = &mut self.file else { return Ok(()) };
         let length = file.metadata()?.len();
         if let Err(error) = file.write_all(&text).and_then(|()| file.sync_data()) {
@@ -84,21 +96,150 @@ impl Spill {
         }
     }
 
-    /// The entries of a spill file and the number of its lines that cannot be read.
+    /// Puts the file back where somebody removed it: what was written to it is still behind the open file. If its folder is
+    /// gone it lies in the folder for temporary files from then on.
+    pub fn restore(&mut self) -> io::Result<()> {
+        let Some(old) = &mut self.file else { return Ok(()) };
+        if is_at(old, &self.path) {
+            return Ok(());
+        }
+        let elsewhere = std::env::temp_dir().join(self.path.file_name().unwrap_or_default());
+        let place = |path: &Path| open(path).map(|file| (file, path.to_owned()));
+        let (mut new, path) = place(&self.path).or_else(|_| place(&elsewhere))?;
+        old.seek(SeekFrom::Start(0))?;
+        io::copy(old, &mut new)?;
+        new.sync_data()?;
+        (self.file, self.path) = (Some(new), path);
+        Ok(())
+    }
+
+    /// The entries of the file, batch by batch.
+    pub fn batches(&mut self) -> io::Result<Batches> {
+        self.restore()?;
+        Batches::open(&self.path)
+    }
+
+    /// All entries of a spill file and the number of its lines that cannot be read.
+    #[cfg(test)]
     pub fn read(path: &Path) -> io::Result<(Vec<Entry>, u64)> {
-        let text = match fs::read(path) {
+        let mut batches = match Batches::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
-            read => read?,
+            opened => opened?,
         };
-        let (mut entries, mut damaged) = (Vec::new(), 0);
-        for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            match parse(line) {
-                Some(entry) => entries.push(entry),
-                None => damaged += 1,
+        let mut entries = Vec::new();
+        while let Some(batch) = batches.read_batch()? {
+            entries.extend(batch);
+        }
+        Ok((entries, batches.damaged()))
+    }
+}
+
+/// Opens a spill file to be added to, and made if need be.
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).read(true).append(true).open(path)
+}
+
+/// Reads a spill file, which may be anybody's, in batches that memory holds whatever its size.
+#[derive(Debug)]
+pub(crate) struct Batches {
+    lines: BufReader<File>,
+    longest: usize,
+    damaged: u64,
+    is_over: bool,
+}
+
+/// A line of a spill file.
+enum Line {
+    Whole,
+    Damaged,
+    /// No program of ours writes one as long: nothing behind it is read.
+    TooLong,
+    /// There are no more.
+    End,
+}
+
+impl Batches {
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Self::open_bounded(path, LONGEST_LINE)
+    }
+
+    fn open_bounded(path: &Path, longest: usize) -> io::Result<Self> {
+        let lines = BufReader::with_capacity(1 << 18, File::open(path)?);
+        Ok(Self { lines, longest, damaged: 0, is_over: false })
+    }
+
+    /// Lines that could not be read until now.
+    pub fn damaged(&self) -> u64 {
+        self.damaged
+    }
+
+    /// The next entries; none at the end of the file.
+    pub fn read_batch(&mut self) -> io::Result<Option<Vec<Entry>>> {
+        let (mut entries, mut line, mut bytes) = (Vec::new(), Vec::new(), 0);
+        while !self.is_over && entries.len() < BATCH_LINES && bytes < BATCH_BYTES {
+            line.clear();
+            match self.read_line(&mut line)? {
+                Line::Whole => match parse(&line) {
+                    Some(entry) => entries.push(entry),
+                    None => self.damaged += 1,
+                },
+                Line::Damaged => self.damaged += 1,
+                Line::TooLong => {
+                    self.damaged += 1;
+                    self.is_over = true;
+                }
+                Line::End => self.is_over = true,
+            }
+            bytes += line.len();
+        }
+        Ok((!entries.is_empty() || !self.is_over).then_some(entries))
+    }
+
+    /// Reads a line that is not empty, without its end. A line that cannot be one of ours takes no memory.
+    fn read_line(&mut self, line: &mut Vec<u8>) -> io::Result<Line> {
+        let mut length = 0;
+        let mut is_ours = true;
+        loop {
+            let part = match self.lines.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                part => part?,
+            };
+            let end = part.iter().position(|byte| *byte == b'\n');
+            let part_end = end.unwrap_or(part.len());
+            let own = part.get(..part_end).unwrap_or_default();
+            let is_last = part.is_empty();
+            length += own.len();
+            if is_ours {
+                line.extend_from_slice(own);
+                // JSON has no control character, such as the zeros of a sparse file.
+                is_ours = may_be_ours(line) && own.last().is_none_or(|byte| *byte >= b' ');
+            }
+            if !is_ours {
+                line.clear();
+            }
+            self.lines.consume(part_end + usize::from(end.is_some()));
+            if length > if is_ours { self.longest } else { LONGEST_DAMAGE } {
+                line.clear();
+                return Ok(Line::TooLong);
+            }
+            match (end, length) {
+                (None, 0) if is_last => return Ok(Line::End),
+                // An empty line.
+                (Some(_), 0) => {}
+                (Some(_), _) => return Ok(if is_ours { Line::Whole } else { Line::Damaged }),
+                (None, _) if is_last => return Ok(if is_ours { Line::Whole } else { Line::Damaged }),
+                (None, _) => {}
             }
         }
-        Ok((entries, damaged))
     }
+}
+
+/// Returns true if a line, or the beginning of one, may be one of ours: a checksum and JSON.
+fn may_be_ours(line: &[u8]) -> bool {
+    let digits = line.iter().take(CHECKSUM - 1).all(u8::is_ascii_hexdigit);
+    digits
+        && line.get(CHECKSUM - 1).is_none_or(|byte| *byte == b' ')
+        && line.get(CHECKSUM).is_none_or(|byte| *byte == b'{')
 }
 
 /// Entries as the lines of a spill file.
@@ -173,5 +314,64 @@ mod tests {
         fs::write(&path, &flipped).unwrap();
         let (read, damaged) = Spill::read(&path).unwrap();
         assert_eq!((read.len(), damaged), (2, 1));
+    }
+
+    /// A sparse file of gigabytes was read whole.
+    #[test]
+    fn a_line_that_is_too_long_ends_reading() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("spill");
+        let good = String::from_utf8(lines(&[point(1, 0.1)]).unwrap()).unwrap();
+        let sparse = |text: &str, length: u64| {
+            fs::write(&path, text).unwrap();
+            OpenOptions::new().write(true).open(&path).unwrap().set_len(length).unwrap();
+            let began = std::time::Instant::now();
+            let read = Spill::read(&path).unwrap();
+            assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
+            read
+        };
+        assert_eq!(sparse(&good, 6 << 30), (vec![point(1, 0.1)], 1));
+        // The beginning of a line of ours.
+        assert_eq!(sparse(&good[..40], 6 << 30), (Vec::new(), 1));
+        // At the bound a line is damaged alone, beyond it reading ends.
+        let longest = 2 * LONGEST_DAMAGE;
+        for (start, length, rest) in [
+            ("", LONGEST_DAMAGE, 1),
+            ("", LONGEST_DAMAGE + 1, 0),
+            ("0123456789abcdef {", longest, 1),
+            ("0123456789abcdef {", longest + 1, 0),
+        ] {
+            let line = format!("{start}{}", "x".repeat(length - start.len()));
+            fs::write(&path, format!("{line}\n{good}")).unwrap();
+            let mut batches = Batches::open_bounded(&path, longest).unwrap();
+            let read = std::iter::from_fn(|| batches.read_batch().unwrap()).flatten().count();
+            assert_eq!((read, batches.damaged()), (rest, 1), "{start}{length}");
+        }
+    }
+
+    #[test]
+    fn a_large_file_is_read_in_parts() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spill = Spill::new(folder.path().join("spill"));
+        let entries: Vec<Entry> = (0..BATCH_LINES as u64 + 1).map(|step| point(step, 0.5)).collect();
+        spill.append(&entries).unwrap();
+        let mut batches = spill.batches().unwrap();
+        let mut read = Vec::new();
+        let mut parts = 0;
+        while let Some(batch) = batches.read_batch().unwrap() {
+            assert!(batch.len() <= BATCH_LINES);
+            read.extend(batch);
+            parts += 1;
+        }
+        assert_eq!((read == entries, parts), (true, 2));
+        let text = NewSnapshot::text(1, "x".repeat(BATCH_BYTES / 3));
+        let large = OtherEntry::Snapshot { run: "0000000001".parse().unwrap(), attempt: 1, snapshot: text, at_ms: 1 };
+        let large: Vec<Entry> = vec![large.into(); 3];
+        let path = folder.path().join("large");
+        Spill::new(path.clone()).append(&large).unwrap();
+        let mut batches = Batches::open(&path).unwrap();
+        let sizes: Vec<usize> = std::iter::from_fn(|| batches.read_batch().unwrap()).map(|batch| batch.len()).collect();
+        assert_eq!(sizes.iter().sum::<usize>(), 3);
+        assert!(sizes.len() > 1, "{sizes:?}");
     }
 }

@@ -1,4 +1,5 @@
 use std::collections::VecDeque;
+use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use tokio::runtime::Runtime;
 
 use super::apply::{Keys, Source, apply};
 use super::entry::{Entry, OtherEntry};
+use super::identity::Identity;
 use super::instance::Instance;
 use super::job::Job;
 use super::spill::Spill;
@@ -48,6 +50,8 @@ pub(crate) struct WriterThread {
     pub runtime: Runtime,
     /// None after an error that left doubt about it, until the database can be opened again.
     pub connection: Option<SqliteConnection>,
+    /// The files of the database that was opened.
+    pub identity: Identity,
     pub messages: Receiver<Message>,
     pub warnings: Sender<StoreWarning>,
     pub spill: Spill,
@@ -64,7 +68,17 @@ pub(crate) struct State {
     settling: Vec<(Sender<Settled>, Instant)>,
     /// A file apart from the store that holds what nothing else can hold.
     apart: Option<PathBuf>,
+    /// Something was logged: the database holds what this program made.
+    has_logged: bool,
+    /// The database was found removed or replaced, and was copied if that could be done.
+    removed: Option<Removed>,
     lost: u64,
+}
+
+/// The outcome of finding the database removed.
+#[derive(Clone, Debug)]
+struct Removed {
+    copy: Option<PathBuf>,
 }
 
 impl State {
@@ -107,6 +121,7 @@ impl WriterThread {
             match message {
                 Ok(Message::Entry(entry)) => {
                     self.state.push(entry);
+                    self.state.has_logged = true;
                     let is_enough = self.state.pending.len() >= ENOUGH && self.state.trouble.is_none();
                     if !is_enough && Instant::now() < due {
                         continue;
@@ -159,7 +174,9 @@ impl WriterThread {
             let is_holding = known.is_some_and(|trouble| trouble.is_holding);
             self.state.trouble = Some(Trouble { pause, next: Instant::now() + pause, is_holding });
             let reason = error.to_string();
-            if self.put_aside(&reason) && is_new {
+            // A database that was removed was told of when it was found.
+            let is_told = matches!(error, StoreError::Removed { .. });
+            if self.put_aside(&reason) && is_new && !is_told {
                 self.warn(StoreWarning::Spilling { reason, spill: self.spill.path().to_owned() });
             }
         }
@@ -167,30 +184,29 @@ impl WriterThread {
         self.tell_settled();
     }
 
-    /// Brings the spill file and what waits into the database in one transaction.
+    /// Brings the spill file, part by part, and then what waits into the database. What is written twice does no harm.
     fn write_entries(&mut self) -> Result<(), StoreError> {
         if self.state.pending.is_empty() && self.spill.entries() == 0 {
             self.state.trouble = None;
             return Ok(());
         }
-        let spilled = if self.spill.entries() > 0 {
-            Spill::read(self.spill.path())
-                .map_err(|error| StoreError::NotWritable { path: self.spill.path().into(), reason: error.to_string() })?
-                .0
-        } else {
-            Vec::new()
-        };
         self.connect()?;
-        let Self { runtime, connection, state, paths, instance, .. } = self;
-        let Some(connection) = connection else { return Err(StoreError::Closed) };
-        let source = Source { paths, instance: instance.id().as_str(), is_late: false };
-        let written = runtime.block_on(transact(connection, async |transaction| {
-            apply(transaction, &spilled, &mut state.keys, source).await?;
-            apply(transaction, &state.pending, &mut state.keys, source).await?;
-            Ok(true)
-        }));
-        written.map_err(|aborted| self.aborted(&aborted))?;
-        let waited = spilled.len() as u64 + self.state.trouble.as_ref().map_or(0, |_| self.state.pending.len() as u64);
+        let mut waited = 0;
+        if self.spill.entries() > 0 {
+            let path = self.spill.path().to_owned();
+            let unreadable =
+                |error: io::Error| StoreError::NotWritable { path: path.clone(), reason: error.to_string() };
+            let mut batches = self.spill.batches().map_err(unreadable)?;
+            while let Some(spilled) = batches.read_batch().map_err(unreadable)? {
+                waited += spilled.len() as u64;
+                self.write_batch(&spilled)?;
+            }
+        }
+        let pending = std::mem::take(&mut self.state.pending);
+        let written = self.write_batch(&pending);
+        self.state.pending = pending;
+        written?;
+        waited += self.state.trouble.as_ref().map_or(0, |_| self.state.pending.len() as u64);
         self.state.pending.clear();
         if let Some(apart) = self.state.apart.take() {
             // If it cannot be removed, what is in it is written twice at worst, which does no harm.
@@ -204,12 +220,75 @@ impl WriterThread {
         Ok(())
     }
 
-    /// Opens the database again if the connection to it was given up.
+    /// Writes entries in a transaction of their own.
+    fn write_batch(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let Self { runtime, connection, state, paths, instance, .. } = self;
+        let Some(connection) = connection else { return Err(StoreError::Closed) };
+        let source = Source { paths, instance: instance.id().as_str(), is_late: false };
+        let written = runtime.block_on(transact(connection, async |transaction| {
+            apply(transaction, entries, &mut state.keys, source).await?;
+            Ok(true)
+        }));
+        written.map_err(|aborted| self.aborted(&aborted))
+    }
+
+    /// Sees that the database is at its place, and opens it again if the connection to it was given up.
     fn connect(&mut self) -> Result<(), StoreError> {
+        self.check_place()?;
         if self.connection.is_none() {
             self.connection = Some(self.runtime.block_on(open::reopen_writer(&self.paths))?);
+            // Another program may have put the log away while none had it open.
+            if self.identity.has_database(&self.paths) {
+                self.identity = Identity::of(&self.paths);
+            }
         }
         Ok(())
+    }
+
+    /// Refuses a database that is no longer the one that was opened: writes to it would be lost without an error. What it
+    /// holds is copied the first time, if some of it is this program's.
+    fn check_place(&mut self) -> Result<(), StoreError> {
+        if self.identity.is_whole(&self.paths) {
+            return Ok(());
+        }
+        let path = self.paths.database().to_owned();
+        if self.state.removed.is_none() {
+            // What waits is made safe before the copy, which may take a while.
+            self.put_aside("");
+            let copy = if self.state.has_logged { self.copy_removed() } else { None };
+            let spill = self.spill.path().to_owned();
+            self.warn(StoreWarning::Removed { database: path.clone(), copy: copy.clone(), spill });
+            self.state.removed = Some(Removed { copy });
+        }
+        Err(StoreError::Removed { path })
+    }
+
+    /// Copies a database that has no name any more from the open connection, to a file beside its place or in the folder for
+    /// temporary files. Where only its log was removed, what that holds is brought into the database.
+    fn copy_removed(&mut self) -> Option<PathBuf> {
+        let is_in_place = self.identity.has_database(&self.paths);
+        let Self { runtime, connection, paths, instance, .. } = self;
+        let connection = connection.as_mut()?;
+        if is_in_place {
+            let _ = runtime.block_on(sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").fetch_all(connection));
+            return None;
+        }
+        let beside = paths.beside(&format!("{}.copy", instance.id()));
+        let elsewhere = std::env::temp_dir().join(beside.file_name()?);
+        [beside, elsewhere].into_iter().find(|place| {
+            // Never over a file that is there.
+            let Ok(file) = std::fs::File::options().write(true).create_new(true).open(place) else { return false };
+            drop(file);
+            let copied = sqlx::query("VACUUM INTO ?").bind(place.to_string_lossy().into_owned());
+            let is_copied = runtime.block_on(copied.execute(&mut *connection)).is_ok();
+            if !is_copied {
+                let _ = std::fs::remove_file(place);
+            }
+            is_copied
+        })
     }
 
     /// What a transaction came to, as an error. Gives the connection up if there is doubt about it.
@@ -225,6 +304,10 @@ impl WriterThread {
     fn give_up_connection(&mut self) {
         // Keys of runs and series that were new in its transaction are none.
         self.state.keys.clear();
+        if self.check_place().is_err() {
+            // What is at its place is another database, or none.
+            return;
+        }
         // The new one first: the last to close a database puts its log away, and a full disk has no room for another.
         let opened = self.runtime.block_on(open::reopen_writer(&self.paths)).ok();
         if let Some(doubtful) = std::mem::replace(&mut self.connection, opened) {
@@ -238,7 +321,7 @@ impl WriterThread {
         let outcome = self.state.pending.chunks(ASIDE).try_for_each(|chunk| {
             self.spill.append(chunk)?;
             written += chunk.len();
-            Ok::<_, std::io::Error>(())
+            Ok::<_, io::Error>(())
         });
         self.state.pending.drain(..written);
         match outcome {
@@ -263,7 +346,9 @@ impl WriterThread {
 
     /// Answers those who wait until all is in the database: now that it is, or now that their time is over.
     fn tell_settled(&mut self) {
-        let is_stored = self.state.pending.is_empty() && self.spill.entries() == 0;
+        // A database that was removed takes no more: nobody waits for it.
+        let is_removed = !self.state.settling.is_empty() && self.check_place().is_err();
+        let is_stored = is_removed || (self.state.pending.is_empty() && self.spill.entries() == 0);
         let now = Instant::now();
         if !self.state.settling.iter().any(|(_, deadline)| is_stored || *deadline <= now) {
             if !self.state.settling.is_empty() {
@@ -271,19 +356,38 @@ impl WriterThread {
             }
             return;
         }
-        let settled = if is_stored { Settled::Stored } else { self.settled_outside() };
+        let settled = match (is_removed, is_stored) {
+            (true, _) => self.settled_without_database(),
+            (false, true) => Settled::Stored,
+            (false, false) => self.settled_outside(),
+        };
         for (reply, _) in self.state.settling.extract_if(.., |(_, deadline)| is_stored || *deadline <= now) {
             let _ = reply.send(settled.clone());
         }
     }
 
+    /// Places of everything that was logged after the database was removed.
+    fn settled_without_database(&mut self) -> Settled {
+        let copy = self.state.removed.as_ref().and_then(|removed| removed.copy.clone());
+        let has_rest = !self.state.pending.is_empty() || self.spill.entries() > 0;
+        let spill = match has_rest.then(|| self.settled_outside()) {
+            Some(Settled::Beside { path } | Settled::Apart { path }) => Some(path),
+            _ => None,
+        };
+        Settled::Removed { copy, spill }
+    }
+
     /// Where what is not in the database lies; what is only in memory is written to a file apart.
     fn settled_outside(&mut self) -> Settled {
+        // If it cannot be put back, its entries end with this program.
+        let _ = self.spill.restore();
         if !self.state.pending.is_empty() {
             self.put_aside("");
         }
         if self.state.pending.is_empty() {
-            return Settled::Beside { path: self.spill.path().to_owned() };
+            let path = self.spill.path().to_owned();
+            let is_beside = path.parent() == Some(self.paths.root());
+            return if is_beside { Settled::Beside { path } } else { Settled::Apart { path } };
         }
         let known = self.state.apart.as_deref();
         match Spill::apart(&self.paths, known, &self.state.pending) {
@@ -318,7 +422,7 @@ impl WriterThread {
         while let Some((mut job, deadline)) = self.state.jobs.pop_front() {
             // A job sees everything that was logged before it.
             let is_blocked = self.spill.entries() > 0 || !self.state.pending.is_empty();
-            if is_blocked && Instant::now() < deadline {
+            if is_blocked && self.state.removed.is_none() && Instant::now() < deadline {
                 self.state.jobs.push_front((job, deadline));
                 self.retry_soon();
                 return;
@@ -374,12 +478,13 @@ impl WriterThread {
         if !self.state.pending.is_empty() {
             self.settled_outside();
         }
-        let _ = self.connect();
+        let is_in_place = self.connect().is_ok();
+        let _ = self.spill.restore();
         let Self { runtime, connection, instance, .. } = self;
         let Some(mut connection) = connection else { return };
         let _ = runtime.block_on(async {
             // With a spill file left, the next open brings it in first and then marks the runs.
-            if is_stored {
+            if is_stored && is_in_place {
                 super::dead::interrupt(&mut connection, instance.id()).await?;
             }
             connection.close().await

@@ -16,6 +16,20 @@ pub enum StoreWarning {
         /// The file that holds the records meanwhile.
         spill: PathBuf,
     },
+    /// The database was removed or replaced while it was open; what is logged goes to the file `spill`.
+    Removed {
+        /// The place of the database.
+        database: PathBuf,
+        /// A copy of it as it was; none where no copy could be made, or where only its log was removed.
+        copy: Option<PathBuf>,
+        /// The file that holds what is logged since.
+        spill: PathBuf,
+    },
+    /// Records of a program that died belong to runs that the database does not hold. Their file is kept.
+    Unclaimed {
+        /// The file.
+        path: PathBuf,
+    },
     /// Neither the database nor the spill file can be written; what is logged is held in memory.
     Holding {
         /// Why.
@@ -64,6 +78,28 @@ impl fmt::Display for StoreWarning {
                 f,
                 "Metrics cannot be written to the store now; they are kept in {} and brought in later. {reason}",
                 spill.display()
+            ),
+            Self::Removed { database, copy: Some(copy), spill } => write!(
+                f,
+                "The database of the store was removed or replaced while it was in use ({}). A copy of what it held is in {}; \
+                 what is logged from now on is in {}. When the run has ended, put the copy in the database's place: the next \
+                 command that opens the store brings the rest in.",
+                database.display(),
+                copy.display(),
+                spill.display()
+            ),
+            Self::Removed { database, copy: None, spill } => write!(
+                f,
+                "The database of the store, or its log, was removed or replaced while it was in use ({}). What is logged from \
+                 now on is in {}; the next command that opens the store with its runs brings it in.",
+                database.display(),
+                spill.display()
+            ),
+            Self::Unclaimed { path } => write!(
+                f,
+                "Records of an earlier program belong to runs that this store does not hold. Put the database that holds them \
+                 back, or remove the file if they are not wanted: {}",
+                path.display()
             ),
             Self::Holding { reason } => write!(
                 f,

@@ -1,5 +1,5 @@
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Mutex,
     time::{Duration, Instant},
 };
@@ -91,11 +91,34 @@ fn unwritten(context: &JobContext) -> Option<String> {
              brings it in: {}",
             path.display()
         )),
+        Settled::Removed { copy, spill } => Some(of_removed(context.store.paths().database(), copy, spill)),
         Settled::Held => Some(format!(
             "The store could not be written, nor any file beside it or in the folder for temporary files: points of the \
              run are in the memory of this program alone and end with it. What was written before is in {folder}"
         )),
     }
+}
+
+/// The same of a run whose database was removed or replaced.
+fn of_removed(database: &Path, copy: Option<PathBuf>, spill: Option<PathBuf>) -> String {
+    let database = database.display();
+    let mut text = match copy {
+        Some(copy) => format!(
+            "The database of the store was removed or replaced while the run was trained. A copy of what it held is in {}: put it \
+             in the place of {database}.",
+            copy.display()
+        ),
+        None => format!(
+            "The database of the store, or the log beside it, was removed or replaced while the run was trained ({database}). Put \
+             it back if it is missing."
+        ),
+    };
+    if let Some(spill) = spill {
+        text += " The rest of the run's record is in a file that the next command which opens that store brings in, if it lies \
+                 in the same folder: ";
+        text += &spill.display().to_string();
+    }
+    text
 }
 
 fn failed(why: &str, what_to_do: &str) -> Ending {

@@ -275,6 +275,132 @@ fn what_fits_nowhere_in_the_store_is_in_a_file_apart() {
     assert_eq!(store.record(&run).unwrap().summary.state, RunState::Finished, "that its program was gone says less");
 }
 
+/// Removes or replaces files of a store that is open.
+#[cfg(unix)]
+fn remove(path: &Path, what: &str) {
+    let beside = |ending: &str| PathBuf::from(format!("{}{ending}", path.display()));
+    match what {
+        "database" => std::fs::remove_file(path).unwrap(),
+        "all" => ["", "-wal", "-shm"].into_iter().for_each(|ending| std::fs::remove_file(beside(ending)).unwrap()),
+        "log" => std::fs::remove_file(beside("-wal")).unwrap(),
+        "index" => std::fs::remove_file(beside("-shm")).unwrap(),
+        "moved" => std::fs::rename(path, beside(".moved")).unwrap(),
+        // Another store in its place.
+        "replaced" => {
+            let other = tempfile::tempdir().unwrap();
+            drop(Store::open(&other.path().join("b.db"), OpenMode::ReadWrite).unwrap());
+            std::fs::copy(other.path().join("b.db"), beside(".new")).unwrap();
+            ["-wal", "-shm"].into_iter().for_each(|ending| std::fs::remove_file(beside(ending)).unwrap());
+            std::fs::rename(beside(".new"), path).unwrap();
+        }
+        "folder" => std::fs::remove_dir_all(path.parent().unwrap()).unwrap(),
+        other => panic!("{other}"),
+    }
+}
+
+/// Everything went into a file without a name, without a word.
+#[cfg(unix)]
+#[test]
+fn a_database_that_is_removed_under_an_open_store_costs_no_point() {
+    for what in ["database", "all", "log", "index", "moved", "replaced", "folder"] {
+        let outside = folder();
+        let path = outside.path().join("store/headroom.db");
+        let (run, copy, spill) = {
+            let store = Store::open(&path, OpenMode::ReadWrite).unwrap();
+            let (run, writer) = (running(&store, "bereft"), store.writer().unwrap());
+            log(&writer, &run, 1..=50, 1.0);
+            writer.flush().unwrap();
+            remove(&path, what);
+            log(&writer, &run, 51..=100, 1.0);
+            writer.set_state(&run, RunState::Finished, StateDetails::default());
+            let Settled::Removed { copy, spill } = writer.settle(Duration::from_secs(5)) else { panic!("{what}") };
+            let told: Vec<StoreWarning> = store.warnings().try_iter().collect();
+            let is_told = |warning: &StoreWarning| matches!(warning, StoreWarning::Removed { .. });
+            assert_eq!(told.iter().filter(|warning| is_told(warning)).count(), 1, "{what}: {told:?}");
+            assert!(matches!(store.rename(&run, "x"), Err(StoreError::Removed { .. })), "{what}");
+            (run, copy, spill.unwrap())
+        };
+        if what == "replaced" {
+            // The other store lacks the run: what is for it stays.
+            let other = Store::open(&path, OpenMode::ReadWrite).unwrap();
+            assert!(other.runs(RunFilter::ALL).unwrap().is_empty());
+            assert!(
+                other.warnings().try_iter().any(|warning| warning == StoreWarning::Unclaimed { path: spill.clone() })
+            );
+        }
+        assert_eq!(copy.is_some(), !["log", "index"].contains(&what), "{what}");
+        if let Some(copy) = &copy {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::copy(copy, &path).unwrap();
+            std::fs::remove_file(copy).unwrap();
+        }
+        if spill.parent() != path.parent() {
+            std::fs::copy(&spill, path.with_file_name(spill.file_name().unwrap())).unwrap();
+            std::fs::remove_file(&spill).unwrap();
+        }
+        let store = Store::open(&path, OpenMode::ReadWrite).unwrap();
+        assert_eq!(store.series(&run, LOSS, None).unwrap().steps, (1..=100).collect::<Vec<_>>(), "{what}");
+        assert_eq!(store.record(&run).unwrap().summary.state, RunState::Finished, "{what}");
+        store.verify().unwrap();
+    }
+}
+
+/// Written after the removal and before it was found: the copy has it.
+#[cfg(unix)]
+#[test]
+fn a_database_that_is_removed_at_the_end_is_copied() {
+    let folder = folder();
+    let store = open(&folder);
+    let (run, writer) = (running(&store, "late"), store.writer().unwrap());
+    log(&writer, &run, 1..=10, 1.0);
+    writer.flush().unwrap();
+    remove(&database(&folder), "all");
+    let settled = writer.settle(Duration::from_secs(5));
+    let Settled::Removed { copy: Some(copy), spill: None } = settled else { panic!("{settled:?}") };
+    let copied = folder.path().join("copied.db");
+    std::fs::rename(copy, &copied).unwrap();
+    let copied = Store::open(&copied, OpenMode::ReadOnly).unwrap();
+    assert_eq!(copied.series(&run, LOSS, None).unwrap().len(), 10);
+    drop(store);
+    assert!(!database(&folder).exists(), "nothing is made in the place of what was removed");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_database_that_comes_back_is_written_again() {
+    let folder = folder();
+    let store = open(&folder);
+    let (run, writer) = (running(&store, "back"), store.writer().unwrap());
+    let away = folder.path().join("away");
+    std::fs::rename(database(&folder), &away).unwrap();
+    log(&writer, &run, 1..=10, 1.0);
+    wait_for(&store.warnings(), |warning| matches!(warning, StoreWarning::Removed { .. }));
+    std::fs::rename(&away, database(&folder)).unwrap();
+    wait_for(&store.warnings(), |warning| matches!(warning, StoreWarning::Recovered { .. }));
+    assert_eq!(writer.settle(Duration::from_secs(5)), Settled::Stored);
+    assert_eq!(store.series(&run, LOSS, None).unwrap().len(), 10);
+}
+
+/// Entries that were put aside went with the file.
+#[cfg(unix)]
+#[test]
+fn a_spill_file_that_is_removed_is_put_back() {
+    let folder = folder();
+    let store = open(&folder);
+    let (run, writer) = (running(&store, "twice"), store.writer().unwrap());
+    let mut stranger = Stranger::new(&database(&folder));
+    stranger.execute("BEGIN EXCLUSIVE");
+    log(&writer, &run, 1..=10, 1.0);
+    let Settled::Beside { path } = writer.settle(Duration::from_millis(300)) else { panic!("beside") };
+    std::fs::remove_file(&path).unwrap();
+    log(&writer, &run, 11..=20, 1.0);
+    let Settled::Beside { path } = writer.settle(Duration::from_millis(300)) else { panic!("beside") };
+    assert!(path.exists());
+    stranger.execute("COMMIT");
+    assert_eq!(writer.settle(Duration::from_secs(5)), Settled::Stored);
+    assert_eq!(store.series(&run, LOSS, None).unwrap().len(), 20);
+}
+
 #[test]
 fn runs_of_a_dead_program_become_interrupted() {
     let folder = folder();

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::*;
+use crate::config::{RunConfig, to_toml};
 
 /// A store with a healthy run, a run to be tampered with that has a checkpoint, and a folder beside that nobody may touch.
 struct Case {
@@ -376,17 +377,201 @@ fn what_is_no_file_is_refused_by_kind() {
 }
 
 #[test]
-fn triggers_and_views_are_refused() {
-    for sql in [
-        "CREATE TRIGGER t AFTER UPDATE ON runs BEGIN UPDATE runs SET deleted_ms = 1; END",
-        "CREATE VIEW v AS SELECT 1",
-        "DROP TABLE tags",
+fn a_schema_that_no_migration_makes_is_refused() {
+    for (sql, word) in [
+        ("CREATE TRIGGER t AFTER UPDATE ON runs BEGIN UPDATE runs SET deleted_ms = 1; END", "the trigger `t`"),
+        ("CREATE VIEW v AS SELECT 1", "the view `v`"),
+        ("CREATE TABLE more (x)", "the table `more`"),
+        ("CREATE INDEX i ON runs (note)", "the index `i`"),
+        ("CREATE VIRTUAL TABLE words USING fts5(x)", "the table `words"),
+        ("ALTER TABLE runs ADD COLUMN more TEXT DEFAULT 'x'", "the table `runs`"),
+        ("CREATE TABLE '\x1b[2J' (x)", "the table `"),
+        ("DROP INDEX runs_by_name", "the index `runs_by_name` is missing"),
+        ("DROP TABLE tags", "the table `tags` is missing"),
+        ("ALTER TABLE _sqlx_migrations ADD COLUMN more TEXT", "the table `_sqlx_migrations`"),
+        ("ALTER TABLE _sqlx_migrations RENAME TO others", "the table `_sqlx_migrations` is missing"),
     ] {
         let case = Case::new();
         case.tamper(sql);
         for mode in [OpenMode::ReadWrite, OpenMode::ReadOnly] {
             let error = Store::open(&case.database(), mode).unwrap_err();
-            assert!(matches!(error, StoreError::Corrupt { .. }), "{sql}: {error}");
+            assert!(matches!(error, StoreError::Corrupt { .. }) && error.to_string().contains(word), "{sql}: {error}");
+            assert!(!error.to_string().contains('\x1b'), "{error}");
         }
+    }
+}
+
+/// A default of hundreds of megabytes was read by every command.
+#[test]
+fn a_schema_that_is_too_large_is_refused_before_it_is_read() {
+    let column = |bytes: usize| format!("ALTER TABLE tags ADD COLUMN more TEXT DEFAULT '{}'", "x".repeat(bytes));
+    let tables =
+        |count: usize| (0..count).map(|number| format!("CREATE TABLE t{number} (x);")).collect::<Vec<_>>().join("");
+    for (sql, word) in [
+        // At the bound and beyond it: the statement of the table is longer than the default in it.
+        (column(60 << 10), "the table `tags` is not as Headroom makes it"),
+        (column(64 << 10), "its schema is larger than any that Headroom makes"),
+        (column(100 << 20), "its schema is larger than any that Headroom makes"),
+        (tables(5000), "its schema is larger than any that Headroom makes"),
+    ] {
+        let case = Case::new();
+        case.tamper(&sql);
+        for mode in [OpenMode::ReadWrite, OpenMode::ReadOnly] {
+            let began = std::time::Instant::now();
+            let error = Store::open(&case.database(), mode).unwrap_err();
+            assert!(error.to_string().contains(word), "{} bytes: {error}", sql.len());
+            assert!(began.elapsed() < std::time::Duration::from_secs(2), "{:?}", began.elapsed());
+        }
+    }
+}
+
+/// The end of a journal of a transaction over several databases, as SQLite writes it.
+fn trailer(name: &str) -> Vec<u8> {
+    let sum = name.bytes().fold(0_u32, |sum, byte| sum.wrapping_add(u32::from(byte)));
+    let magic = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    [name.as_bytes(), &(name.len() as u32).to_be_bytes(), &sum.to_be_bytes(), &magic].concat()
+}
+
+/// Listing the runs of such a store deleted the file that the journal names.
+#[test]
+fn a_journal_that_names_a_file_deletes_none() {
+    for is_absolute in [true, false] {
+        let case = Case::new();
+        let thesis = case.victim().join("thesis.tex");
+        let name = if is_absolute { thesis.display().to_string() } else { "victim/thesis.tex".to_owned() };
+        let journal = case.folder.path().join("store/headroom.db-journal");
+        let bytes = [&[1; 512][..], &trailer(&name)].concat();
+        fs::write(&journal, &bytes).unwrap();
+        for mode in [OpenMode::ReadWrite, OpenMode::ReadOnly] {
+            let error = Store::open(&case.database(), mode).unwrap_err();
+            assert!(matches!(&error, StoreError::SuperJournal { name: found, .. } if *found == name), "{error}");
+        }
+        assert!(matches!(Store::open_to_read(&case.database()), Err(StoreError::SuperJournal { .. })));
+        case.check_victim();
+        assert_eq!(fs::read(&journal).unwrap(), bytes, "the journal is left as it was");
+        fs::remove_file(&journal).unwrap();
+        case.check_healthy(&case.open());
+    }
+}
+
+/// It comes into being between two questions: every connection looks again.
+#[test]
+fn a_journal_is_looked_for_by_every_connection() {
+    let case = Case::new();
+    let reader = Store::open(&case.database(), OpenMode::ReadOnly).unwrap();
+    let thesis = case.victim().join("thesis.tex").display().to_string();
+    fs::write(case.folder.path().join("store/headroom.db-journal"), [&[1; 512][..], &trailer(&thesis)].concat())
+        .unwrap();
+    // The connection that opening left is not used again after an error.
+    let lost = reader.read(async |_| Err::<(), _>(fault::Fault::Sqlite(sqlx::Error::RowNotFound)));
+    lost.unwrap_err();
+    let asked = reader.runs(RunFilter::ALL);
+    assert!(matches!(asked, Err(StoreError::SuperJournal { .. })), "{asked:?}");
+    case.check_victim();
+}
+
+/// A kill while a store is made leaves one.
+#[test]
+fn a_journal_that_names_no_file_is_played_back() {
+    let case = Case::new();
+    for bytes in [vec![0; 512], [&[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7][..], &[0; 504]].concat()] {
+        fs::write(case.folder.path().join("store/headroom.db-journal"), bytes).unwrap();
+        case.check_healthy(&case.open());
+    }
+}
+
+#[test]
+fn a_file_of_the_store_that_is_another_file_too_is_refused() {
+    for ending in ["", "-journal", "-wal", "-shm"] {
+        for is_hard in [false, true] {
+            let case = Case::new();
+            let place = case.folder.path().join(format!("store/headroom.db{ending}"));
+            let to =
+                if ending.is_empty() { case.folder.path().join("other.db") } else { case.victim().join("thesis.tex") };
+            if ending.is_empty() {
+                fs::rename(&place, &to).unwrap();
+            }
+            let made = if is_hard { fs::hard_link(&to, &place) } else { symlink(&to, &place) };
+            made.unwrap();
+            let before = fs::read(&to).unwrap();
+            for mode in [OpenMode::ReadWrite, OpenMode::ReadOnly] {
+                let opened = Store::open(&case.database(), mode);
+                if ending.is_empty() && is_hard {
+                    // A backup of hard links shares the database; it is named by the user.
+                    opened.unwrap();
+                    continue;
+                }
+                let error = opened.unwrap_err();
+                assert!(matches!(&error, StoreError::Linked { .. }) && error.to_string().contains("link"), "{error}");
+            }
+            assert!(ending.is_empty() || fs::read(&to).unwrap() == before);
+        }
+    }
+}
+
+/// Configs and texts of hundreds of megabytes were read by every list of runs.
+#[test]
+fn texts_that_are_too_long_are_told_of_and_not_read() {
+    for (sql, word) in [
+        ("UPDATE runs SET note = zeroblob(1048000) WHERE number = 2", ""),
+        ("UPDATE runs SET note = CAST(zeroblob(1048577) AS TEXT) WHERE number = 2", "its texts take 104"),
+        ("UPDATE runs SET name = hex(zeroblob(1000000)) WHERE number = 2", "its texts take 200"),
+        ("UPDATE run_configs SET config_toml = hex(zeroblob(8388608)) WHERE run = 2", ""),
+        (
+            "UPDATE run_configs SET config_toml = hex(zeroblob(8388609)) WHERE run = 2",
+            "its config takes 16777218 bytes",
+        ),
+        (
+            "UPDATE run_configs SET config_json = hex(zeroblob(9000000)) WHERE run = 2",
+            "its config takes 18000000 bytes",
+        ),
+        ("UPDATE runs SET health = '{}' WHERE number = 2", "`health` cannot be read"),
+    ] {
+        let case = Case::new();
+        case.tamper(&sql.replace("note = zeroblob(1048000)", "note = hex(zeroblob(524000))"));
+        let store = case.open();
+        case.check_healthy(&store);
+        let list = store.run_list(RunFilter::ALL).unwrap();
+        assert_eq!((list.runs.len(), list.damaged.len()), if word.is_empty() { (2, 0) } else { (1, 1) }, "{sql}");
+        for damaged in list.damaged {
+            assert!(damaged.number == 2 && damaged.why().contains(word), "{sql}: {}", damaged.why());
+            let error = store.run("#2").unwrap_err();
+            assert!(matches!(&error, StoreError::RunDamaged { why, .. } if why.contains(word)), "{sql}: {error}");
+        }
+    }
+}
+
+/// A value beyond the bound is refused by SQLite before it is read.
+#[test]
+fn a_value_beyond_the_bound_is_not_read() {
+    let case = Case::new();
+    case.tamper(
+        "INSERT INTO snapshots (id, run, attempt, step, kind, dtype, shape, created_ms, data)
+         VALUES (7, 2, 1, 5, 'map', 'f32', '1', 0, zeroblob(536870913))",
+    );
+    let store = case.open();
+    case.check_healthy(&store);
+    let error = store.snapshot(7).unwrap_err();
+    assert!(error.to_string().contains("too big"), "{error}");
+    assert_eq!(store.snapshots(&case.target, None).unwrap()[0].bytes, 536_870_913, "its size is known all the same");
+}
+
+/// A config whose numbers no file may have was believed, and what it asked for ended the program.
+#[test]
+fn a_stored_config_is_validated() {
+    let folder = folder();
+    let store = open(&folder);
+    let config = RunConfig::default();
+    let new =
+        NewRun { config_toml: to_toml(&config), config: serde_json::to_value(&config).unwrap(), ..new_run("sound") };
+    let mut record = store.create_run(new).unwrap();
+    assert_eq!((record.run_config().unwrap(), record.json_config().unwrap()), (config.clone(), config.clone()));
+    let mut huge = config;
+    huge.model.layers = 4_000_000_000;
+    record.config_toml = to_toml(&huge);
+    record.config = serde_json::to_value(&huge).unwrap();
+    for refused in [record.run_config(), record.json_config()] {
+        let problems = refused.unwrap_err().problems();
+        assert!(problems.iter().any(|problem| problem.field == "model.layers"), "{problems:?}");
     }
 }
