@@ -5,6 +5,7 @@ use std::{
     fmt,
     fs::{self, File},
     hash::{Hash as _, Hasher as _},
+    io::Write as _,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -22,6 +23,9 @@ pub const AS_PROGRAM: &str = "HEADROOM_TESTS_AS_PROGRAM";
 /// Longer than any command here takes.
 const PATIENCE: Duration = Duration::from_mins(2);
 
+/// Address space of a command, most of which is reserved and never used.
+const MEMORY_KIB: u64 = 8 << 20;
+
 /// What is done to a store.
 #[derive(Clone, Copy)]
 enum Harm {
@@ -35,7 +39,50 @@ enum Harm {
     BreaksSql(&'static str),
     /// After which runs are listed, but files are reached through links.
     Hides(fn(&Store)),
+    /// A change of the named kind, after which the store must be refused.
+    Refused(&'static str, fn(&Store)),
+    /// A change of the named kind, after which the healthy run must be usable.
+    Borne(&'static str, fn(&Store)),
 }
+
+impl Harm {
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Sql(_) => "rows",
+            Self::Disk(_) | Self::Hides(_) => "files and links",
+            Self::Breaks(_) => "broken databases",
+            Self::BreaksSql(_) => "schemas",
+            Self::Refused(kind, _) | Self::Borne(kind, _) => kind,
+        }
+    }
+}
+
+/// A rollback journal that is hot and names a super-journal, which SQLite would delete.
+pub fn hot_journal(name: &str) -> Vec<u8> {
+    let sum = name.bytes().fold(0_u32, |sum, byte| sum.wrapping_add(u32::from(byte)));
+    let magic = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    [&[1; 512][..], name.as_bytes(), &(name.len() as u32).to_be_bytes(), &sum.to_be_bytes(), &magic].concat()
+}
+
+/// Changes the config of the tampered run as TOML.
+fn in_config(store: &Store, from: &str, to: &str) {
+    let sql = format!("UPDATE run_configs SET config_toml = replace(config_toml, '{from}', '{to}') WHERE run = 2");
+    let _ = tamper(&store.database(), &sql);
+}
+
+/// A spill file of a program that is gone.
+fn spill(store: &Store, text: &[u8], length: u64) {
+    let Ok(mut file) = File::create(store.beside(".12-0000000009.spill")) else { return };
+    let _ = file.write_all(text);
+    let _ = file.set_len(length.max(text.len() as u64));
+}
+
+const JOURNALS: &str = "hot journals";
+const LINKED: &str = "linked side files";
+const CONFIGS: &str = "stored configs";
+const SCHEMAS: &str = "schema bombs";
+const SPILLS: &str = "spill files";
+const TEXTS: &str = "long texts";
 
 /// A store that is tampered with.
 struct Store {
@@ -188,6 +235,68 @@ const HARMS: &[Harm] = &[
     Harm::Breaks(|store| Store::replace_by_pipe(&store.beside("-wal"))),
     Harm::Breaks(|store| Store::replace_by_link(&store.beside("-wal"), &store.victim.join("thesis.tex"))),
     Harm::Breaks(|store| Store::replace_by_pipe(&store.database())),
+    Harm::Refused(JOURNALS, |store| {
+        let name = store.victim.join("thesis.tex").display().to_string();
+        let _ = fs::write(store.beside("-journal"), hot_journal(&name));
+    }),
+    Harm::Refused(JOURNALS, |store| drop(fs::write(store.beside("-journal"), hot_journal("../victim/thesis.tex")))),
+    Harm::Refused(JOURNALS, |store| {
+        // Without any page, and at the end of a large one.
+        let name = store.victim.join("model/model.safetensors").display().to_string();
+        let _ = fs::write(store.beside("-journal"), [vec![7; 1 << 20], hot_journal(&name)].concat());
+    }),
+    Harm::Refused(JOURNALS, |store| {
+        // With a checksum that does not fit, over which SQLite passes.
+        let mut journal = hot_journal(&store.victim.join("thesis.tex").display().to_string());
+        journal[513] ^= 1;
+        let _ = fs::write(store.beside("-journal"), journal);
+    }),
+    Harm::Borne(JOURNALS, |store| drop(fs::write(store.beside("-journal"), vec![0; 1 << 20]))),
+    Harm::Refused(LINKED, |store| Store::replace_by_link(&store.beside("-journal"), &store.victim.join("thesis.tex"))),
+    Harm::Refused(LINKED, |store| Store::replace_by_link(&store.beside("-shm"), &store.victim.join("thesis.tex"))),
+    Harm::Refused(LINKED, |store| Store::replace_by_link(&store.beside("-wal"), &store.victim.join("nothing"))),
+    Harm::Refused(LINKED, |store| drop(fs::hard_link(store.victim.join("thesis.tex"), store.beside("-wal")))),
+    Harm::Refused(LINKED, |store| {
+        let _ = fs::rename(store.database(), store.folder.join("other.db"));
+        let _ = symlink("other.db", store.database());
+    }),
+    Harm::Borne(CONFIGS, |store| in_config(store, "layers = 2", "layers = 4000000000")),
+    Harm::Borne(CONFIGS, |store| in_config(store, "batch = 4", "batch = 18446744073709551615")),
+    Harm::Borne(CONFIGS, |store| in_config(store, "kind = \"bytes\"", "kind = \"bpe\"\nvocabulary = 4000000000")),
+    Harm::Borne(CONFIGS, |store| in_config(store, "words = 4000", "words = 4000000000000000000")),
+    Harm::Borne(CONFIGS, |store| in_config(store, "sequence_length = 16", "sequence_length = 4000000000")),
+    Harm::Borne(CONFIGS, |store| in_config(store, "threads = 1", "threads = 4000000000")),
+    Harm::Borne(CONFIGS, |store| in_config(store, "feed_forward = 32", "feed_forward = 4000000000")),
+    Harm::Refused(SCHEMAS, |store| {
+        let sql = format!("ALTER TABLE tags ADD COLUMN more TEXT DEFAULT '{}'", "x".repeat(200 << 20));
+        let _ = tamper(&store.database(), &sql);
+    }),
+    Harm::Refused(SCHEMAS, |store| {
+        let tables: Vec<String> = (0..20_000).map(|number| format!("CREATE TABLE t{number} (x);")).collect();
+        let _ = tamper(&store.database(), &format!("BEGIN; {} COMMIT", tables.concat()));
+    }),
+    Harm::Refused(SCHEMAS, |store| {
+        let _ = tamper(&store.database(), "CREATE INDEX i ON runs (note)");
+    }),
+    Harm::Refused(SCHEMAS, |store| {
+        let _ = tamper(&store.database(), "CREATE VIRTUAL TABLE words USING fts5(x)");
+    }),
+    Harm::Borne(SPILLS, |store| spill(store, b"", 6 << 30)),
+    Harm::Borne(SPILLS, |store| spill(store, b"0123456789abcdef {\"entry\":", 6 << 30)),
+    Harm::Borne(SPILLS, |store| spill(store, &b"\n".repeat(64 << 20), 0)),
+    Harm::Borne(SPILLS, |store| spill(store, &b"0123456789abcdef {}\n".repeat(1 << 20), 0)),
+    Harm::Borne(TEXTS, |store| {
+        let sql = "UPDATE runs SET note = CAST(zeroblob(200000000) AS TEXT) WHERE number = 2";
+        let _ = tamper(&store.database(), sql);
+    }),
+    Harm::Borne(TEXTS, |store| {
+        let sql = "UPDATE run_configs SET config_json = hex(zeroblob(100000000)) WHERE run = 2";
+        let _ = tamper(&store.database(), sql);
+    }),
+    Harm::Borne(TEXTS, |store| {
+        let sql = "UPDATE snapshots SET data = zeroblob(600000000) WHERE run = 2";
+        let _ = tamper(&store.database(), sql);
+    }),
 ];
 
 /// What came of it.
@@ -201,6 +310,8 @@ pub struct Counts {
     pub commands: u64,
     /// Commands by exit code.
     pub codes: BTreeMap<i32, u64>,
+    /// Stores and what was not as it is to be, by the kind of what was done to them first.
+    pub kinds: BTreeMap<&'static str, (u64, u64)>,
     /// What was not as it is to be.
     pub faults: u64,
 }
@@ -216,7 +327,11 @@ impl fmt::Display for Counts {
             self.commands,
             codes.join(", "),
             self.faults
-        )
+        )?;
+        for (kind, (stores, faults)) in &self.kinds {
+            write!(f, "\n  {kind}: {stores} stores, {faults} faults")?;
+        }
+        Ok(())
     }
 }
 
@@ -264,7 +379,7 @@ impl HostileStores {
         let run = store.join("runs").join(&self.target);
         let mut made =
             Store { folder: store, victim: victim.clone(), run, id: self.target.clone(), chance: chance.clone() };
-        let (mut is_broken, mut is_hidden) = (false, false);
+        let (mut is_broken, mut is_hidden, mut is_refused) = (false, false, false);
         let mut what = Vec::new();
         for _ in 0..=chance.below(3) {
             // Each of them comes first once in so many seeds.
@@ -280,7 +395,9 @@ impl HostileStores {
                     harm(&made);
                     is_hidden = true;
                 }
-                Some(Harm::Breaks(harm)) => {
+                Some(Harm::Borne(_, harm)) => harm(&made),
+                Some(Harm::Breaks(harm) | Harm::Refused(_, harm)) => {
+                    is_refused = matches!(HARMS.get(place), Some(Harm::Refused(..)));
                     harm(&made);
                     is_broken = true;
                     // Nothing but a broken file is to be told of from here on.
@@ -292,7 +409,7 @@ impl HostileStores {
         self.counts.stores += 1;
         self.counts.broken += u64::from(is_broken);
         let before = digest(&victim);
-        let mut faults = self.commands(folder.path(), &made, is_broken, is_hidden);
+        let mut faults = self.commands(folder.path(), &made, is_broken, is_hidden, is_refused);
         if digest(&victim) != before {
             faults.push("the folder beside the store was changed".to_owned());
         }
@@ -303,10 +420,22 @@ impl HostileStores {
             }
         }
         self.counts.faults += faults.len() as u64;
+        if let Some(harm) = what.first().and_then(|place| HARMS.get(*place)) {
+            let (stores, found) = self.counts.kinds.entry(harm.kind()).or_default();
+            *stores += 1;
+            *found += faults.len() as u64;
+        }
         faults.into_iter().map(|fault| format!("seed {seed} (harms {what:?}): {fault}")).collect()
     }
 
-    fn commands(&mut self, folder: &Path, store: &Store, is_broken: bool, is_hidden: bool) -> Vec<String> {
+    fn commands(
+        &mut self,
+        folder: &Path,
+        store: &Store,
+        is_broken: bool,
+        is_hidden: bool,
+        is_refused: bool,
+    ) -> Vec<String> {
         let mut faults = Vec::new();
         let out = folder.join("out").display().to_string();
         let commands: [&[&str]; 10] = [
@@ -340,6 +469,9 @@ impl HostileStores {
                     faults.push(format!("{arguments:?} shows a panic: {stderr}"));
                 }
             }
+            if is_refused && code != 2 {
+                faults.push(format!("{arguments:?} is not refused ({code}): {stdout}{stderr}"));
+            }
             if is_broken {
                 continue;
             }
@@ -363,7 +495,11 @@ impl HostileStores {
         let home = folder.join("home");
         fs::create_dir_all(&home).map_err(|error| error.to_string())?;
         let file = |name: &str| File::create(folder.join(name)).map_err(|error| error.to_string());
-        let mut child = Command::new(&self.program)
+        // What asks for more memory than any of these commands needs ends with a code of its own.
+        let limited = format!("ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\"");
+        let mut child = Command::new("sh")
+            .args(["-c", &limited])
+            .arg(&self.program)
             .args(arguments)
             .arg("--store")
             .arg(&store.folder)

@@ -10,16 +10,20 @@ mod hostile;
 mod hub;
 mod options;
 mod program;
+#[cfg(unix)]
+mod removed;
 mod window;
 
 pub use chance::Chance;
 pub use configs::{TINY_DECODER, TINY_ENCODER, TINY_TRANSLATION, sentences};
 pub use database::{Holder, execute, hold, tamper};
 #[cfg(unix)]
-pub use hostile::{AS_PROGRAM, Counts, HostileStores};
+pub use hostile::{AS_PROGRAM, Counts, HostileStores, hot_journal};
 pub use hub::{Fault, Hub, LARGE, Repo, Request, TOKEN, USER, hash_of, listing, sha256_of};
 pub use options::{number, text};
 pub use program::{Answer, Program, Training, carry_out_commands};
+#[cfg(unix)]
+pub use removed::{Removals, remove_while_training};
 pub use window::{
     EVERY_PANEL, EXAMPLE_STEPS, Painted, Screen, answer_all, answer_maps, answer_rebuilt, example_analysis,
     example_benchmark, example_current, example_reconstruction, example_record, example_run, example_runs,

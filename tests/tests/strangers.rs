@@ -10,7 +10,7 @@ use std::{
 };
 
 use headroom_engine::store::{RunState, StateDetails};
-use headroom_tests::{HostileStores, Program, TINY_DECODER, tamper};
+use headroom_tests::{HostileStores, Program, TINY_DECODER, hot_journal, tamper};
 
 fn binary() -> PathBuf {
     env!("CARGO_BIN_EXE_headroom-under-test").into()
@@ -247,12 +247,85 @@ fn a_run_that_is_worked_on_is_not_purged() {
     assert!(checkpoints(&program, &run).exists());
 }
 
+/// `headroom runs` of such a store deleted any file of the user.
+#[test]
+fn no_command_deletes_the_file_that_a_journal_names() {
+    let (program, run) = stopped();
+    program.write("c.toml", TINY_DECODER);
+    let victim = program.write("thesis.tex", "years of work");
+    let journal = program.store_path().with_file_name("headroom.db-journal");
+    for name in [victim.to_str().unwrap(), "thesis.tex", "../thesis.tex"] {
+        fs::write(&journal, hot_journal(name)).unwrap();
+        for arguments in [
+            &["runs"][..],
+            &["show", &run, "--json"],
+            &["eval", &run],
+            &["resume", &run],
+            &["train", "c.toml"],
+            &["export", &run, "--to", "out"],
+            &["compare", &run, &run],
+            &["analyse", &run],
+            &["queue"],
+            &["purge", "--yes"],
+            &["bench", "show"],
+            &["rename", &run, "other"],
+        ] {
+            let answer = program.run(arguments);
+            assert!(answer.code != 0 || arguments == ["queue"], "{arguments:?}: {}", answer.stdout);
+            if arguments == ["runs"] {
+                let _ = answer.expect_code(2).expect_words(&["names another file", name, "headroom.db-journal"]);
+            }
+            assert_eq!(fs::read_to_string(&victim).unwrap(), "years of work", "{arguments:?} with {name}");
+        }
+    }
+    fs::remove_file(&journal).unwrap();
+    let _ = program.run(&["runs"]).expect_code(0);
+}
+
+/// Such a config asked for memory that no machine has, which ended the program.
+#[test]
+fn a_stored_config_that_no_file_may_have_is_refused() {
+    for (from, to, field) in [
+        ("words = 4000", "words = 4000000000000000000", "data.words"),
+        ("layers = 2", "layers = 4000000000", "model.layers"),
+        ("width = 16", "width = 4000000000", "model.width"),
+        ("batch = 4", "batch = 4000000000", "train.batch"),
+        ("kind = \"bytes\"", "kind = \"bpe\"\nvocabulary = 4000000000", "vocabulary"),
+        ("sequence_length = 16", "sequence_length = 4000000000", "data.sequence_length"),
+    ] {
+        let (program, run) = stopped();
+        let sql = format!("UPDATE run_configs SET config_toml = replace(config_toml, '{from}', '{to}')");
+        assert!(tamper(&program.store_path(), &sql));
+        assert!(program.run(&["show", &run]).expect_code(0).stdout.contains("tiny decoder"));
+        for arguments in [&["resume", &run][..], &["eval", &run], &["analyse", &run], &["advise", &run]] {
+            let answer = program.run(arguments);
+            assert!(answer.code == 1 || answer.code == 2, "{arguments:?} with {to}: {}", answer.code);
+            assert!(answer.stderr.contains(field), "{arguments:?} with {to}: {}", answer.stderr);
+        }
+    }
+}
+
+/// It was read whole by every command.
+#[test]
+fn a_sparse_spill_file_is_kept_and_not_read() {
+    let (program, _) = stopped();
+    let spill = program.store_path().with_file_name("headroom.db.12-0000000001.spill");
+    fs::File::create(&spill).unwrap().set_len(6 << 30).unwrap();
+    let _ = program.run(&["runs"]).expect_code(0).expect_words(&["damaged", ".damaged"]);
+    assert!(!spill.exists() && spill.with_extension("damaged").exists());
+    let again = program.run(&["runs"]).expect_code(0);
+    assert!(!again.stderr.contains("damaged"), "{}", again.stderr);
+}
+
 /// The short version of `cargo run -p headroom-tests --bin hostile_stores -- --count 100`.
 #[test]
 fn hostile_stores_do_no_harm() {
     let mut stores = HostileStores::new(binary());
-    let faults: Vec<String> =
-        [0, 5, 11, 17, 26, 31, 45, 46, 47, 49, 58, 70].iter().flat_map(|&seed| stores.one(seed)).collect();
+    let faults: Vec<String> = [0, 5, 11, 17, 26, 31, 45, 46, 47, 49, 58, 70, 73, 78, 83, 85, 91, 94]
+        .iter()
+        .flat_map(|&seed| stores.one(seed))
+        .collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    assert_eq!(stores.counts.stores, 12);
+    assert_eq!(stores.counts.stores, 18);
+    assert_eq!(stores.counts.kinds.len(), 8, "{}", stores.counts);
 }

@@ -1,13 +1,13 @@
-//! Makes stores as strangers may, runs the program's commands on each, and prints counts. Needs nothing but itself: with a
-//! variable of the environment set it is the program.
+//! Makes stores as anybody may, runs the program's commands on each, removes databases while runs train into them, and prints
+//! counts. Needs nothing but itself: with a variable of the environment set it is the program.
 //!
-//! `cargo run -p headroom-tests --bin hostile_stores -- --count 100 --seed 1`
+//! `cargo run -p headroom-tests --bin hostile_stores -- --count 120 --removed 12 --seed 1`
 
 use std::process::ExitCode;
 
 #[cfg(unix)]
 fn main() -> ExitCode {
-    use headroom_tests::{AS_PROGRAM, HostileStores};
+    use headroom_tests::{AS_PROGRAM, HostileStores, Removals, remove_while_training};
 
     if std::env::var_os(AS_PROGRAM).is_some() {
         headroom_engine::ops::tune_process();
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
         place.and_then(|place| arguments.get(place + 1)?.parse().ok()).unwrap_or(usual)
     };
     let Ok(program) = std::env::current_exe() else { return ExitCode::from(1) };
-    let mut stores = HostileStores::new(program);
+    let mut stores = HostileStores::new(program.clone());
     let first = number("--seed", 1);
     for seed in first..first + number("--count", 100) {
         for fault in stores.one(seed) {
@@ -27,7 +27,14 @@ fn main() -> ExitCode {
         }
     }
     println!("{}", stores.counts);
-    ExitCode::from(u8::from(stores.counts.faults > 0))
+    let mut removals = Removals::default();
+    for seed in first..first + number("--removed", 6) {
+        for fault in remove_while_training(&program, seed, &mut removals) {
+            println!("{fault}");
+        }
+    }
+    println!("  removed databases: {}, {} of them without a loss", removals.removed, removals.whole);
+    ExitCode::from(u8::from(stores.counts.faults > 0 || removals.whole < removals.removed))
 }
 
 #[cfg(not(unix))]
