@@ -61,6 +61,19 @@ impl Identity {
         is_unchanged(self.database, file_at(paths.database()))
     }
 
+    /// Takes the names of the log and its index away where they are still those of a database that is gone, and the log is not
+    /// empty: SQLite would play it back into whatever takes the database's place.
+    pub fn forget_log(&self, paths: &StorePaths) {
+        let [_, index, log] = paths.sqlite_files();
+        let is_ours = self.log.is_some() && file_at(&log) == self.log;
+        if is_ours && fs::symlink_metadata(&log).is_ok_and(|there| there.len() > 0) {
+            let _ = fs::remove_file(log);
+            if file_at(&index) == self.index {
+                let _ = fs::remove_file(index);
+            }
+        }
+    }
+
     /// Returns true if all files are still at their places.
     pub fn is_whole(&self, paths: &StorePaths) -> bool {
         let now = Self::of(paths);

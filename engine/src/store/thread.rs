@@ -258,7 +258,7 @@ impl WriterThread {
         if self.state.removed.is_none() {
             // What waits is made safe before the copy, which may take a while.
             self.put_aside("");
-            let copy = if self.state.has_logged { self.copy_removed() } else { None };
+            let copy = self.leave_removed();
             let spill = self.spill.path().to_owned();
             self.warn(StoreWarning::Removed { database: path.clone(), copy: copy.clone(), spill });
             self.state.removed = Some(Removed { copy });
@@ -266,16 +266,26 @@ impl WriterThread {
         Err(StoreError::Removed { path })
     }
 
-    /// Copies a database that has no name any more from the open connection, to a file beside its place or in the folder for
-    /// temporary files. Where only its log was removed, what that holds is brought into the database.
-    fn copy_removed(&mut self) -> Option<PathBuf> {
-        let is_in_place = self.identity.has_database(&self.paths);
-        let Self { runtime, connection, paths, instance, .. } = self;
-        let connection = connection.as_mut()?;
-        if is_in_place {
-            let _ = runtime.block_on(sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").fetch_all(connection));
+    /// Brings the log of a database that was removed, or whose log was, into its file, so that no log is left for whatever
+    /// takes its place. A database without a name is copied, see [`Self::copy_removed`].
+    fn leave_removed(&mut self) -> Option<PathBuf> {
+        if let Some(connection) = &mut self.connection {
+            let emptied = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").fetch_all(connection);
+            let _ = self.runtime.block_on(emptied);
+        }
+        if self.identity.has_database(&self.paths) {
             return None;
         }
+        let copy = if self.state.has_logged { self.copy_removed() } else { None };
+        self.identity.forget_log(&self.paths);
+        copy
+    }
+
+    /// Copies a database that has no name any more from the open connection, to a file beside its place or in the folder for
+    /// temporary files.
+    fn copy_removed(&mut self) -> Option<PathBuf> {
+        let Self { runtime, connection, paths, instance, .. } = self;
+        let connection = connection.as_mut()?;
         let beside = paths.beside(&format!("{}.copy", instance.id()));
         let elsewhere = std::env::temp_dir().join(beside.file_name()?);
         [beside, elsewhere].into_iter().find(|place| {
