@@ -65,9 +65,16 @@ impl ConfigError {
     }
 }
 
+/// The most problems that one message tells.
+const MOST_TOLD: usize = 40;
+
 /// Problems, one a line.
 fn listed(problems: &[Problem]) -> String {
-    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    let mut lines: Vec<String> = problems.iter().take(MOST_TOLD).map(ToString::to_string).collect();
+    if let more @ 1.. = problems.len().saturating_sub(MOST_TOLD) {
+        lines.push(format!("and {more} more"));
+    }
+    lines.join("\n")
 }
 
 /// Reads a config file's text.

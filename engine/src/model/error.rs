@@ -1,5 +1,7 @@
 use thiserror::Error;
 
+use crate::text::listed;
+
 /// Why a model could not be built or run.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum ModelError {
@@ -10,7 +12,7 @@ pub enum ModelError {
         name: String,
     },
     /// Weights that belong to no parameter.
-    #[error("The weights hold tensors that this model does not have: {}.", .names.join(", "))]
+    #[error("The weights hold tensors that this model does not have: {}.", listed(.names))]
     Unexpected {
         /// Their names.
         names: Vec<String>,

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::Which;
-use crate::store::{CheckpointKind, CheckpointRecord, RunId, Store, StoreError};
+use crate::{
+    store::{CheckpointKind, CheckpointRecord, RunId, Store, StoreError},
+    text::listed,
+};
 
 /// The folder of the checkpoint of a step inside the run's checkpoint folder.
 pub(super) fn folder(checkpoints: &Path, step: u64) -> PathBuf {
@@ -41,7 +44,7 @@ pub fn choose_checkpoint(records: &[CheckpointRecord], which: Which) -> Result<&
             "The run has no checkpoint yet.".to_owned()
         } else {
             let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
-            format!("The run has no checkpoint of {which}. It has those of step {}.", steps.join(", "))
+            format!("The run has no checkpoint of {which}. It has those of step {}.", listed(&steps))
         }
     })
 }
