@@ -3,13 +3,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use candle_core::{DType, Device};
 use serde::{Deserialize, Serialize};
 
 use super::{
     BestMetric, CONFIG, CheckpointError, FILES, Lineage, RUN_CONFIG, TOKENIZER, TRAINING_STATE, WEIGHTS,
-    load_model_dir, load_training_state, tensors::weight_files, tokenizer_files::OLDER_TOKENIZERS,
-    weights::under_file_names,
+    directory::recovered,
+    load::{OpenedModel, text, training_header},
+    tensors::weight_files,
+    tokenizer_files::OLDER_TOKENIZERS,
+    weights::file_shapes,
 };
 use crate::{
     attention::ModelPlan,
@@ -17,6 +19,7 @@ use crate::{
         Architecture, AttentionConfig, InitialTokenizer, ModelConfig, NormPlacement, NumberWordsSource, RunConfig,
         Source, Tokenizer,
     },
+    model::specifications,
 };
 
 /// What a model directory holds, by its own files alone.
@@ -110,21 +113,18 @@ impl DirectoryFacts {
 /// # Errors
 /// If it is no model directory, or was cut off or edited.
 pub fn describe_model_dir(dir: &Path) -> Result<DirectoryFacts, CheckpointError> {
-    let device = Device::Cpu;
-    let loaded = load_model_dir(dir, DType::F32, &device)?;
-    let training = match load_training_state(dir, &device) {
-        Ok(state) => Some(TrainingFacts { step: state.step, tokens: state.tokens, best: state.best }),
+    let place = &recovered(dir);
+    let loaded = OpenedModel::open(place)?;
+    let training = match training_header(place) {
+        Ok((_, header)) => Some(TrainingFacts { step: header.step, tokens: header.tokens, best: header.best }),
         Err(CheckpointError::NoTrainingState { .. }) => None,
         Err(error) => return Err(error),
     };
-    let read = |file: &str| fs::read_to_string(dir.join(file)).ok();
+    let read = |file: &str| text(place, file).ok().flatten();
     let hugging_face: serde_json::Value =
         read(CONFIG).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     let word = |value: Option<&serde_json::Value>| value.and_then(serde_json::Value::as_str).map(str::to_owned);
-    let tensors = under_file_names(&loaded.plan, &loaded.parameters.tensors())
-        .map_err(|source| CheckpointError::Tensor { source, path: dir.to_owned() })?;
-    let tensors =
-        tensors.iter().map(|(name, tensor)| TensorFacts { name: name.clone(), shape: tensor.dims().to_vec() });
+    let tensors = file_shapes(&loaded.plan).into_iter().map(|(name, shape)| TensorFacts { name, shape });
     let plan = &loaded.plan;
     let (further, why_not_further) = match further(plan, loaded.config.as_ref(), dir) {
         Ok(config) => (Some(config), None),
@@ -142,7 +142,7 @@ pub fn describe_model_dir(dir: &Path) -> Result<DirectoryFacts, CheckpointError>
         feed_forward: plan.stack.feed_forward,
         positions: plan.stack.positions,
         vocabulary: plan.vocabulary(),
-        parameters: loaded.parameters.count(),
+        parameters: specifications(plan).iter().map(|one| one.shape.iter().product::<usize>() as u64).sum(),
         tensors: tensors.collect(),
         files: files_of(dir)?,
         config: loaded.config,

@@ -7,6 +7,11 @@ use thiserror::Error;
 
 use crate::data::memory::words;
 use crate::model::ModelError;
+use crate::text::shortened;
+
+/// Characters of a reason and of a value that a message shows: both may hold what a file says.
+const LONGEST_REASON: usize = 1000;
+const LONGEST_VALUE: usize = 200;
 
 /// Why a model directory could not be written or read.
 #[derive(Debug, Error)]
@@ -26,7 +31,7 @@ pub enum CheckpointError {
         path: PathBuf,
     },
     /// A file cannot be what was saved.
-    #[error("{file} is damaged: {why}. Use another checkpoint, or copy it again from where it came: {}", .path.display())]
+    #[error("{file} is damaged: {}. Use another checkpoint, or copy it again from where it came: {}", shortened(.why, LONGEST_REASON), .path.display())]
     Damaged {
         /// The file.
         file: String,
@@ -47,7 +52,7 @@ pub enum CheckpointError {
         path: PathBuf,
     },
     /// A file of settings that cannot be understood.
-    #[error("Cannot use {file}: {why} The file is in {}", .path.display())]
+    #[error("Cannot use {file}: {} The file is in {}", shortened(.why, LONGEST_REASON), .path.display())]
     Settings {
         /// The file.
         file: String,
@@ -58,7 +63,8 @@ pub enum CheckpointError {
     },
     /// Another kind of model.
     #[error(
-        "Models of type \"{found}\" cannot be opened. Those of these types can: {}: {}", .known.join(", "), .path.display()
+        "Models of type \"{}\" cannot be opened. Those of these types can: {}: {}", shortened(.found, LONGEST_VALUE),
+        .known.join(", "), .path.display()
     )]
     UnknownModelType {
         /// `model_type` in config.json.
@@ -69,7 +75,10 @@ pub enum CheckpointError {
         path: PathBuf,
     },
     /// A model of a known type with a setting that would change what it computes.
-    #[error("config.json sets `{key}` to {found}, but only {expected} can be computed here: {}", .path.display())]
+    #[error(
+        "config.json sets `{key}` to {}, but only {expected} can be computed here: {}", shortened(.found, LONGEST_VALUE),
+        .path.display()
+    )]
     Unsupported {
         /// The key.
         key: String,
@@ -98,6 +107,19 @@ pub enum CheckpointError {
     Weights {
         /// What does not fit.
         source: ModelError,
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Weights that free memory does not hold, seen before any was read.
+    #[error(
+        "The weights do not fit into memory: they need {} and {} are free. Close other programs, or use a machine with more \
+         memory: {}", words(*.needed_bytes), words(*.free_bytes), .path.display()
+    )]
+    TooLarge {
+        /// Bytes that the tensors take.
+        needed_bytes: u64,
+        /// Bytes that are free.
+        free_bytes: u64,
         /// The directory.
         path: PathBuf,
     },

@@ -1,4 +1,4 @@
-use std::{io, path::Path};
+use std::{collections::BTreeMap, fs, io, path::Path};
 
 use candle_core::{DType, Device};
 
@@ -7,25 +7,43 @@ use super::{
     directory::{is_model, recovered, refuse_other_kinds},
     hugging_face, labels,
     manifest::Manifest,
-    marks, preprocessor, tensors,
-    tokenizer_files::tokenizer_json,
+    marks, preprocessor,
+    tensor_file::TensorFile,
+    tensors::{self, Weights},
+    tokenizer_files::{OLDER_TOKENIZERS, tokenizer_json},
     training_state::Header,
     weights,
 };
 use crate::{
     attention::ModelPlan,
     config::{RunConfig, from_stored_toml},
-    data::{Normalisation, read_text_file},
+    data::{LARGEST_TOKENIZER, Normalisation, read_text_file},
     generate::Marks,
-    model::{ModelError, ParameterSet},
+    model::{ParameterSet, tensor_shapes},
     objective::Labels,
 };
 
 /// More steps than any run can do; counting on from here overflows nothing.
 const MOST_STEPS: u64 = 1 << 53;
 
-/// The largest text file of a model directory that is read, in bytes.
-const LARGEST_TEXT: u64 = 1 << 29;
+/// Numbers of a training state beside the two moments of every trained number: counts of steps, a scale of losses.
+const MOST_COUNTS: u64 = 1 << 20;
+
+/// The largest files of a model directory that are read, in bytes: settings, the config of a run, the tokenizer, and the tables of
+/// older tokenizers. As values they take many times as much.
+const LARGEST_SETTINGS: u64 = 4 << 20;
+const LARGEST_RUN_CONFIG: u64 = 16 << 20;
+const LARGEST_TABLE: u64 = 16 << 20;
+
+/// The most bytes that are read of a file.
+fn largest(file: &str) -> u64 {
+    match file {
+        TOKENIZER => LARGEST_TOKENIZER,
+        RUN_CONFIG => LARGEST_RUN_CONFIG,
+        _ if OLDER_TOKENIZERS.contains(&file) => LARGEST_TABLE,
+        _ => LARGEST_SETTINGS,
+    }
+}
 
 /// A model that was read from a directory.
 #[derive(Clone, Debug)]
@@ -48,55 +66,99 @@ pub struct LoadedModel {
     pub normalisation: Option<Normalisation>,
 }
 
+/// A model directory whose files were checked and whose weights are known by their headers.
+pub(super) struct OpenedModel<'a> {
+    dir: &'a Path,
+    /// The architecture.
+    pub plan: ModelPlan,
+    /// The config of the run that made it, where there was one.
+    pub config: Option<RunConfig>,
+    /// Where it came from, if it was converted.
+    pub lineage: Option<Lineage>,
+    labels: Option<Labels>,
+    normalisation: Option<Normalisation>,
+    weights: Weights<'a>,
+    /// Names in the files of every tensor, under our names.
+    names: BTreeMap<String, String>,
+}
+
+/// Files of weights up to this size, in bytes, are held against their checksum before their headers are read: what was edited
+/// is then told as such. In larger ones the header goes first, since a size that is a lie is to cost nothing.
+const HASHED_FIRST: u64 = 1 << 30;
+
+impl<'a> OpenedModel<'a> {
+    /// Reads settings and headers, and checks both against each other; no weights are read.
+    ///
+    /// # Errors
+    /// If a file is missing, was cut off or edited, or describes a model that cannot be computed here.
+    pub fn open(dir: &'a Path) -> Result<Self, CheckpointError> {
+        if !is_model(dir) {
+            return Err(CheckpointError::NotFound { path: dir.to_owned() });
+        }
+        refuse_other_kinds(dir)?;
+        let manifest = Manifest::read(dir)?;
+        let is_hashed_first = fs::metadata(dir.join(WEIGHTS)).is_ok_and(|there| there.len() <= HASHED_FIRST);
+        if let Some(manifest) = &manifest {
+            for file in [CONFIG, WEIGHTS, TOKENIZER, PREPROCESSOR, RUN_CONFIG] {
+                if file == WEIGHTS && !is_hashed_first {
+                    manifest.check_size(dir, file)?;
+                } else {
+                    manifest.check(dir, file)?;
+                }
+            }
+        }
+        let missing = |file: &str| CheckpointError::MissingFile { file: file.to_owned(), path: dir.to_owned() };
+        let settings = text(dir, CONFIG)?.ok_or_else(|| missing(CONFIG))?;
+        let weights = Weights::open(dir)?;
+        let plan = hugging_face::plan_of(&settings, &weights.names(), dir)?;
+        let labels = labels::read(&settings, &plan);
+        let normalisation = match (plan.image_shape(), text(dir, PREPROCESSOR)?) {
+            (Some(shape), Some(settings)) => Some(preprocessor::read(&settings, shape, dir)?),
+            (Some(_), None) | (None, _) => None,
+        };
+        let config = match text(dir, RUN_CONFIG)? {
+            None => None,
+            Some(text) => Some(from_stored_toml(&text).map_err(|error| CheckpointError::Settings {
+                file: RUN_CONFIG.to_owned(),
+                why: error.to_string(),
+                path: dir.to_owned(),
+            })?),
+        };
+        let names = weights::matched(&plan, weights.shapes(), dir)?;
+        if let Some(manifest) = manifest.as_ref().filter(|_| !is_hashed_first) {
+            manifest.check(dir, WEIGHTS)?;
+        }
+        let lineage = manifest.and_then(|manifest| manifest.lineage);
+        Ok(Self { dir, plan, config, lineage, labels, normalisation, weights, names })
+    }
+
+    /// Reads the weights that the plan needs, converted to `dtype`.
+    ///
+    /// # Errors
+    /// If they do not fit into memory or cannot be read.
+    fn load(self, dtype: DType, device: &Device) -> Result<LoadedModel, CheckpointError> {
+        let Self { dir, plan, config, lineage, labels, normalisation, weights, names } = self;
+        let tensors = weights.read(&names, dtype, device)?;
+        Ok(LoadedModel {
+            parameters: weights::join(&plan, tensors, dir)?,
+            plan,
+            tokenizer_json: tokenizer_json(dir)?,
+            config,
+            marks: marks::marks(dir)?,
+            lineage,
+            labels,
+            normalisation,
+        })
+    }
+}
+
 /// Reads a model directory: one of ours, checked against its checksums, or a plain Hugging Face directory of a family that
 /// `families/` knows. Weights are converted to `dtype`.
 ///
 /// # Errors
 /// If a file is missing, was cut off or edited, or describes a model that cannot be computed here.
 pub fn load_model_dir(dir: &Path, dtype: DType, device: &Device) -> Result<LoadedModel, CheckpointError> {
-    let dir = &recovered(dir);
-    if !is_model(dir) {
-        return Err(CheckpointError::NotFound { path: dir.clone() });
-    }
-    refuse_other_kinds(dir)?;
-    let manifest = Manifest::read(dir)?;
-    if let Some(manifest) = &manifest {
-        for file in [CONFIG, WEIGHTS, TOKENIZER, PREPROCESSOR, RUN_CONFIG] {
-            manifest.check(dir, file)?;
-        }
-    }
-    let missing = |file: &str| CheckpointError::MissingFile { file: file.to_owned(), path: dir.clone() };
-    let settings = text(dir, CONFIG)?.ok_or_else(|| missing(CONFIG))?;
-    let plan = hugging_face::plan_of(&settings, &tensors::names(dir)?, dir)?;
-    let labels = labels::read(&settings, &plan);
-    let normalisation = match (plan.image_shape(), text(dir, PREPROCESSOR)?) {
-        (Some(shape), Some(settings)) => Some(preprocessor::read(&settings, shape, dir)?),
-        (Some(_), None) | (None, _) => None,
-    };
-    let config = match text(dir, RUN_CONFIG)? {
-        None => None,
-        Some(text) => Some(from_stored_toml(&text).map_err(|error| CheckpointError::Settings {
-            file: RUN_CONFIG.to_owned(),
-            why: error.to_string(),
-            path: dir.clone(),
-        })?),
-    };
-    let mut tensors = tensors::read_weights(dir, device)?;
-    // Whole numbers, such as the keys of pairs, stay as they are.
-    for tensor in tensors.values_mut().filter(|tensor| !tensor.dtype().is_int()) {
-        let converted = tensor.to_dtype(dtype).map_err(ModelError::from);
-        *tensor = converted.map_err(|source| CheckpointError::Tensor { source, path: dir.clone() })?;
-    }
-    Ok(LoadedModel {
-        parameters: weights::join(&plan, tensors, dir)?,
-        plan,
-        tokenizer_json: tokenizer_json(dir)?,
-        config,
-        marks: marks::marks(dir)?,
-        lineage: manifest.and_then(|manifest| manifest.lineage),
-        labels,
-        normalisation,
-    })
+    OpenedModel::open(&recovered(dir))?.load(dtype, device)
 }
 
 /// The architecture of a model directory, without its weights.
@@ -120,33 +182,50 @@ pub fn read_plan(dir: &Path) -> Result<ModelPlan, CheckpointError> {
 /// If the directory has no training state, or if it was cut off or edited.
 pub fn load_training_state(dir: &Path, device: &Device) -> Result<TrainingState, CheckpointError> {
     let dir = &recovered(dir);
+    let (file, Header { step, tokens, best, progress }) = training_header(dir)?;
+    let numbers = |shape: &Vec<usize>| shape.iter().fold(1, |product: u64, size| product.saturating_mul(*size as u64));
+    let trained: u64 = tensor_shapes(&read_plan(dir)?).values().map(numbers).fold(0, u64::saturating_add);
+    let most = trained.saturating_mul(2).saturating_add(MOST_COUNTS);
+    let optimiser = tensors::read_state(&file, most, dir, device)?;
+    Ok(TrainingState { step, tokens, best, optimiser: weights::under_our_names(optimiser), progress })
+}
+
+/// Reads how far training had come; no tensor is read.
+///
+/// # Errors
+/// If the directory has no training state, or if it was cut off or edited.
+pub(super) fn training_header(dir: &Path) -> Result<(TensorFile, Header), CheckpointError> {
     if !is_model(dir) {
-        return Err(CheckpointError::NotFound { path: dir.clone() });
+        return Err(CheckpointError::NotFound { path: dir.to_owned() });
     }
     refuse_other_kinds(dir)?;
     if let Some(manifest) = Manifest::read(dir)? {
         if !manifest.holds(TRAINING_STATE) {
-            return Err(CheckpointError::NoTrainingState { path: dir.clone() });
+            return Err(CheckpointError::NoTrainingState { path: dir.to_owned() });
         }
         manifest.check(dir, TRAINING_STATE)?;
     } else if !dir.join(TRAINING_STATE).exists() {
-        return Err(CheckpointError::NoTrainingState { path: dir.clone() });
+        return Err(CheckpointError::NoTrainingState { path: dir.to_owned() });
     }
-    let (optimiser, metadata) = tensors::read(dir, TRAINING_STATE, device)?;
-    let damaged = |why: String| CheckpointError::Damaged { file: TRAINING_STATE.to_owned(), why, path: dir.clone() };
-    let header = metadata.get("headroom").ok_or_else(|| damaged("it says nothing about its run".to_owned()))?;
-    let Header { step, tokens, best, progress } =
-        serde_json::from_str(header).map_err(|error| damaged(error.to_string()))?;
-    if step > MOST_STEPS {
-        return Err(damaged(format!("it says {step} steps, more than any run can do")));
+    let file = TensorFile::open(dir, TRAINING_STATE)?;
+    let damaged = |why: String| CheckpointError::Damaged { file: TRAINING_STATE.to_owned(), why, path: dir.to_owned() };
+    let written = file.metadata().get("headroom").ok_or_else(|| damaged("it says nothing about its run".to_owned()))?;
+    let header: Header = serde_json::from_str(written).map_err(|error| damaged(error.to_string()))?;
+    if header.step > MOST_STEPS {
+        return Err(damaged(format!("it says {} steps, more than any run can do", header.step)));
     }
-    Ok(TrainingState { step, tokens, best, optimiser: weights::under_our_names(optimiser), progress })
+    Ok((file, header))
 }
 
 /// The text of a file; none when it is not there.
 pub(super) fn text(dir: &Path, file: &str) -> Result<Option<String>, CheckpointError> {
-    match read_text_file(&dir.join(file), LARGEST_TEXT) {
+    match read_text_file(&dir.join(file), largest(file)) {
         Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Err(CheckpointError::Damaged {
+            file: file.to_owned(),
+            why: format!("{error}, which is the most that is read of it"),
+            path: dir.to_owned(),
+        }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(CheckpointError::Damaged {
             file: file.to_owned(),

@@ -18,6 +18,7 @@
 //! `model.safetensors.index.json` names or in `pytorch_model.bin`, and with the files of older tokenizers.
 //! Uses `config`, `ops`, `attention`, `model`, `data`, `generate`.
 
+mod archive;
 mod card;
 mod describe;
 mod directory;
@@ -42,6 +43,7 @@ mod span_goldens;
 mod special_tokens;
 #[cfg(test)]
 mod task_goldens;
+mod tensor_file;
 #[cfg(test)]
 mod tensor_names;
 mod tensors;

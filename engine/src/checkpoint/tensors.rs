@@ -1,18 +1,21 @@
-//! Tensors to and from safetensors files.
+//! Weights to a safetensors file, and from the files of a model directory: their headers first, then the tensors that are needed.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    io::Read as _,
     path::{Component, Path},
 };
 
-use candle_core::{Device, Tensor};
-use safetensors::{SafeTensorError, SafeTensors};
+use candle_core::{DType, Device, Tensor};
+use safetensors::SafeTensorError;
 use serde::Deserialize;
 
-#[cfg(unix)]
+#[cfg(any(unix, test))]
 use super::CONFIG;
-use super::{CheckpointError, INDEX, PICKLE, WEIGHTS, pickle::Pickle};
+use super::{CheckpointError, INDEX, PICKLE, TRAINING_STATE, WEIGHTS, pickle::Pickle, tensor_file::TensorFile};
+use crate::{
+    data::{memory, read_file},
+    model::ModelError,
+};
 
 /// Writes tensors with one line of metadata.
 pub(super) fn write(
@@ -42,72 +45,25 @@ fn share(_path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Tensors by name, and the file's metadata.
-type Contents = (BTreeMap<String, Tensor>, HashMap<String, String>);
-
-/// Reads all tensors of a file onto a device, with its metadata.
-pub(super) fn read(dir: &Path, file: &str, device: &Device) -> Result<Contents, CheckpointError> {
-    let damaged = |why: String| CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() };
-    let bytes = crate::data::read_file(&dir.join(file), u64::MAX - 1).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => CheckpointError::MissingFile { file: file.to_owned(), path: dir.to_owned() },
-        _ => CheckpointError::io(&format!("read {file}"), dir)(error),
-    })?;
-    let why = |error: SafeTensorError| match error {
-        SafeTensorError::MetadataIncompleteBuffer => damaged("it is shorter or longer than its header says".to_owned()),
-        SafeTensorError::HeaderTooSmall | SafeTensorError::InvalidHeaderLength => {
-            damaged("it is cut off within its header".to_owned())
-        }
-        other => damaged(other.to_string()),
-    };
-    let (_, header) = SafeTensors::read_metadata(&bytes).map_err(why)?;
-    let metadata = header.metadata().clone().unwrap_or_default();
-    let tensors = candle_core::safetensors::load_buffer(&bytes, device)
-        .map_err(|error| CheckpointError::Tensor { source: error.into(), path: dir.to_owned() })?;
-    Ok((tensors.into_iter().collect(), metadata))
-}
-
-/// The most bytes of the header of a file: as many as `safetensors` takes.
-const LARGEST_HEADER: u64 = 100_000_000;
-
-/// The names of all tensors of a directory, from headers and index alone.
-pub(super) fn names(dir: &Path) -> Result<BTreeSet<String>, CheckpointError> {
-    if let Some(Index { weight_map }) = index(dir)? {
-        return Ok(weight_map.into_keys().collect());
-    }
-    if is_pickled(dir) {
-        return Ok(Pickle::open(dir, PICKLE)?.names().map(str::to_owned).collect());
-    }
-    let damaged =
-        |why: &str| CheckpointError::Damaged { file: WEIGHTS.to_owned(), why: why.to_owned(), path: dir.to_owned() };
-    let mut file = std::fs::File::open(dir.join(WEIGHTS)).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => CheckpointError::MissingFile { file: WEIGHTS.to_owned(), path: dir.to_owned() },
-        _ => CheckpointError::io(&format!("read {WEIGHTS}"), dir)(error),
-    })?;
-    let cut = |_| damaged("it is cut off within its header");
-    let mut length = [0; 8];
-    file.read_exact(&mut length).map_err(cut)?;
-    let length = u64::from_le_bytes(length);
-    if length > LARGEST_HEADER {
-        return Err(damaged("it is cut off within its header"));
-    }
-    let mut header = Vec::new();
-    let read = file.take(length).read_to_end(&mut header);
-    if read.map_err(cut)? as u64 != length {
-        return Err(damaged("it is cut off within its header"));
-    }
-    let header: BTreeMap<String, serde_json::Value> =
-        serde_json::from_slice(&header).map_err(|error| damaged(&error.to_string()))?;
-    Ok(header.into_keys().filter(|name| name != "__metadata__").collect())
-}
-
 /// The most bytes of an index: it names tensors and files, nothing else.
-const LARGEST_INDEX: u64 = 64 << 20;
+const LARGEST_INDEX: u64 = 16 << 20;
 
 /// What an index holds, as `transformers` writes it.
 #[derive(Deserialize)]
 struct Index {
     /// The file of every tensor.
     weight_map: BTreeMap<String, String>,
+}
+
+/// The names of all tensors of a directory, from its index or else from the header of its weights.
+///
+/// # Errors
+/// If there are none, or they are damaged.
+pub(super) fn names(dir: &Path) -> Result<BTreeSet<String>, CheckpointError> {
+    match index(dir)? {
+        Some(Index { weight_map }) => Ok(weight_map.into_keys().collect()),
+        None => Ok(Weights::open(dir)?.names()),
+    }
 }
 
 /// Whether the weights are there in a pickle alone.
@@ -121,12 +77,10 @@ fn index(dir: &Path) -> Result<Option<Index>, CheckpointError> {
         return Ok(None);
     }
     let damaged = |why: String| CheckpointError::Damaged { file: INDEX.to_owned(), why, path: dir.to_owned() };
-    let failed = |error| CheckpointError::io(&format!("read {INDEX}"), dir)(error);
-    let size = std::fs::metadata(dir.join(INDEX)).map_err(failed)?;
-    if !size.is_file() || size.len() > LARGEST_INDEX {
-        return Err(damaged("it is no file of that kind".to_owned()));
-    }
-    let text = std::fs::read(dir.join(INDEX)).map_err(failed)?;
+    let text = read_file(&dir.join(INDEX), LARGEST_INDEX).map_err(|error| match error.kind() {
+        std::io::ErrorKind::FileTooLarge => damaged(error.to_string()),
+        _ => CheckpointError::io(&format!("read {INDEX}"), dir)(error),
+    })?;
     serde_json::from_slice(&text).map(Some).map_err(|error| damaged(error.to_string()))
 }
 
@@ -143,39 +97,178 @@ pub(super) fn weight_files(dir: &Path) -> Result<Vec<String>, CheckpointError> {
     Ok(shards.into_iter().chain([INDEX.to_owned()]).collect())
 }
 
-/// Reads the weights of a directory: one file, or the several ones that an index names. Of these every tensor must be in
-/// the file that the index says, and none besides.
-pub(super) fn read_weights(dir: &Path, device: &Device) -> Result<BTreeMap<String, Tensor>, CheckpointError> {
-    if is_pickled(dir) {
-        return Pickle::open(dir, PICKLE)?.read(device);
-    }
-    let Some(Index { weight_map }) = index(dir)? else { return Ok(read(dir, WEIGHTS, device)?.0) };
-    let damaged =
-        |file: &str, why: String| CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() };
-    let mut shards: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (tensor, shard) in &weight_map {
-        shards.entry(shard).or_default().insert(tensor);
-    }
-    if let Some(shard) = shards.keys().find(|shard| !is_shard_name(shard)) {
-        let why = format!("it names the file {shard:?}, which is no .safetensors file of this folder");
-        return Err(damaged(INDEX, why));
-    }
-    let mut tensors = BTreeMap::new();
-    for (shard, names) in shards {
-        // What is no file is not there: a pipe would be waited for.
-        if !std::fs::metadata(dir.join(shard)).is_ok_and(|found| found.is_file()) {
-            return Err(CheckpointError::MissingFile { file: shard.to_owned(), path: dir.to_owned() });
+/// The weights of a directory by their headers: one file, the several ones that an index names, or a pickle. No number is read
+/// before somebody asks for it.
+pub(super) struct Weights<'a> {
+    dir: &'a Path,
+    sources: Vec<Source<'a>>,
+    /// Shape of every tensor, and the source that holds it.
+    tensors: BTreeMap<String, (Vec<usize>, usize)>,
+}
+
+/// One file of weights.
+enum Source<'a> {
+    Safetensors(TensorFile),
+    Pickle(Pickle<'a>),
+}
+
+impl<'a> Weights<'a> {
+    /// Reads the headers. Where there is an index, every tensor must be in the file that it says, and none besides.
+    ///
+    /// # Errors
+    /// If a file is missing or is not what its header says.
+    pub fn open(dir: &'a Path) -> Result<Self, CheckpointError> {
+        let mut weights = Self { dir, sources: Vec::new(), tensors: BTreeMap::new() };
+        if is_pickled(dir) {
+            weights.push(Source::Pickle(Pickle::open(dir, PICKLE)?));
+            return Ok(weights);
         }
-        let (found, _) = read(dir, shard, device)?;
-        if let Some(name) = names.iter().find(|name| !found.contains_key(**name)) {
-            return Err(damaged(shard, format!("it has no tensor {name:?}, which {INDEX} promises")));
+        let Some(Index { weight_map }) = index(dir)? else {
+            weights.push(Source::Safetensors(TensorFile::open(dir, WEIGHTS)?));
+            return Ok(weights);
+        };
+        let damaged =
+            |file: &str, why: String| CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() };
+        let mut shards: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (tensor, shard) in &weight_map {
+            shards.entry(shard).or_default().insert(tensor);
         }
-        if let Some(name) = found.keys().find(|name| !names.contains(name.as_str())) {
-            return Err(damaged(shard, format!("it holds a tensor {name:?}, of which {INDEX} does not know here")));
+        if let Some(shard) = shards.keys().find(|shard| !is_shard_name(shard)) {
+            let why = format!("it names the file {shard:?}, which is no .safetensors file of this folder");
+            return Err(damaged(INDEX, why));
         }
-        tensors.extend(found);
+        for (shard, names) in shards {
+            // What is no file is not there: a pipe would be waited for.
+            if !std::fs::metadata(dir.join(shard)).is_ok_and(|found| found.is_file()) {
+                return Err(CheckpointError::MissingFile { file: shard.to_owned(), path: dir.to_owned() });
+            }
+            let file = TensorFile::open(dir, shard)?;
+            let found: BTreeSet<&str> = file.shapes().map(|(name, _)| name).collect();
+            if let Some(name) = names.iter().find(|name| !found.contains(**name)) {
+                return Err(damaged(shard, format!("it has no tensor {name:?}, which {INDEX} promises")));
+            }
+            if let Some(name) = found.iter().find(|name| !names.contains(**name)) {
+                return Err(damaged(shard, format!("it holds a tensor {name:?}, of which {INDEX} does not know here")));
+            }
+            weights.push(Source::Safetensors(file));
+        }
+        Ok(weights)
     }
-    Ok(tensors)
+
+    fn push(&mut self, source: Source<'a>) {
+        let number = self.sources.len();
+        let entry = |(name, shape): (&str, &[usize])| (name.to_owned(), (shape.to_vec(), number));
+        match &source {
+            Source::Safetensors(file) => self.tensors.extend(file.shapes().map(entry)),
+            Source::Pickle(pickle) => self.tensors.extend(pickle.shapes().map(entry)),
+        }
+        self.sources.push(source);
+    }
+
+    /// The names of all tensors.
+    pub fn names(&self) -> BTreeSet<String> {
+        self.tensors.keys().cloned().collect()
+    }
+
+    /// The shape of every tensor by its name.
+    pub fn shapes(&self) -> impl Iterator<Item = (&str, &[usize])> {
+        self.tensors.iter().map(|(name, (shape, _))| (name.as_str(), shape.as_slice()))
+    }
+
+    /// Reads tensors onto a device, under the keys of `wanted`, whose values are their names here. Numbers become `dtype`; whole
+    /// numbers, such as the keys of pairs, stay as they are.
+    ///
+    /// # Errors
+    /// If they do not fit into free memory, which is seen before any is read, a file became another one, or the device fails.
+    pub fn read(
+        self,
+        wanted: &BTreeMap<String, String>,
+        dtype: DType,
+        device: &Device,
+    ) -> Result<BTreeMap<String, Tensor>, CheckpointError> {
+        let Self { dir, sources, tensors } = self;
+        let numbers = wanted.values().filter_map(|name| tensors.get(name)).map(|(shape, _)| elements(shape));
+        check_room(numbers, dtype, device, dir)?;
+        let mut read = BTreeMap::new();
+        for (number, source) in sources.into_iter().enumerate() {
+            let own = wanted.iter().filter(|(_, name)| tensors.get(*name).is_some_and(|(_, from)| *from == number));
+            match source {
+                Source::Safetensors(file) => {
+                    let mut reader = file.reader()?;
+                    for (key, name) in own {
+                        let tensor = converted(reader.read(name, device)?, dtype, dir)?;
+                        let _ = read.insert(key.clone(), tensor);
+                    }
+                }
+                Source::Pickle(mut pickle) => {
+                    for (key, name) in own {
+                        let tensor = converted(pickle.read(name, device)?, dtype, dir)?;
+                        let _ = read.insert(key.clone(), tensor);
+                    }
+                }
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// Numbers of a tensor.
+fn elements(shape: &[usize]) -> u64 {
+    shape.iter().fold(1, |product: u64, size| product.saturating_mul(*size as u64))
+}
+
+/// A tensor of weights in the number format that was asked for.
+fn converted(tensor: Tensor, dtype: DType, dir: &Path) -> Result<Tensor, CheckpointError> {
+    if tensor.dtype().is_int() {
+        return Ok(tensor);
+    }
+    let converted = tensor.to_dtype(dtype).map_err(ModelError::from);
+    converted.map_err(|source| CheckpointError::Tensor { source, path: dir.to_owned() })
+}
+
+/// Refuses tensors of so many numbers each that do not fit into the memory that is free: on a processor all of them, elsewhere
+/// the largest on its way. A system that does not tell is given the benefit of the doubt.
+fn check_room(
+    numbers: impl Iterator<Item = u64>,
+    dtype: DType,
+    device: &Device,
+    dir: &Path,
+) -> Result<(), CheckpointError> {
+    let (mut all, mut largest) = (0_u64, 0);
+    for count in numbers {
+        all = all.saturating_add(count);
+        largest = largest.max(count);
+    }
+    // One at a time is there twice: as bytes of the file, and as a tensor.
+    let held = if device.is_cpu() { all.saturating_add(largest) } else { largest.saturating_mul(2) };
+    let needed_bytes = held.saturating_mul(dtype.size_in_bytes() as u64);
+    match memory::free_bytes() {
+        Some(free_bytes) if needed_bytes > free_bytes => {
+            Err(CheckpointError::TooLarge { needed_bytes, free_bytes, path: dir.to_owned() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reads all tensors of a training state onto a device, where there are no more numbers than `most`.
+///
+/// # Errors
+/// If there are more, they do not fit into free memory, or the file is damaged.
+pub(super) fn read_state(
+    file: &TensorFile,
+    most: u64,
+    dir: &Path,
+    device: &Device,
+) -> Result<BTreeMap<String, Tensor>, CheckpointError> {
+    let numbers = || file.shapes().map(|(_, shape)| elements(shape));
+    let found = numbers().fold(0, u64::saturating_add);
+    if found > most {
+        let why = format!("it holds {found} numbers, where training this model needs {most} at most");
+        return Err(CheckpointError::Damaged { file: TRAINING_STATE.to_owned(), why, path: dir.to_owned() });
+    }
+    check_room(numbers(), DType::F64, device, dir)?;
+    let mut reader = file.reader()?;
+    file.shapes().map(|(name, _)| Ok((name.to_owned(), reader.read(name, device)?))).collect()
 }
 
 /// Whether a name from an index is that of a file in the folder itself.
@@ -185,7 +278,41 @@ fn is_shard_name(name: &str) -> bool {
     is_one && name.ends_with(".safetensors") && !name.contains(['/', '\\', ':', '\0'])
 }
 
+/// Every tensor of a file.
+#[cfg(test)]
+pub(super) fn read_all(dir: &Path, file: &str) -> BTreeMap<String, Tensor> {
+    let file = TensorFile::open(dir, file).unwrap();
+    let mut reader = file.reader().unwrap();
+    file.shapes().map(|(name, _)| (name.to_owned(), reader.read(name, &Device::Cpu).unwrap())).collect()
+}
+
 /// Bytes that tensors take on disk.
 pub(super) fn bytes(tensors: &BTreeMap<String, Tensor>) -> u64 {
     tensors.values().map(|tensor| (tensor.elem_count() * tensor.dtype().size_in_bytes()) as u64).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_beyond_free_memory_are_refused_with_the_numbers() {
+        let dir = Path::new("m");
+        assert!(check_room([6, 7].into_iter(), DType::F32, &Device::Cpu, dir).is_ok());
+        let error = check_room([u64::MAX / 64, 1].into_iter(), DType::F32, &Device::Cpu, dir).unwrap_err().to_string();
+        assert!(error.contains("do not fit into memory") && error.contains("TiB") && error.ends_with('m'), "{error}");
+    }
+
+    #[test]
+    fn a_state_holds_no_more_numbers_than_its_model_needs() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(CONFIG), "{}").unwrap();
+        let zeros = Tensor::zeros((2, 5), DType::F32, &Device::Cpu).unwrap();
+        let state = BTreeMap::from([("a.exp_avg".to_owned(), zeros)]);
+        write(&folder.path().join(TRAINING_STATE), &state, ("headroom", "{}".to_owned())).unwrap();
+        let file = TensorFile::open(folder.path(), TRAINING_STATE).unwrap();
+        assert_eq!(read_state(&file, 10, folder.path(), &Device::Cpu).unwrap().len(), 1);
+        let error = read_state(&file, 9, folder.path(), &Device::Cpu).unwrap_err().to_string();
+        assert!(error.contains("it holds 10 numbers, where training this model needs 9 at most"), "{error}");
+    }
 }

@@ -467,7 +467,7 @@ fn faults_of_foreign_directories_are_told() {
 fn sharded(dir: &Path) -> Tensor {
     let expected = save(dir, &config(Architecture::Decoder, NormPlacement::Pre), 1, None);
     fs::remove_file(dir.join(MANIFEST)).unwrap();
-    let (tensors, _) = tensors::read(dir, WEIGHTS, &Device::Cpu).unwrap();
+    let tensors = tensors::read_all(dir, WEIGHTS);
     fs::remove_file(dir.join(WEIGHTS)).unwrap();
     let mut weight_map = serde_json::Map::new();
     for (place, name) in ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"].iter().enumerate() {
@@ -600,7 +600,7 @@ fn a_tensor_that_is_missing_twice_there_or_unknown_is_named() {
         let dir = parent.path().join("m");
         save(&dir, &config(Architecture::Decoder, NormPlacement::Pre), 1, None);
         fs::remove_file(dir.join(MANIFEST)).unwrap();
-        let (mut tensors, _) = tensors::read(&dir, WEIGHTS, &Device::Cpu).unwrap();
+        let mut tensors = tensors::read_all(&dir, WEIGHTS);
         tensors.insert("lm_head.weight".to_owned(), zeros());
         change(&mut tensors);
         tensors::write(&dir.join(WEIGHTS), &tensors, ("format", "pt".to_owned())).unwrap();
@@ -620,7 +620,7 @@ fn names_from_elsewhere_are_understood() {
         let dir = parent.path().join("m");
         let expected = save(&dir, &config(kind, norm), 1, None);
         fs::remove_file(dir.join(MANIFEST)).unwrap();
-        let (tensors, _) = tensors::read(&dir, WEIGHTS, &Device::Cpu).unwrap();
+        let tensors = tensors::read_all(&dir, WEIGHTS);
         let rename = |name: &str| {
             let name = name.strip_prefix(prefix).unwrap_or(name);
             if kind == Architecture::Encoder {
@@ -637,5 +637,56 @@ fn names_from_elsewhere_are_understood() {
         tensors::write(&dir.join(WEIGHTS), &renamed, ("format", "pt".to_owned())).unwrap();
         let loaded = load(&dir).unwrap();
         assert!(same(&logits(&loaded.plan, &loaded.parameters), &expected));
+    }
+}
+
+/// A hole of 40 GiB that nobody needs took 18 GB to be shown.
+#[test]
+fn what_nobody_needs_is_not_read() {
+    const HOLE: usize = 40 << 30;
+    let holed = |name: &str, file: &str, dir: &Path| {
+        let bytes = fs::read(dir.join(file)).unwrap();
+        let (length, rest) = bytes.split_at(8);
+        let (header, data) = rest.split_at(u64::from_le_bytes(length.try_into().unwrap()) as usize);
+        let mut header: serde_json::Value = serde_json::from_slice(header).unwrap();
+        header[name] = json!({"dtype": "U8", "shape": [HOLE], "data_offsets": [data.len(), data.len() + HOLE]});
+        let header = header.to_string();
+        let whole = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), data].concat();
+        fs::write(dir.join(file), &whole).unwrap();
+        truncate(&dir.join(file), (whole.len() + HOLE) as u64);
+    };
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("m");
+    let expected = save(&dir, &config(Architecture::Decoder, NormPlacement::Pre), 1, Some(&training()));
+    fs::remove_file(dir.join(MANIFEST)).unwrap();
+    let parameters = describe_model_dir(&dir).unwrap().parameters;
+    holed("lm_head.weight", WEIGHTS, &dir);
+    let loaded = load(&dir).unwrap();
+    assert!(same(&logits(&loaded.plan, &loaded.parameters), &expected));
+    let facts = describe_model_dir(&dir).unwrap();
+    assert_eq!((facts.parameters, facts.training.unwrap().step), (parameters, training().step));
+    assert_eq!(parameters, loaded.parameters.count());
+    // Moments are as many as there are trained numbers.
+    holed("x.exp_avg", TRAINING_STATE, &dir);
+    assert!(describe_model_dir(&dir).is_ok());
+    let error = load_training_state(&dir, &Device::Cpu).unwrap_err().to_string();
+    assert!(error.contains("42949672960") || error.contains("numbers, where training"), "{error}");
+}
+
+#[test]
+fn files_of_settings_are_bounded() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("m");
+    for (file, most) in [(CONFIG, 4 << 20), (RUN_CONFIG, 16 << 20), (MANIFEST, 1 << 20)] {
+        save(&dir, &config(Architecture::Decoder, NormPlacement::Pre), 1, None);
+        let text = fs::read_to_string(dir.join(file)).unwrap();
+        if file != MANIFEST {
+            fs::remove_file(dir.join(MANIFEST)).unwrap();
+        }
+        fs::write(dir.join(file), format!("{text}{}", " ".repeat(most - text.len()))).unwrap();
+        assert!(load(&dir).is_ok(), "{file}");
+        fs::write(dir.join(file), format!("{text}{}", " ".repeat(most + 1 - text.len()))).unwrap();
+        let error = load(&dir).unwrap_err().to_string();
+        assert!(error.contains("MiB") && error.contains(file), "{error}");
     }
 }

@@ -1,16 +1,13 @@
 //! Between the tensors of a file and a model's parameters, with every tensor accounted for.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-};
+use std::{collections::BTreeMap, path::Path};
 
 use candle_core::Tensor;
 
 use super::{CheckpointError, families::family};
 use crate::{
     attention::ModelPlan,
-    model::{ModelError, ParameterSet, renamed_since, specifications},
+    model::{ModelError, ParameterSet, check_shapes, renamed_since, tensor_shapes},
 };
 
 /// What a parameter is called in the files of a plan's model.
@@ -37,12 +34,22 @@ pub(super) fn under_file_names(
     tensors.iter().map(named).collect()
 }
 
+/// Names and shapes that the tensors of a plan have in files.
+pub(super) fn file_shapes(plan: &ModelPlan) -> BTreeMap<String, Vec<usize>> {
+    let (family, names) = (family(plan.naming), family(plan.naming).names(plan));
+    let named = |(name, shape): (String, Vec<usize>)| {
+        let of_file = family.file_shape(plan, &name, &shape);
+        (names.file_name(&name), of_file.map_or(shape, |shape| shape.clone()))
+    };
+    tensor_shapes(plan).into_iter().map(named).collect()
+}
+
 /// The state of an optimiser under our names of parameters: earlier versions saved it under those of `transformers`.
 pub(super) fn under_our_names(state: BTreeMap<String, Tensor>) -> BTreeMap<String, Tensor> {
     state.into_iter().map(|(name, tensor)| (renamed_since(&name).unwrap_or(name), tensor)).collect()
 }
 
-/// Joins the tensors of a file with a plan.
+/// Names in the files of every tensor that a plan needs, under our names, found by names and shapes alone.
 ///
 /// Takes the names of `transformers` with or without the prefix of the base model, BERT's old names of norms
 /// (`gamma`, `beta`), and leaves out what these models do not use: tied copies of the word table, masks kept as
@@ -50,50 +57,70 @@ pub(super) fn under_our_names(state: BTreeMap<String, Tensor>) -> BTreeMap<Strin
 ///
 /// # Errors
 /// If a tensor is missing, has another shape, or is known to nobody, with its name in the file.
-pub(super) fn join(
+pub(super) fn matched<'a>(
     plan: &ModelPlan,
-    tensors: BTreeMap<String, Tensor>,
+    found: impl Iterator<Item = (&'a str, &'a [usize])>,
     dir: &Path,
-) -> Result<ParameterSet, CheckpointError> {
+) -> Result<BTreeMap<String, String>, CheckpointError> {
     let names = family(plan.naming).names(plan);
+    let wanted = tensor_shapes(plan);
     // What a family has no word for, such as mixing matrices in BART, stands in files under our own name.
-    let own: BTreeSet<String> = specifications(plan)
-        .into_iter()
-        .map(|specification| specification.name)
-        .filter(|name| names.file_name(name) == *name)
-        .collect();
+    let is_own = |name: &str| wanted.contains_key(name) && names.file_name(name) == *name;
     let (mut known, mut unknown) = (BTreeMap::new(), Vec::new());
-    for (found, tensor) in tensors {
-        let whole = names.whole(&found);
+    for (found, shape) in found {
+        let whole = names.whole(found);
         if names.is_unused(&whole) {
             continue;
         }
-        match names.ours(&whole).or_else(|| own.get(&found).cloned()) {
-            Some(ours) if !known.contains_key(&ours) => drop(known.insert(ours, tensor)),
-            _ => unknown.push(found),
+        match names.ours(&whole).or_else(|| is_own(found).then(|| found.to_owned())) {
+            Some(ours) if !known.contains_key(&ours) => drop(known.insert(ours, (found, shape))),
+            _ => unknown.push(found.to_owned()),
         }
     }
     for stack in plan.stacks() {
         let expected = stack.first_position + stack.positions;
         let table = known.get(&format!("{}.positions.weight", stack.name.word()));
-        if let Some([found, _]) = table.map(Tensor::dims)
+        if let Some((_, [found, _])) = table
             && *found != expected
         {
             return Err(CheckpointError::Positions { expected, found: *found, path: dir.to_owned() });
         }
     }
-    for specification in specifications(plan) {
-        let shape = family(plan.naming).file_shape(plan, &specification.name, &specification.shape);
-        if let (Some(shape), Some(tensor)) = (shape, known.get_mut(&specification.name))
-            && tensor.dims() == shape
+    let shapes = known.iter().map(|(ours, (_, shape))| {
+        let own = wanted.get(ours).filter(|own| is_file_shape(plan, ours, own, shape));
+        (ours.as_str(), own.map_or(*shape, Vec::as_slice))
+    });
+    check_shapes(plan, &shapes.collect())
+        .map_err(|error| error.renamed(|name| names.file_name(name)))
+        .and_then(|()| if unknown.is_empty() { Ok(()) } else { Err(ModelError::Unexpected { names: unknown }) })
+        .map_err(|source| CheckpointError::Weights { source, path: dir.to_owned() })?;
+    Ok(known.into_iter().map(|(ours, (found, _))| (ours, found.to_owned())).collect())
+}
+
+/// True where files have a tensor of ours in another shape, and `found` is that shape.
+fn is_file_shape(plan: &ModelPlan, name: &str, own: &[usize], found: &[usize]) -> bool {
+    family(plan.naming).file_shape(plan, name, own).is_some_and(|shape| shape == found)
+}
+
+/// Joins tensors under our names, as files have them, with a plan.
+///
+/// # Errors
+/// If they are not those of the plan, or the device fails.
+pub(super) fn join(
+    plan: &ModelPlan,
+    mut tensors: BTreeMap<String, Tensor>,
+    dir: &Path,
+) -> Result<ParameterSet, CheckpointError> {
+    let names = family(plan.naming).names(plan);
+    for (name, own) in tensor_shapes(plan) {
+        if let Some(tensor) = tensors.get_mut(&name)
+            && is_file_shape(plan, &name, &own, tensor.dims())
         {
-            let ours = tensor.reshape(specification.shape).map_err(ModelError::from);
+            let ours = tensor.reshape(own).map_err(ModelError::from);
             *tensor = ours.map_err(|source| CheckpointError::Tensor { source, path: dir.to_owned() })?;
         }
     }
-    let joined = ParameterSet::from_tensors(plan, known).map_err(|error| error.renamed(|name| names.file_name(name)));
-    let joined = joined
-        .and_then(|set| if unknown.is_empty() { Ok(set) } else { Err(ModelError::Unexpected { names: unknown }) });
+    let joined = ParameterSet::from_tensors(plan, tensors).map_err(|error| error.renamed(|name| names.file_name(name)));
     joined.map_err(|source| match source {
         ModelError::Tensor(_) => CheckpointError::Tensor { source, path: dir.to_owned() },
         _ => CheckpointError::Weights { source, path: dir.to_owned() },

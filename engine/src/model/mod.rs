@@ -40,7 +40,7 @@ pub use name_table::{NameRow, NameTable, renamed_since, seed_names};
 pub use names::{attention_name, depth_of, is_of_head, is_of_pooler, layer_of};
 pub use noise::EmbeddingNoise;
 pub use output::{Attended, Evaluation, LabelOutcome, Loss, ModelOutput};
-pub use parameters::ParameterSet;
+pub use parameters::{ParameterSet, check_shapes, tensor_shapes};
 pub use specification::{Specification, specifications};
 pub use transformer::Model;
 

@@ -38,6 +38,31 @@ struct Trained {
     seed_name: String,
 }
 
+/// Shape of every tensor of a plan by its name: parameters, and what is not trained.
+pub fn tensor_shapes(plan: &ModelPlan) -> BTreeMap<String, Vec<usize>> {
+    let state = state_specifications(&plan.stack).into_iter().map(|state| (state.name, state.shape));
+    state.chain(specifications(plan).into_iter().map(|one| (one.name, one.shape))).collect()
+}
+
+/// Refuses tensors that are not those of a plan, by their names and shapes alone.
+///
+/// # Errors
+/// If one is missing, has another shape, or belongs to no parameter.
+pub fn check_shapes(plan: &ModelPlan, found: &BTreeMap<&str, &[usize]>) -> Result<(), ModelError> {
+    let wanted = tensor_shapes(plan);
+    let state: Vec<String> = state_specifications(&plan.stack).into_iter().map(|state| state.name).collect();
+    let parameters = specifications(plan).into_iter().map(|specification| specification.name);
+    for name in state.into_iter().chain(parameters) {
+        let Some(shape) = found.get(name.as_str()) else { return Err(ModelError::Missing { name }) };
+        if let Some(expected) = wanted.get(&name).filter(|expected| expected != shape) {
+            return Err(ModelError::Shape { name, expected: expected.clone(), found: shape.to_vec() });
+        }
+    }
+    let names: Vec<String> =
+        found.keys().filter(|name| !wanted.contains_key(**name)).map(|name| (*name).to_owned()).collect();
+    if names.is_empty() { Ok(()) } else { Err(ModelError::Unexpected { names }) }
+}
+
 impl ParameterSet {
     /// Fresh weights; see [`specifications`] for their distribution.
     ///
@@ -162,15 +187,12 @@ impl ParameterSet {
     /// # Errors
     /// If a parameter of the plan is missing, has another shape, or a tensor belongs to no parameter.
     pub fn from_tensors(plan: &ModelPlan, mut tensors: BTreeMap<String, Tensor>) -> Result<Self, ModelError> {
+        check_shapes(plan, &tensors.iter().map(|(name, tensor)| (name.as_str(), tensor.dims())).collect())?;
         let mut set = Self::empty();
         for state in state_specifications(&plan.stack) {
             let Some(tensor) = tensors.remove(&state.name) else {
                 return Err(ModelError::Missing { name: state.name });
             };
-            if tensor.dims() != state.shape {
-                let (expected, found) = (state.shape, tensor.dims().to_vec());
-                return Err(ModelError::Shape { name: state.name, expected, found });
-            }
             if state.kind == StateKind::Pairs {
                 PairSets::from_tensor(&tensor, plan.stack.is_causal)?;
             }
@@ -180,17 +202,10 @@ impl ParameterSet {
             let Some(tensor) = tensors.remove(&specification.name) else {
                 return Err(ModelError::Missing { name: specification.name });
             };
-            if tensor.dims() != specification.shape {
-                return Err(ModelError::Shape {
-                    name: specification.name,
-                    expected: specification.shape,
-                    found: tensor.dims().to_vec(),
-                });
-            }
             let variable = Var::from_tensor(&tensor.detach())?;
             set.insert(plan, specification.name, specification.decay, variable);
         }
-        if tensors.is_empty() { Ok(set) } else { Err(ModelError::Unexpected { names: tensors.into_keys().collect() }) }
+        Ok(set)
     }
 
     fn insert(&mut self, plan: &ModelPlan, name: String, decay: bool, variable: Var) {

@@ -9,6 +9,7 @@ use crate::{
     checkpoint::{CONFIG, CheckpointError},
     config::{AttentionConfig, Cache, ModelConfig, NormPlacement, Problem},
     ops::{Activation, Gelu},
+    text::shortened,
 };
 
 /// The most classes, pixels of a side of an image, and numbers of a pixel that are read.
@@ -62,7 +63,7 @@ impl Keys<'_> {
     pub fn wrong(&self, key: &str, expected: &str) -> CheckpointError {
         self.settings(match self.written.get(key) {
             None => format!("it has no `{key}`."),
-            Some(found) => format!("`{key}` is {found}, but must be {expected}."),
+            Some(found) => format!("`{key}` is {}, but must be {expected}.", shortened(&found.to_string(), 200)),
         })
     }
 
