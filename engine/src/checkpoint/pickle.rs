@@ -3,20 +3,32 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fs::File,
-    io::{BufReader, Read},
     path::Path,
     rc::Rc,
 };
 
 use candle_core::{DType, Device, Tensor};
-use zip::ZipArchive;
 
-use super::CheckpointError;
-use crate::model::ModelError;
+use super::{
+    CheckpointError,
+    archive::{Archive, ArchiveError},
+};
+use crate::{data::open_file, model::ModelError};
 
 /// The most bytes of the pickle itself, which holds names and shapes alone.
-const LARGEST_PICKLE: u64 = 64 << 20;
+const LARGEST_PICKLE: u64 = 16 << 20;
+
+/// The most values that wait on the stack, and marks between them: a table puts down two thousand of them at once.
+const MOST_WAITING: usize = 1 << 16;
+
+/// The most values that are remembered to be named again: some ten a tensor.
+const MOST_REMEMBERED: usize = 1 << 20;
+
+/// The most members of a tuple: those of tensors have a handful.
+const MOST_MEMBERS: usize = 64;
+
+/// The most entries of the table of tensors.
+const MOST_TENSORS: usize = 1 << 17;
 
 /// What a tensor of the archive is.
 struct Entry {
@@ -84,6 +96,11 @@ fn cut<T>() -> Result<T, String> {
     Err("its table of tensors is cut off or damaged".to_owned())
 }
 
+/// The same, for what no table of tensors has as much of.
+fn large<T>() -> Result<T, String> {
+    Err("its pickle is larger than any model's table of tensors".to_owned())
+}
+
 impl Reader<'_> {
     fn take(&mut self, count: usize) -> Result<&[u8], String> {
         let Some((taken, rest)) = self.bytes.split_at_checked(count) else { return cut() };
@@ -126,8 +143,19 @@ impl Reader<'_> {
         Ok(Value::Text(String::from_utf8_lossy(self.take(length)?).into()))
     }
 
+    fn push(&mut self, value: Value) -> Result<(), String> {
+        if self.stack.len() >= MOST_WAITING {
+            return large();
+        }
+        self.stack.push(value);
+        Ok(())
+    }
+
     fn remember(&mut self, place: u64) -> Result<(), String> {
         let Some(value) = self.stack.last() else { return cut() };
+        if self.memo.len() >= MOST_REMEMBERED {
+            return large();
+        }
         // Tables are remembered while they are empty.
         let value = if matches!(value, Value::Table(_)) { Value::Plain } else { value.clone() };
         let _ = self.memo.insert(place as u32, value);
@@ -135,19 +163,22 @@ impl Reader<'_> {
     }
 
     fn recall(&mut self, place: u64) -> Result<(), String> {
-        match self.memo.get(&(place as u32)) {
-            Some(value) => self.stack.push(value.clone()),
-            None => return cut(),
+        match self.memo.get(&(place as u32)).cloned() {
+            Some(value) => self.push(value),
+            None => cut(),
         }
-        Ok(())
     }
 
-    fn put(&mut self, pairs: Vec<Value>) {
-        let Some(Value::Table(table)) = self.stack.last_mut() else { return };
+    fn put(&mut self, pairs: Vec<Value>) -> Result<(), String> {
+        let Some(Value::Table(table)) = self.stack.last_mut() else { return Ok(()) };
+        if table.len() + pairs.len() / 2 > MOST_TENSORS {
+            return large();
+        }
         let mut pairs = pairs.into_iter();
         while let (Some(key), Some(value)) = (pairs.next(), pairs.next()) {
             table.push((flat(key), flat(value)));
         }
+        Ok(())
     }
 
     /// The table of tensors.
@@ -158,6 +189,7 @@ impl Reader<'_> {
                 // The version of the protocol.
                 0x80 => drop(self.take(1)?),
                 b'.' => break,
+                b'(' if self.marks.len() >= MOST_WAITING => return large(),
                 b'(' => self.marks.push(self.stack.len()),
                 b'c' => {
                     let global = format!("{} {}", self.line()?, self.line()?);
@@ -168,7 +200,7 @@ impl Reader<'_> {
                             global.replace(' ', ".")
                         ));
                     }
-                    self.stack.push(Value::Global(global.into()));
+                    self.push(Value::Global(global.into()))?;
                 }
                 b'q' => {
                     let place = self.number(1)?;
@@ -188,23 +220,23 @@ impl Reader<'_> {
                 }
                 b'X' => {
                     let text = self.text(4)?;
-                    self.stack.push(text);
+                    self.push(text)?;
                 }
                 0x8c => {
                     let text = self.text(1)?;
-                    self.stack.push(text);
+                    self.push(text)?;
                 }
                 b'K' => {
                     let number = self.number(1)?;
-                    self.stack.push(Value::Number(number as i64));
+                    self.push(Value::Number(number as i64))?;
                 }
                 b'M' => {
                     let number = self.number(2)?;
-                    self.stack.push(Value::Number(number as i64));
+                    self.push(Value::Number(number as i64))?;
                 }
                 b'J' => {
                     let number = self.number(4)? as u32;
-                    self.stack.push(Value::Number(i64::from(number.cast_signed())));
+                    self.push(Value::Number(i64::from(number.cast_signed())))?;
                 }
                 0x8a => {
                     let bytes = self.number(1)? as usize;
@@ -212,41 +244,41 @@ impl Reader<'_> {
                         return cut();
                     }
                     let number = self.number(bytes)?;
-                    self.stack.push(Value::Number(number as i64));
+                    self.push(Value::Number(number as i64))?;
                 }
                 b'G' => {
                     let _ = self.take(8)?;
-                    self.stack.push(Value::Plain);
+                    self.push(Value::Plain)?;
                 }
-                b'N' | b']' | 0x88 | 0x89 => self.stack.push(Value::Plain),
-                b')' => self.stack.push(Value::Tuple(Rc::from([]))),
-                b'}' => self.stack.push(Value::Table(Vec::new())),
+                b'N' | b']' | 0x88 | 0x89 => self.push(Value::Plain)?,
+                b')' => self.push(Value::Tuple(Rc::from([])))?,
+                b'}' => self.push(Value::Table(Vec::new()))?,
                 b't' => {
                     let values = self.since_mark()?;
-                    self.stack.push(tuple(values)?);
+                    self.push(tuple(values)?)?;
                 }
                 0x85..=0x87 => {
                     let values = self.popped(usize::from(operation - 0x84))?;
-                    self.stack.push(tuple(values)?);
+                    self.push(tuple(values)?)?;
                 }
                 // Members of lists are of no use here, nor attributes of the table, such as its version.
                 b'a' | b'b' => drop(self.pop()?),
                 b'e' => drop(self.since_mark()?),
                 b's' => {
                     let pair = self.popped(2)?;
-                    self.put(pair);
+                    self.put(pair)?;
                 }
                 b'u' => {
                     let pairs = self.since_mark()?;
-                    self.put(pairs);
+                    self.put(pairs)?;
                 }
                 b'Q' => {
                     let id = self.pop()?;
-                    self.stack.push(storage(&id)?);
+                    self.push(storage(&id)?)?;
                 }
                 b'R' => {
                     let (given, function) = (self.pop()?, self.pop()?);
-                    self.stack.push(built(&function, &given)?);
+                    self.push(built(&function, &given)?)?;
                 }
                 other => {
                     return Err(format!(
@@ -271,6 +303,9 @@ fn flat(value: Value) -> Value {
 /// A tuple. Those of tensors hold tuples of numbers and nothing deeper.
 fn tuple(values: Vec<Value>) -> Result<Value, String> {
     let holds_tuples = |value: &Value| matches!(value, Value::Tuple(inner) if inner.iter().any(|value| matches!(value, Value::Tuple(_))));
+    if values.len() > MOST_MEMBERS {
+        return large();
+    }
     if values.iter().any(holds_tuples) { cut() } else { Ok(Value::Tuple(values.into_iter().map(flat).collect())) }
 }
 
@@ -318,7 +353,7 @@ fn built(function: &Value, given: &Value) -> Result<Value, String> {
 
 /// An archive with its table.
 pub(super) struct Pickle<'a> {
-    archive: ZipArchive<BufReader<File>>,
+    archive: Archive,
     /// What entries begin with.
     folder: String,
     entries: BTreeMap<String, Entry>,
@@ -337,24 +372,17 @@ impl<'a> Pickle<'a> {
             why: format!("{why}."),
             path: dir.to_owned(),
         };
-        let opened = File::open(dir.join(file)).map_err(CheckpointError::io(&format!("read {file}"), dir))?;
-        let mut archive = ZipArchive::new(BufReader::new(opened)).map_err(|_| {
-            damaged(
-                "it is no archive as PyTorch writes them since version 1.6; save it again, best as safetensors"
-                    .to_owned(),
-            )
-        })?;
-        let names = (0..archive.len()).filter_map(|at| Some(archive.name_for_index(at)?.ok()?.into_owned()));
-        let Some(table) = names.into_iter().find(|name| name == "data.pkl" || name.ends_with("/data.pkl")) else {
-            return Err(damaged("it has no table of tensors (data.pkl)".to_owned()));
-        };
+        let wrong = |error: ArchiveError| damaged(error.to_string());
+        let opened = open_file(&dir.join(file)).map_err(CheckpointError::io(&format!("read {file}"), dir))?;
+        let mut archive = Archive::open(opened).map_err(wrong)?;
+        let table = archive.names().find(|name| *name == "data.pkl" || name.ends_with("/data.pkl")).map(str::to_owned);
+        let Some(table) = table else { return Err(damaged("it has no table of tensors (data.pkl)".to_owned())) };
         let folder = table.strip_suffix("data.pkl").unwrap_or_default().to_owned();
-        let mut bytes = Vec::new();
-        let entry = archive.by_name(&table).map_err(|error| damaged(error.to_string()))?;
-        let read = entry.take(LARGEST_PICKLE + 1).read_to_end(&mut bytes);
-        if read.map_err(|error| damaged(error.to_string()))? as u64 > LARGEST_PICKLE {
-            return Err(damaged("its table of tensors is larger than any model's".to_owned()));
+        let length = archive.bytes_of(&table).unwrap_or_default();
+        if length > LARGEST_PICKLE {
+            return Err(damaged("its pickle is larger than any model's table of tensors".to_owned()));
         }
+        let bytes = archive.read(&table, 0, length).map_err(wrong)?.unwrap_or_default();
         let reader = Reader { bytes: &bytes, stack: Vec::new(), marks: Vec::new(), memo: HashMap::new() };
         let mut entries = BTreeMap::new();
         for pair in reader.table().map_err(damaged)? {
@@ -379,47 +407,35 @@ impl<'a> Pickle<'a> {
         Ok(Self { archive, folder, entries, file, dir })
     }
 
-    /// The names of its tensors.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.entries.keys().map(String::as_str)
+    /// Names and shapes of its tensors.
+    pub fn shapes(&self) -> impl Iterator<Item = (&str, &[usize])> {
+        self.entries.iter().map(|(name, entry)| (name.as_str(), entry.shape.as_slice()))
     }
 
-    /// All tensors.
+    /// Reads one tensor; the numbers of the others are passed over.
     ///
     /// # Errors
     /// If numbers are missing, or lie in an order that no weights have.
-    pub fn read(mut self, device: &Device) -> Result<BTreeMap<String, Tensor>, CheckpointError> {
-        let damaged =
-            |why: String| CheckpointError::Damaged { file: self.file.to_owned(), why, path: self.dir.to_owned() };
-        let mut tensors = BTreeMap::new();
-        for (name, entry) in &self.entries {
-            let storage = format!("{}data/{}", self.folder, entry.storage);
-            let numbers =
-                self.archive.by_name(&storage).map_err(|_| damaged(format!("the numbers of {name:?} are missing")))?;
-            let bytes = entry.dtype.size_in_bytes();
-            let (first, count) =
-                (entry.first.checked_mul(bytes), span(entry).and_then(|count| count.checked_mul(bytes)));
-            let (Some(first), Some(count)) = (first, count) else {
-                return Err(damaged(format!("{name:?} has no size")));
-            };
-            // Known before anything is allocated.
-            if first.checked_add(count).is_none_or(|end| end as u64 > numbers.size()) {
-                return Err(damaged(format!("the numbers of {name:?} are fewer than its shape says")));
-            }
-            let mut read = Vec::new();
-            let taken = numbers.take((first + count) as u64).read_to_end(&mut read);
-            if taken.map_err(|error| damaged(error.to_string()))? != first + count {
-                return Err(damaged(format!("the numbers of {name:?} are cut off")));
-            }
-            let values = read.get(first..).unwrap_or_default();
-            let tensor = arranged(values, entry, device).map_err(ModelError::from);
-            let tensor = tensor.map_err(|source| CheckpointError::Tensor { source, path: self.dir.to_owned() })?;
-            let Some(tensor) = tensor else {
-                return Err(damaged(format!("the numbers of {name:?} lie in an order that is not read")));
-            };
-            let _ = tensors.insert(name.clone(), tensor);
+    pub fn read(&mut self, name: &str, device: &Device) -> Result<Tensor, CheckpointError> {
+        let (file, dir) = (self.file, self.dir);
+        let damaged = |why: String| CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() };
+        let Some(entry) = self.entries.get(name) else { return Err(damaged(format!("it has no tensor {name:?}"))) };
+        let storage = format!("{}data/{}", self.folder, entry.storage);
+        if self.archive.bytes_of(&storage).is_none() {
+            return Err(damaged(format!("the numbers of {name:?} are missing")));
         }
-        Ok(tensors)
+        let bytes = entry.dtype.size_in_bytes();
+        let (first, count) = (entry.first.checked_mul(bytes), span(entry).and_then(|count| count.checked_mul(bytes)));
+        let (Some(first), Some(count)) = (first, count) else {
+            return Err(damaged(format!("{name:?} has no size")));
+        };
+        // Known before anything is allocated.
+        let values = self.archive.read(&storage, first as u64, count as u64);
+        let values = values.map_err(|error| damaged(error.to_string()))?;
+        let values = values.ok_or_else(|| damaged(format!("the numbers of {name:?} are fewer than its shape says")))?;
+        let tensor = arranged(&values, entry, device).map_err(ModelError::from);
+        let tensor = tensor.map_err(|source| CheckpointError::Tensor { source, path: dir.to_owned() })?;
+        tensor.ok_or_else(|| damaged(format!("the numbers of {name:?} lie in an order that is not read")))
     }
 }
 
@@ -457,7 +473,7 @@ fn arranged(bytes: &[u8], entry: &Entry, device: &Device) -> candle_core::Result
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
+    use std::{fs::File, io::Write as _};
 
     use zip::{ZipWriter, write::SimpleFileOptions};
 
@@ -478,7 +494,7 @@ mod tests {
 
     fn told(files: &[(&str, &[u8])]) -> String {
         let folder = archive(files);
-        match Pickle::open(folder.path(), FILE).and_then(|pickle| pickle.read(&Device::Cpu)) {
+        match Pickle::open(folder.path(), FILE).and_then(|mut pickle| pickle.read("w", &Device::Cpu)) {
             Ok(found) => panic!("{found:?}"),
             Err(error) => error.to_string(),
         }
@@ -494,10 +510,10 @@ mod tests {
     #[test]
     fn tensors_are_read() {
         let folder = archive(&[("archive/data.pkl", TABLE), ("archive/data/0", &numbers())]);
-        let pickle = Pickle::open(folder.path(), FILE).unwrap();
-        assert_eq!(pickle.names().collect::<Vec<_>>(), ["w"]);
-        let tensors = pickle.read(&Device::Cpu).unwrap();
-        assert_eq!(tensors["w"].to_vec2::<f32>().unwrap(), [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]);
+        let mut pickle = Pickle::open(folder.path(), FILE).unwrap();
+        assert_eq!(pickle.shapes().collect::<Vec<_>>(), [("w", &[2, 3][..])]);
+        let tensor = pickle.read("w", &Device::Cpu).unwrap();
+        assert_eq!(tensor.to_vec2::<f32>().unwrap(), [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]);
     }
 
     #[test]
@@ -506,8 +522,8 @@ mod tests {
         let place = turned.windows(5).position(|part| part == b"K\x03K\x01\x86").unwrap();
         turned[place..place + 5].copy_from_slice(b"K\x01K\x02\x86");
         let folder = archive(&[("archive/data.pkl", &turned), ("archive/data/0", &numbers())]);
-        let tensors = Pickle::open(folder.path(), FILE).unwrap().read(&Device::Cpu).unwrap();
-        assert_eq!(tensors["w"].to_vec2::<f32>().unwrap(), [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]);
+        let tensor = Pickle::open(folder.path(), FILE).unwrap().read("w", &Device::Cpu).unwrap();
+        assert_eq!(tensor.to_vec2::<f32>().unwrap(), [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]);
     }
 
     #[test]
@@ -530,6 +546,35 @@ mod tests {
                 .concat();
         let why = told(&[("archive/data.pkl", &tables)]);
         assert!(!why.is_empty(), "{why}");
+    }
+
+    /// 63 MB of a pickle took 3.1 GB of memory.
+    #[test]
+    fn a_pickle_is_bounded_in_every_way_that_grows() {
+        let pickle = |parts: &[Vec<u8>]| [b"\x80\x02".to_vec(), parts.concat(), b".".to_vec()].concat();
+        let said = |bytes: Vec<u8>| told(&[("archive/data.pkl", &bytes)]);
+        let at = |most: usize, one: &[u8]| vec![one.repeat(most)];
+        for (most, one) in [(MOST_WAITING, &b"N"[..]), (MOST_WAITING, b"]"), (MOST_WAITING, b"}"), (MOST_WAITING, b"(")]
+        {
+            assert!(!said(pickle(&at(most, one))).contains("larger than any"), "{one:?}");
+            assert!(said(pickle(&at(most + 1, one))).contains("larger than any"), "{one:?}");
+        }
+        let members = |count: usize| said(pickle(&[b"(".to_vec(), b"N".repeat(count), b"t".to_vec()]));
+        assert!(
+            !members(MOST_MEMBERS).contains("larger than any") && members(MOST_MEMBERS + 1).contains("larger than any")
+        );
+        let remembered = |count: usize| {
+            let places = (0..count as u32).flat_map(|place| [&b"r"[..], &place.to_le_bytes()].concat());
+            said(pickle(&[b"N".to_vec(), places.collect()]))
+        };
+        assert!(!remembered(MOST_REMEMBERED).contains("larger than any"));
+        assert!(remembered(MOST_REMEMBERED + 1).contains("larger than any"));
+        let entries = |count: usize| said(pickle(&[b"}".to_vec(), b"NNs".repeat(count)]));
+        assert!(
+            !entries(MOST_TENSORS).contains("larger than any") && entries(MOST_TENSORS + 1).contains("larger than any")
+        );
+        let blank = vec![b'N'; LARGEST_PICKLE as usize + 1];
+        assert!(said(blank).contains("larger than any"));
     }
 
     #[test]
