@@ -8,11 +8,17 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use headroom_engine::data::is_guarded;
+
 use super::print;
 
-/// Replaces Rust's own message for panics, on every thread.
+/// Replaces Rust's own message for panics, on every thread. A panic of a library about a file is an error of the file, which its
+/// caller tells.
 pub fn install_hook() {
     std::panic::set_hook(Box::new(|info| {
+        if is_guarded() {
+            return;
+        }
         let trace = Backtrace::force_capture();
         match write_report(info, &trace) {
             Some(path) => print::aside(format!(

@@ -24,6 +24,7 @@ mod error;
 mod examples;
 mod file;
 mod grammar;
+mod guard;
 mod hash;
 mod images;
 mod listops;
@@ -55,6 +56,7 @@ pub use error::DataError;
 pub use examples::ExamplesPreview;
 pub use file::{Loaded, is_squad_name, load_files};
 pub use grammar::{Agreement, Checked, Checker, Grammar, Passage, generate_grammar};
+pub use guard::is_guarded;
 pub(crate) use hash::hex;
 pub use images::{
     ImageCorpus, ImageError, ImagesPreview, Normalisation, PreviewImage, UnansweredImages, holds_images,
@@ -70,3 +72,4 @@ pub use split::{Split, split};
 pub use squad_error::{SquadError, SquadPlace};
 pub use table_error::TableError;
 pub use tokenizer::{Frame, TextTokenizer};
+pub(crate) use tokenizer::{LARGEST_TOKENIZER, check_tokenizer};

@@ -7,6 +7,8 @@ use image::{ColorType, DynamicImage, ImageFormat, ImageReader, Limits};
 
 use super::ImageError;
 use crate::config::MOST_SIDE;
+use crate::data::guard;
+use crate::text::shortened;
 
 /// A decoded image, not yet brought to a number of channels.
 pub(super) struct Decoded {
@@ -23,10 +25,12 @@ pub(super) fn decode(bytes: &[u8], format: ImageFormat, path: &Path) -> Result<D
     limits.max_image_width = Some(MOST_SIDE as u32);
     limits.max_image_height = Some(MOST_SIDE as u32);
     reader.limits(limits);
-    let image = reader.decode().map_err(|error| ImageError::Undecodable {
+    let undecodable = |why: String| ImageError::Undecodable {
         path: path.to_owned(),
-        why: error.to_string().lines().next().unwrap_or_default().to_owned(),
-    })?;
+        why: shortened(why.lines().next().unwrap_or_default(), 200),
+    };
+    let decoded = guard::guarded(|| reader.decode()).map_err(|panic| undecodable(panic.to_string()))?;
+    let image = decoded.map_err(|error| undecodable(error.to_string()))?;
     let (width, height) = (image.width() as usize, image.height() as usize);
     if width != height {
         return Err(ImageError::NotSquare { path: path.to_owned(), width, height });
