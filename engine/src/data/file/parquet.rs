@@ -1,18 +1,29 @@
 //! Parquet tables, read as lines of JSON objects: what comes after them need not know that they were columns.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+mod footer;
+mod pages;
+mod thrift;
+
+use std::fs::File;
 use std::path::Path;
 
 use parquet::{
     errors::ParquetError,
-    file::reader::{FileReader as _, SerializedFileReader},
-    record::{Field, Row},
+    file::{
+        properties::ReaderProperties,
+        reader::{FileReader as _, RowGroupReader as _},
+        serialized_reader::{ReadOptionsBuilder, SerializedFileReader},
+    },
+    record::{Field, Row, reader::TreeBuilder},
 };
 use serde_json::{Map, Number, Value};
 
 use super::find::{Found, wrong};
 use super::read::CHUNK;
-use crate::data::{DataError, open_file};
+use crate::data::{DataError, guard, memory, open_file};
+
+/// Values of a column that are decoded at once: texts that share their beginnings are small in the file alone.
+const BATCH: usize = 64;
 
 /// Rows as a JSON object a line, in the order of the file; null where a row has no value. `take` is told of every megabyte of them,
 /// and of the rest. Ends behind the first row with which there are more than `most` bytes; the second value is whether all rows
@@ -26,18 +37,31 @@ pub(super) fn json_lines(
     mut take: impl FnMut(u64) -> Result<(), DataError>,
 ) -> Result<(String, bool), DataError> {
     let path = &found.path;
-    let reader = reader(path)?;
+    let (file, reader) = reader(path)?;
+    let bytes = file.metadata().map_err(|error| wrong(path, &error))?.len();
+    let available_bytes = memory::free_bytes().unwrap_or(u64::MAX);
     guarded(path, || {
         let (mut lines, mut told) = (String::new(), 0);
-        for row in reader.get_row_iter(None).map_err(|error| broken(path, &error))? {
-            if lines.len() as u64 > most {
-                return Ok((lines, false));
+        for number in 0..reader.num_row_groups() {
+            let group = reader.get_row_group(number).map_err(|error| broken(path, &error))?;
+            let needed_bytes = pages::check(&file, bytes, group.metadata())
+                .map_err(|why| DataError::BrokenParquet { path: path.to_owned(), why })?;
+            if needed_bytes > available_bytes {
+                return Err(DataError::TooLarge { path: Some(path.to_owned()), needed_bytes, available_bytes });
             }
-            lines.push_str(&object(&row.map_err(|error| broken(path, &error))?).to_string());
-            lines.push('\n');
-            if lines.len() - told >= CHUNK {
-                take((lines.len() - told) as u64)?;
-                told = lines.len();
+            let group = pages::CheckedGroup::new(group, available_bytes - needed_bytes);
+            let columns = group.metadata().schema_descr_ptr();
+            let rows = TreeBuilder::new().with_batch_size(BATCH).as_iter(columns, &group);
+            for row in rows.map_err(|error| broken(path, &error))? {
+                if lines.len() as u64 > most {
+                    return Ok((lines, false));
+                }
+                lines.push_str(&object(&row.map_err(|error| broken(path, &error))?).to_string());
+                lines.push('\n');
+                if lines.len() - told >= CHUNK {
+                    take((lines.len() - told) as u64)?;
+                    told = lines.len();
+                }
             }
         }
         take((lines.len() - told) as u64)?;
@@ -47,21 +71,31 @@ pub(super) fn json_lines(
 
 /// Bytes of a file's columns, unpacked; its size on disk where it cannot be told.
 pub(super) fn unpacked_bytes(found: &Found) -> u64 {
-    let told: Result<u64, DataError> = reader(&found.path).map(|reader| {
+    let told: Result<u64, DataError> = reader(&found.path).map(|(_, reader)| {
         let groups = reader.metadata().row_groups();
         groups.iter().map(|group| u64::try_from(group.total_byte_size()).unwrap_or_default()).sum()
     });
     told.unwrap_or_default().max(found.bytes)
 }
 
-fn reader(path: &Path) -> Result<SerializedFileReader<std::fs::File>, DataError> {
-    let file = open_file(path).map_err(|error| wrong(path, &error))?;
-    guarded(path, || SerializedFileReader::new(file).map_err(|error| broken(path, &error)))
+/// Opens a file whose footer was checked; the first of the two is for what is read beside the library.
+fn reader(path: &Path) -> Result<(File, SerializedFileReader<File>), DataError> {
+    let mut file = open_file(path).map_err(|error| wrong(path, &error))?;
+    let bytes = file.metadata().map_err(|error| wrong(path, &error))?.len();
+    footer::check(&mut file, bytes).map_err(|why| DataError::BrokenParquet { path: path.to_owned(), why })?;
+    // Statistics of pages would be taken at the length that they say.
+    let properties = ReaderProperties::builder().set_read_page_statistics(false).build();
+    let options = ReadOptionsBuilder::new().with_reader_properties(properties).build();
+    let second = open_file(path).map_err(|error| wrong(path, &error))?;
+    let reader = guarded(path, || {
+        SerializedFileReader::new_with_options(second, options).map_err(|error| broken(path, &error))
+    })?;
+    Ok((file, reader))
 }
 
 /// The library checks most of what a damaged file says, and not all of it: where it gives up, the file is broken.
 fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, DataError>) -> Result<T, DataError> {
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+    guard::guarded(read).unwrap_or_else(|_| {
         let why = "its pages are damaged".to_owned();
         Err(DataError::BrokenParquet { path: path.to_owned(), why })
     })
