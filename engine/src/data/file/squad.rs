@@ -1,19 +1,25 @@
 //! Questions about paragraphs in the format of `SQuAD` v1.1 and v2.0: JSON, also gzipped.
 
+mod articles;
+mod version;
+
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
-use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed as _, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 
+use self::articles::Root;
+use self::version::Version;
 use super::find::{Format, Found, wrong};
 use super::read::{read_text, text_bytes};
 use crate::data::progress::advance;
 use crate::data::{DataError, Progress, Silent, SquadError, SquadPlace, Stage, memory, open};
 use crate::objective::{Paragraph, Question, Questions};
+use crate::text::shortened;
 
 /// Files of up to so many bytes are read whole to judge them.
 const SMALL_BYTES: u64 = 4 << 20;
@@ -65,60 +71,17 @@ pub(in crate::data) fn questions_beginning(path: &Path, articles: usize) -> Resu
     let found = found(path)?;
     let file = open::open_file(path).map_err(|error| wrong(path, &error))?;
     let source: Box<dyn Read> = if found.gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-    let mut first = FirstArticles { articles: Vec::new(), most: articles, version: Value::Null };
     let source = BufReader::new(source.take(FIRST_BYTES));
-    let read = first.deserialize(&mut serde_json::Deserializer::from_reader(source));
+    let mut reader = Reader { most_articles: articles, ..Reader::new(path, Needs::Questions) };
+    let read = Root(&mut reader).deserialize(&mut serde_json::Deserializer::from_reader(source));
     if let Err(error) = &read
-        && first.articles.is_empty()
+        && reader.articles == 0
+        && reader.refused.is_none()
     {
         return Err(broken(error, path).into());
     }
-    let text = serde_json::json!({ "version": first.version, "data": first.articles }).to_string();
-    Ok((parse(&text, path, Needs::Questions)?, read.is_ok()))
-}
-
-/// Takes articles in, and ends in an error once there are enough.
-struct FirstArticles {
-    articles: Vec<Value>,
-    most: usize,
-    version: Value,
-}
-
-impl<'de> DeserializeSeed<'de> for &mut FirstArticles {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for &mut FirstArticles {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object with the list `data`")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
-                "data" => map.next_value_seed(&mut *self)?,
-                "version" => self.version = map.next_value()?,
-                _ => drop(map.next_value::<IgnoredAny>()?),
-            }
-        }
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while let Some(article) = list.next_element()? {
-            self.articles.push(article);
-            if self.articles.len() >= self.most {
-                return Err(serde::de::Error::custom("enough"));
-            }
-        }
-        Ok(())
-    }
+    // What was cut off behind whole articles is not seen.
+    Ok((reader.finish(Ok(()))?, read.is_ok()))
 }
 
 fn has_ending(path: &Path, ending: &str) -> bool {
@@ -147,32 +110,44 @@ fn found(path: &Path) -> Result<Found, DataError> {
 }
 
 #[derive(Deserialize)]
-struct File {
-    #[serde(default)]
-    version: Value,
-    data: Option<Vec<Article>>,
-    #[serde(flatten)]
-    others: serde_json::Map<String, Value>,
-}
-
-#[derive(Deserialize)]
-struct Article {
-    title: Option<String>,
-    paragraphs: Option<Vec<Written>>,
-}
-
-#[derive(Deserialize)]
-struct Written {
-    context: Option<String>,
-    qas: Option<Vec<Asked>>,
-}
-
-#[derive(Deserialize)]
 struct Asked {
     id: Option<String>,
     question: Option<String>,
-    answers: Option<Vec<Answer>>,
+    answers: Option<Answers>,
     is_impossible: Option<bool>,
+}
+
+/// Answers up to the first that lacks something.
+struct Answers(Vec<Answer>);
+
+impl<'de> Deserialize<'de> for Answers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct All;
+        impl<'de> Visitor<'de> for All {
+            type Value = Answers;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a list of answers")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Answers, A::Error> {
+                let mut answers: Vec<Answer> = Vec::new();
+                while answers.last().is_none_or(Answer::is_whole) {
+                    let Some(answer) = list.next_element()? else { return Ok(Answers(answers)) };
+                    answers.push(answer);
+                }
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Answers(answers))
+            }
+        }
+        deserializer.deserialize_seq(All)
+    }
+}
+
+impl Answer {
+    fn is_whole(&self) -> bool {
+        self.text.as_ref().is_some_and(|text| !text.is_empty()) && self.answer_start.is_some()
+    }
 }
 
 #[derive(Deserialize)]
@@ -187,93 +162,126 @@ fn broken(error: &serde_json::Error, path: &Path) -> SquadError {
         path: path.to_owned(),
         line: error.line(),
         column: error.column(),
-        why: words.split(" at line ").next().unwrap_or(&words).to_owned(),
+        why: shortened(words.split(" at line ").next().unwrap_or(&words), 200),
     }
 }
 
 /// The questions of a file's text.
 pub(in crate::data) fn parse(text: &str, path: &Path, needs: Needs) -> Result<Questions, SquadError> {
-    let file: File = serde_json::from_str(text).map_err(|error| broken(&error, path))?;
-    let version = file.version.as_str().unwrap_or_default().to_lowercase();
-    let mut reader = Reader {
-        path,
-        needs,
-        // A v2.0 file need not say of each question that it has no answer.
-        is_v2: version.trim_start_matches('v').starts_with('2'),
-        has_answers: false,
-        unanswered: None,
-        questions: Questions::default(),
-    };
-    let Some(articles) = file.data else {
-        let found = file.others.keys().cloned().collect();
-        return Err(SquadError::NoSquad { path: path.to_owned(), found });
-    };
-    for (number, article) in (1_usize..).zip(articles) {
-        reader.article(number, article)?;
-    }
-    let Reader { has_answers, unanswered, questions, .. } = reader;
-    if questions.all.is_empty() {
-        let place = SquadPlace { article: "any".to_owned(), ..SquadPlace::default() };
-        return Err(SquadError::Missing { path: path.to_owned(), place: Box::new(place), field: "qas".to_owned() });
-    }
-    if needs == Needs::Answers && !has_answers {
-        return Err(SquadError::Unanswered { path: path.to_owned() });
-    }
-    if let Some(place) = unanswered.filter(|_| needs == Needs::Answers) {
-        return Err(SquadError::NoAnswer { path: path.to_owned(), place: Box::new(place) });
-    }
-    Ok(questions)
+    let mut reader = Reader::new(path, needs);
+    // The version may stand behind what it is about. What is no JSON is told when it is read.
+    let mut version = Version(String::new());
+    let _ = version.deserialize(&mut serde_json::Deserializer::from_str(text));
+    reader.take_version(&version.0);
+    let mut json = serde_json::Deserializer::from_str(text);
+    let read = Root(&mut reader).deserialize(&mut json).and_then(|()| json.end());
+    reader.finish(read.map_err(|error| broken(&error, path)))
 }
 
+/// Takes articles in one by one: of what was read nothing is kept but what is learnt from.
 struct Reader<'a> {
     path: &'a Path,
     needs: Needs,
+    /// A v2.0 file need not say of each question that it has no answer.
     is_v2: bool,
     /// Whether it says of any question what is right.
     has_answers: bool,
     /// The first question of which it does not.
     unanswered: Option<SquadPlace>,
     questions: Questions,
+    /// Articles that were read, after which reading ends at `most_articles`.
+    articles: usize,
+    most_articles: usize,
+    has_data: bool,
+    /// Other keys of the file.
+    others: BTreeSet<String>,
+    /// Why reading ended.
+    refused: Option<SquadError>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(path: &'a Path, needs: Needs) -> Self {
+        Self {
+            path,
+            needs,
+            is_v2: false,
+            has_answers: false,
+            unanswered: None,
+            questions: Questions::default(),
+            articles: 0,
+            most_articles: usize::MAX,
+            has_data: false,
+            others: BTreeSet::new(),
+            refused: None,
+        }
+    }
+
+    fn take_version(&mut self, version: &str) {
+        self.is_v2 = version.to_lowercase().trim_start_matches('v').starts_with('2');
+    }
+
+    /// The questions, if all is well with them.
+    fn finish(self, read: Result<(), SquadError>) -> Result<Questions, SquadError> {
+        let Self { path, needs, has_answers, unanswered, questions, has_data, others, refused, .. } = self;
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
+        read?;
+        if !has_data {
+            return Err(SquadError::NoSquad { path: path.to_owned(), found: others.into_iter().collect() });
+        }
+        if questions.all.is_empty() {
+            let place = SquadPlace { article: "any".to_owned(), ..SquadPlace::default() };
+            return Err(SquadError::Missing { path: path.to_owned(), place: Box::new(place), field: "qas".to_owned() });
+        }
+        if needs == Needs::Answers && !has_answers {
+            return Err(SquadError::Unanswered { path: path.to_owned() });
+        }
+        if let Some(place) = unanswered.filter(|_| needs == Needs::Answers) {
+            return Err(SquadError::NoAnswer { path: path.to_owned(), place: Box::new(place) });
+        }
+        Ok(questions)
+    }
+
     fn missing(&self, place: &SquadPlace, field: &str) -> SquadError {
         SquadError::Missing { path: self.path.to_owned(), place: Box::new(place.clone()), field: field.to_owned() }
     }
 
-    fn article(&mut self, number: usize, article: Article) -> Result<(), SquadError> {
-        let title = article.title.filter(|title| !title.trim().is_empty());
-        let name = title.map_or_else(|| number.to_string(), |title| format!("\"{title}\""));
-        let mut place = SquadPlace { article: name, ..SquadPlace::default() };
-        let paragraphs = article.paragraphs.ok_or_else(|| self.missing(&place, "paragraphs"))?;
-        for (number, paragraph) in (1_usize..).zip(paragraphs) {
-            place.paragraph = number;
-            place.question.clear();
-            let text = paragraph.context.filter(|text| !text.trim().is_empty());
-            let text = text.ok_or_else(|| self.missing(&place, "context"))?;
-            let asked = paragraph.qas.ok_or_else(|| self.missing(&place, "qas"))?;
-            if asked.is_empty() {
-                continue;
-            }
-            // Where each character begins.
-            let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-            for (number, asked) in (1_usize..).zip(asked) {
-                place.question = asked.id.clone().unwrap_or_else(|| number.to_string());
-                self.question(&place, asked, &text, &starts)?;
-            }
-            self.questions.paragraphs.push(Paragraph { text, offsets: Vec::new() });
+    /// Ends reading.
+    fn refuse<E: serde::de::Error>(&mut self, why: SquadError) -> E {
+        self.refused.get_or_insert(why);
+        E::custom("refused")
+    }
+
+    /// Takes in a paragraph with its questions.
+    fn paragraph(&mut self, place: &mut SquadPlace, text: String, asked: Vec<Asked>) -> Result<(), SquadError> {
+        if asked.is_empty() {
+            return Ok(());
         }
+        let starts = Characters::of(&text);
+        for (number, asked) in (1_usize..).zip(asked) {
+            place.question = asked.id.clone().unwrap_or_else(|| number.to_string());
+            self.question(place, asked, &text, &starts)?;
+        }
+        self.questions.paragraphs.push(Paragraph { text, offsets: Vec::new() });
         Ok(())
     }
 
-    fn question(&mut self, place: &SquadPlace, asked: Asked, text: &str, starts: &[usize]) -> Result<(), SquadError> {
+    fn question(
+        &mut self,
+        place: &SquadPlace,
+        asked: Asked,
+        text: &str,
+        starts: &Characters,
+    ) -> Result<(), SquadError> {
         let id = asked.id.filter(|id| !id.is_empty()).ok_or_else(|| self.missing(place, "id"))?;
         let question = asked.question.filter(|text| !text.trim().is_empty());
         let question = question.ok_or_else(|| self.missing(place, "question"))?;
         // An empty list of a v2.0 file says that there is none, though not alone: those of a test are empty, too.
-        let is_empty_list =
-            self.is_v2 && asked.is_impossible.is_none() && asked.answers.as_ref().is_some_and(Vec::is_empty);
-        let given = asked.answers.unwrap_or_default();
+        let is_empty_list = self.is_v2
+            && asked.is_impossible.is_none()
+            && asked.answers.as_ref().is_some_and(|answers| answers.0.is_empty());
+        let given = asked.answers.map(|answers| answers.0).unwrap_or_default();
         match (asked.is_impossible == Some(true), given.is_empty()) {
             (true, false) => {
                 return Err(SquadError::ImpossibleAnswer {
@@ -295,13 +303,13 @@ impl Reader<'_> {
             let answer = answer.filter(|answer| !answer.trim().is_empty());
             let answer = answer.ok_or_else(|| self.missing(place, &format!("{field}.text")))?;
             let start = answer_start.ok_or_else(|| self.missing(place, &format!("{field}.answer_start")))?;
-            let at = usize::try_from(start).ok().and_then(|start| starts.get(start)).copied();
+            let at = usize::try_from(start).ok().and_then(|start| starts.begin(start, text));
             let here = at.and_then(|at| text.get(at..)).unwrap_or_default();
             if !here.starts_with(&answer) || at.is_none() {
                 let letters = answer.chars().count();
                 let found = match at {
                     Some(at) if at < text.len() => format!("`{}`", here.chars().take(letters).collect::<String>()),
-                    _ => format!("nothing, for it has {} characters", starts.len() - 1),
+                    _ => format!("nothing, for it has {} characters", starts.count),
                 };
                 let (path, place) = (self.path.to_owned(), Box::new(place.clone()));
                 return Err(SquadError::AnswerElsewhere { path, place, field, text: answer, start, found });
@@ -312,6 +320,31 @@ impl Reader<'_> {
         let paragraph = self.questions.paragraphs.len();
         self.questions.all.push(Question { id, text: question, paragraph, answers, place: first });
         Ok(())
+    }
+}
+
+/// Where characters of a text begin: of every [`Characters::STEP`]th it is known.
+struct Characters {
+    marks: Vec<usize>,
+    count: usize,
+}
+
+impl Characters {
+    const STEP: usize = 128;
+
+    fn of(text: &str) -> Self {
+        let marks = text.char_indices().map(|(at, _)| at).step_by(Self::STEP).collect();
+        Self { marks, count: text.chars().count() }
+    }
+
+    /// The byte of `text` in which a character begins; that behind the last one ends the text.
+    fn begin(&self, character: usize, text: &str) -> Option<usize> {
+        if character == self.count {
+            return Some(text.len());
+        }
+        let mark = *self.marks.get(character / Self::STEP)?;
+        let (at, _) = text.get(mark..)?.char_indices().nth(character % Self::STEP)?;
+        Some(mark + at)
     }
 }
 
@@ -337,6 +370,29 @@ mod tests {
 
     fn read(text: &str) -> Result<Questions, SquadError> {
         parse(text, Path::new("a.json"), Needs::Answers)
+    }
+
+    /// Texts of a few bytes took 220 times as much.
+    #[test]
+    fn what_says_nothing_is_not_kept() {
+        for hollow in ["{\"data\": [REST]}", "{\"data\": [{\"paragraphs\": [REST]}]}", "{\"x\": [REST], \"data\": []}"]
+        {
+            let text = hollow.replace("REST", &"{},".repeat(100_000)).replace(",]", "]");
+            assert!(read(&text).is_err());
+        }
+        let answers = file("1.1", &asked(&"{},".repeat(100_000).trim_end_matches(','), ""));
+        assert!(read(&answers).unwrap_err().to_string().contains("`answers[0].text`"));
+        // Names behind what they are of, and a version behind both.
+        let text = format!(
+            "{{\"data\": [{{\"paragraphs\": [{{\"qas\": [{}], \"context\": \"I saw.\"}}], \"title\": \"T\"}}], \"version\": \"v2.0\"}}",
+            asked("", "")
+        );
+        let found = parse(&text, Path::new("a.json"), Needs::Questions).unwrap();
+        assert_eq!((found.all.len(), found.may_lack_answers), (1, true));
+        let long = "\u{eb}".repeat(1000);
+        let places = Characters::of(&long);
+        assert_eq!([0, 127, 128, 999, 1000].map(|at| places.begin(at, &long)), [0, 254, 256, 1998, 2000].map(Some));
+        assert_eq!(places.begin(1001, &long), None);
     }
 
     #[test]
