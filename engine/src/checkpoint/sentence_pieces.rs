@@ -4,7 +4,10 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value, json};
 
 /// A table of pieces is smaller than this, in pieces.
-const MOST_PIECES: usize = 1 << 21;
+const MOST_PIECES: usize = 1 << 19;
+
+/// The most tokens for gaps; T5 has a hundred.
+const MOST_GAPS: u64 = 1000;
 
 /// What stands for a space.
 const SPACE: &str = "\u{2581}";
@@ -154,7 +157,10 @@ pub(super) fn tokenizer_of(bytes: &[u8], settings: &Map<String, Value>) -> Resul
     let has_end = is_there(&pieces, "</s>");
     // T5 has a hundred tokens for gaps after its pieces, the last one first.
     let gaps = if is_albert || !has_end { 0 } else { settings.get("extra_ids").and_then(Value::as_u64).unwrap_or(100) };
-    for gap in (0..gaps.min(MOST_PIECES as u64)).rev() {
+    if gaps > MOST_GAPS {
+        return Err("`extra_ids` of tokenizer_config.json are more than a thousand");
+    }
+    for gap in (0..gaps).rev() {
         pieces.push(Piece { text: format!("<extra_id_{gap}>"), score: 0.0, used: Use::Control });
     }
     let id_of = |text: &str| pieces.iter().position(|piece| piece.text == text);

@@ -1,5 +1,6 @@
 //! Special tokens, found in a `tokenizer.json` by their usual names.
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// Roles in `transformers`, with the usual names of their tokens, most usual first.
@@ -19,16 +20,25 @@ pub(super) struct SpecialTokens(Vec<(&'static str, String, u64)>);
 impl SpecialTokens {
     /// Looks among the added tokens of a tokenizer; empty when there is none.
     pub fn find(tokenizer_json: Option<&str>) -> Self {
-        let parsed = tokenizer_json.and_then(|text| serde_json::from_str::<Value>(text).ok()).unwrap_or_default();
-        let added: Vec<(&str, u64)> = parsed["added_tokens"]
-            .as_array()
-            .map(|tokens| tokens.iter().filter_map(|t| Some((t["content"].as_str()?, t["id"].as_u64()?))).collect())
-            .unwrap_or_default();
+        // The vocabulary, which may be large, is passed over.
+        #[derive(Default, Deserialize)]
+        struct Parsed {
+            #[serde(default)]
+            added_tokens: Vec<Added>,
+        }
+        #[derive(Deserialize)]
+        struct Added {
+            content: String,
+            id: u64,
+        }
+        let parsed: Option<Parsed> = tokenizer_json.and_then(|text| serde_json::from_str(text).ok());
+        let added: Vec<(String, u64)> =
+            parsed.unwrap_or_default().added_tokens.into_iter().map(|token| (token.content, token.id)).collect();
         let find = |names: &[&str]| names.iter().find_map(|name| added.iter().find(|(content, _)| content == name));
         Self(
             ROLES
                 .iter()
-                .filter_map(|(role, names)| find(names).map(|(content, id)| (*role, (*content).to_owned(), *id)))
+                .filter_map(|(role, names)| find(names).map(|(content, id)| (*role, content.clone(), *id)))
                 .collect(),
         )
     }

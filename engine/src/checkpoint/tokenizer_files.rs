@@ -1,14 +1,11 @@
 //! A tokenizer of a model directory: `tokenizer.json`, or made of the files that older models have in its place.
 
-use std::{
-    fs::File,
-    io::{self, Read as _},
-    path::Path,
-};
+use std::{io, path::Path};
 
 use serde_json::{Map, Value, json};
 
 use super::{CheckpointError, TOKENIZER, TOKENIZER_CONFIG, load::text, sentence_pieces::tokenizer_of};
+use crate::data::{check_tokenizer, read_file};
 
 const WORD_PIECES: &str = "vocab.txt";
 const BYTE_PAIRS: &str = "vocab.json";
@@ -19,7 +16,7 @@ const PIECES: &str = "spiece.model";
 pub(super) const OLDER_TOKENIZERS: [&str; 4] = [WORD_PIECES, BYTE_PAIRS, MERGES, PIECES];
 
 /// A file of pieces is smaller than this, in bytes.
-const LARGEST_PIECES: u64 = 1 << 26;
+const LARGEST_PIECES: u64 = 1 << 24;
 
 /// The text of `tokenizer.json`; else one made of `vocab.txt` (word pieces, as in BERT), or of `vocab.json` and `merges.txt` (pairs of bytes, as
 /// in GPT-2 and `RoBERTa`), or of `spiece.model` (pieces of sentences, as in T5 and ALBERT). None where there is none of them.
@@ -28,40 +25,52 @@ const LARGEST_PIECES: u64 = 1 << 26;
 /// If a file cannot be read or is damaged.
 pub(super) fn tokenizer_json(dir: &Path) -> Result<Option<String>, CheckpointError> {
     if let Some(whole) = text(dir, TOKENIZER)? {
-        return Ok(Some(whole));
+        return checked(whole, TOKENIZER, dir).map(Some);
     }
     let settings: Map<String, Value> =
         text(dir, TOKENIZER_CONFIG)?.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-    let made = if let Some(words) = text(dir, WORD_PIECES)? {
-        word_pieces(&words, settings.get("do_lower_case").and_then(Value::as_bool).unwrap_or(true))
+    let (made, file) = if let Some(words) = text(dir, WORD_PIECES)? {
+        (word_pieces(&words, settings.get("do_lower_case").and_then(Value::as_bool).unwrap_or(true)), WORD_PIECES)
     } else if let (Some(vocabulary), Some(merges)) = (text(dir, BYTE_PAIRS)?, text(dir, MERGES)?) {
         let vocabulary: Map<String, Value> = serde_json::from_str(&vocabulary).map_err(|error| {
             CheckpointError::Damaged { file: BYTE_PAIRS.to_owned(), why: error.to_string(), path: dir.to_owned() }
         })?;
-        byte_pairs(vocabulary, &merges, settings.get("add_prefix_space").and_then(Value::as_bool).unwrap_or(false))
+        let prefix_space = settings.get("add_prefix_space").and_then(Value::as_bool).unwrap_or(false);
+        (byte_pairs(vocabulary, &merges, prefix_space), BYTE_PAIRS)
     } else if let Some(bytes) = pieces(dir)? {
-        tokenizer_of(&bytes, &settings).map_err(|why| CheckpointError::Settings {
+        let made = tokenizer_of(&bytes, &settings).map_err(|why| CheckpointError::Settings {
             file: PIECES.to_owned(),
             why: format!("{why}. Save the tokenizer once more with `transformers`, which writes tokenizer.json."),
             path: dir.to_owned(),
-        })?
+        })?;
+        (made, PIECES)
     } else {
         return Ok(None);
     };
-    Ok(Some(made.to_string()))
+    checked(made.to_string(), file, dir).map(Some)
+}
+
+/// The text of a tokenizer within its bounds, which came from `file`.
+fn checked(json: String, file: &str, dir: &Path) -> Result<String, CheckpointError> {
+    match check_tokenizer(&json) {
+        Ok(()) => Ok(json),
+        Err(why) => Err(CheckpointError::Settings {
+            file: file.to_owned(),
+            why: format!("{why}. Take the file from where it came once more, or use another model."),
+            path: dir.to_owned(),
+        }),
+    }
 }
 
 /// The file of pieces, if there is one.
 fn pieces(dir: &Path) -> Result<Option<Vec<u8>>, CheckpointError> {
-    let mut bytes = Vec::new();
-    let file = File::open(dir.join(PIECES));
-    match file.and_then(|file| file.take(LARGEST_PIECES + 1).read_to_end(&mut bytes)) {
-        Ok(read) if read as u64 > LARGEST_PIECES => Err(CheckpointError::Damaged {
+    match read_file(&dir.join(PIECES), LARGEST_PIECES) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Err(CheckpointError::Damaged {
             file: PIECES.to_owned(),
             why: "it is larger than any table of pieces".to_owned(),
             path: dir.to_owned(),
         }),
-        Ok(_) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(CheckpointError::io(&format!("read {PIECES}"), dir)(error)),
     }

@@ -7,8 +7,8 @@ use super::{DataError, Documents, TextTokenizer, read_text_file};
 /// Part of the key: a tokenizer trained by another version may differ.
 const TRAINER: &str = "tokenizers 0.23, training 1";
 
-/// The largest entry that is read, in bytes: a million tokens have some 50 MB.
-const LARGEST_ENTRY: u64 = 1 << 29;
+/// The largest entry that is read, in bytes: the largest tokenizer, which has some 50 MB for a million tokens, and its checksum.
+const LARGEST_ENTRY: u64 = (1 << 27) + 65;
 
 /// Folder of trained tokenizers. An entry is the SHA-256 of the JSON, a line feed, and the JSON; one that is cut
 /// short or edited counts as absent.

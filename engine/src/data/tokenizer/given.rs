@@ -1,16 +1,13 @@
 use std::path::Path;
 
-use super::TextTokenizer;
+use super::{TextTokenizer, limits::LARGEST_TOKENIZER};
 use crate::data::{DataError, read_file};
 use crate::objective::Objective;
-
-/// The largest `tokenizer.json` that is read, in bytes; those of large models have some 20 MB.
-const LARGEST_FILE: u64 = 1 << 29;
 
 impl TextTokenizer {
     /// Opens a `tokenizer.json`.
     pub fn open_file(path: &Path) -> Result<Self, DataError> {
-        let bytes = read_file(path, LARGEST_FILE).map_err(|error| DataError::unreadable(path, &error))?;
+        let bytes = read_file(path, LARGEST_TOKENIZER).map_err(|error| DataError::unreadable(path, &error))?;
         Self::from_json(bytes).map_err(|error| match error {
             DataError::Tokenizer { why } => DataError::TokenizerFile { path: path.to_owned(), why },
             other => other,

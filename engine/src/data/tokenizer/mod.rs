@@ -7,6 +7,7 @@ mod byte_level;
 mod frame;
 mod given;
 mod json;
+mod limits;
 mod symbols;
 mod text_tokenizer;
 mod train;
@@ -14,6 +15,8 @@ mod words;
 
 pub use frame::Frame;
 pub use text_tokenizer::TextTokenizer;
+
+pub(crate) use limits::{LARGEST_TOKENIZER, check_tokenizer};
 
 pub(super) use byte_level::bytes;
 pub(super) use given::{given, of_model};

@@ -3,9 +3,11 @@ use std::sync::Arc;
 
 use tokenizers::Tokenizer;
 
+use super::limits::{self, Growth, LARGEST_TOKENIZER};
 use crate::{
-    data::DataError,
+    data::{DataError, guard, memory::words},
     objective::{Specials, Vocabulary},
+    text::shortened,
 };
 
 /// Turns text into token ids and back. Cheap to clone.
@@ -19,6 +21,8 @@ struct Inner {
     tokenizer: Tokenizer,
     /// Takes them for ordinary text.
     plain: Tokenizer,
+    /// What tells whether a text becomes much longer, where one may.
+    growth: Option<Growth>,
     specials: Specials,
     special_ids: BTreeSet<u32>,
     vocabulary_size: usize,
@@ -35,7 +39,12 @@ impl TextTokenizer {
 
     /// As [`Self::from_json`]; `first_byte` is the id of byte 0 where the vocabulary is the bytes in order.
     pub(super) fn open(json: &[u8], first_byte: Option<u32>) -> Result<Self, DataError> {
-        let mut tokenizer = Tokenizer::from_bytes(json).map_err(failure)?;
+        if json.len() as u64 > LARGEST_TOKENIZER {
+            let (found, most) = (words(json.len() as u64), words(LARGEST_TOKENIZER));
+            return Err(DataError::Tokenizer { why: format!("it has {found}, more than the {most} that are read") });
+        }
+        let growth = limits::check(json).map_err(|why| DataError::Tokenizer { why })?;
+        let mut tokenizer = called(|| Tokenizer::from_bytes(json))?;
         tokenizer.with_truncation(None).map_err(failure)?;
         tokenizer.with_padding(None);
         tokenizer.set_encode_special_tokens(false);
@@ -55,7 +64,7 @@ impl TextTokenizer {
         let json = tokenizer.to_string(true).map_err(failure)?;
         let mut plain = tokenizer.clone();
         plain.set_encode_special_tokens(true);
-        let inner = Inner { tokenizer, plain, specials, special_ids, vocabulary_size, first_byte, json };
+        let inner = Inner { tokenizer, plain, growth, specials, special_ids, vocabulary_size, first_byte, json };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -70,25 +79,30 @@ impl TextTokenizer {
         let specials = Specials::find(|_| None);
         let (plain, json) = (tokenizer.clone(), JSON.to_owned());
         let special_ids = BTreeSet::new();
-        let inner = Inner { tokenizer, plain, specials, special_ids, vocabulary_size: 0, first_byte: None, json };
+        let inner =
+            Inner { tokenizer, plain, growth: None, specials, special_ids, vocabulary_size: 0, first_byte: None, json };
         Ok(Self { inner: Arc::new(inner) })
     }
 
     /// The ids of `text`. A special token that is written out, such as `[MASK]`, becomes that token; none is added.
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, DataError> {
-        let encoding = self.inner.tokenizer.encode_fast(text, false).map_err(failure)?;
+        self.check(text)?;
+        let encoding = called(|| self.inner.tokenizer.encode_fast(text, false))?;
         Ok(encoding.get_ids().to_vec())
     }
 
     /// As [`Self::encode`], framed as the tokenizer's template says: `[CLS] text [SEP]` for a BERT-style one.
     pub fn encode_framed(&self, text: &str) -> Result<Vec<u32>, DataError> {
-        let encoding = self.inner.tokenizer.encode_fast(text, true).map_err(failure)?;
+        self.check(text)?;
+        let encoding = called(|| self.inner.tokenizer.encode_fast(text, true))?;
         Ok(encoding.get_ids().to_vec())
     }
 
     /// As [`Self::encode_framed`], for two texts: the ids, and to which text each belongs.
     pub(super) fn encode_framed_pair(&self, first: &str, second: &str) -> Result<(Vec<u32>, Vec<u32>), DataError> {
-        let encoding = self.inner.tokenizer.encode((first, second), true).map_err(failure)?;
+        self.check(first)?;
+        self.check(second)?;
+        let encoding = called(|| self.inner.tokenizer.encode((first, second), true))?;
         Ok((encoding.get_ids().to_vec(), encoding.get_type_ids().to_vec()))
     }
 
@@ -98,8 +112,15 @@ impl TextTokenizer {
         if let Some(first) = self.inner.first_byte {
             return Ok(text.bytes().map(|byte| first + u32::from(byte)).collect());
         }
-        let encoding = self.inner.plain.encode_fast(text, false).map_err(failure)?;
+        self.check(text)?;
+        let encoding = called(|| self.inner.plain.encode_fast(text, false))?;
         Ok(encoding.get_ids().to_vec())
+    }
+
+    /// Refuses a text that the rules of the tokenizer would make much longer.
+    fn check(&self, text: &str) -> Result<(), DataError> {
+        let Some(growth) = &self.inner.growth else { return Ok(()) };
+        growth.check(text).map_err(|why| DataError::Tokenizer { why })
     }
 
     /// Where each of the tokens of [`Self::encode_plain`] begins and ends in `text`, in bytes.
@@ -107,7 +128,8 @@ impl TextTokenizer {
         if self.is_bytes() {
             return Ok((0..text.len() as u32).map(|byte| [byte, byte + 1]).collect());
         }
-        let encoding = self.inner.plain.encode(text, false).map_err(failure)?;
+        self.check(text)?;
+        let encoding = called(|| self.inner.plain.encode(text, false))?;
         Ok(encoding.get_offsets().iter().map(|(start, end)| [*start as u32, *end as u32]).collect())
     }
 
@@ -125,12 +147,12 @@ impl TextTokenizer {
 
     /// The text of `ids` without special tokens. Bytes that are no character become U+FFFD.
     pub fn decode(&self, ids: &[u32]) -> Result<String, DataError> {
-        self.inner.tokenizer.decode(ids, true).map_err(failure)
+        called(|| self.inner.tokenizer.decode(ids, true))
     }
 
     /// The text of `ids` with special tokens written out.
     pub fn decode_with_specials(&self, ids: &[u32]) -> Result<String, DataError> {
-        self.inner.tokenizer.decode(ids, false).map_err(failure)
+        called(|| self.inner.tokenizer.decode(ids, false))
     }
 
     /// A token as the vocabulary spells it, such as `##ing` or `Ġthe`.
@@ -189,7 +211,15 @@ impl std::fmt::Debug for TextTokenizer {
     }
 }
 
+/// Calls the library, whose panics are errors of the tokenizer.
+fn called<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, DataError> {
+    match guard::guarded(call) {
+        Ok(answer) => answer.map_err(failure),
+        Err(panic) => Err(DataError::Tokenizer { why: panic.to_string() }),
+    }
+}
+
 /// The library's errors are boxed; ours hold their text.
 pub(super) fn failure(error: tokenizers::Error) -> DataError {
-    DataError::Tokenizer { why: error.to_string() }
+    DataError::Tokenizer { why: shortened(&error.to_string(), 400) }
 }
