@@ -1,9 +1,10 @@
 //! `headroom rename`, `tag`, `note`, `archive`, `delete` and `restore`: what is written about runs.
 
-use std::{io::Read, path::Path};
+use std::path::Path;
 
 use headroom_engine::{
     config::counted,
+    data::read_stream,
     store::{RunId, RunRecord, RunSummary, Store},
     text::escaped_line,
 };
@@ -53,14 +54,19 @@ pub fn tag(given: Option<&Path>, args: &TagArgs) -> CliResult {
     tell(&store, "tagged", std::slice::from_ref(&run.id), args.json, &format!("Tags of {}: {tags}", called(&run)))
 }
 
+/// Bytes of the longest note that standard input may give.
+const LONGEST_NOTE: u64 = 1 << 20;
+
 /// Replaces the remark on a run; without one, prints it.
 pub fn note(given: Option<&Path>, args: &NoteArgs) -> CliResult {
     let text = match args.text.as_deref() {
         Some("-") => {
-            let mut text = String::new();
-            std::io::stdin().lock().read_to_string(&mut text).map_err(|error| {
+            let wrong = |error: std::io::Error| {
                 CliError::at("text", format!("The note on standard input cannot be read: {error}."))
-            })?;
+            };
+            let bytes = read_stream(&mut std::io::stdin().lock(), LONGEST_NOTE).map_err(wrong)?;
+            let text = String::from_utf8(bytes)
+                .map_err(|error| wrong(std::io::Error::new(std::io::ErrorKind::InvalidData, error.utf8_error())))?;
             Some(text.trim_end().to_owned())
         }
         other => other.map(str::to_owned),

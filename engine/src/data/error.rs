@@ -320,6 +320,17 @@ pub enum DataError {
         why: String,
     },
 
+    /// A row of a table with more columns than any.
+    #[error("Line {line} has more than {most} columns. Correct the line, or name another file: {}", path.display())]
+    ManyColumns {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// The most columns that are read.
+        most: usize,
+    },
+
     /// More text than memory.
     #[error(
         "Not enough memory for this text: it needs about {} and {} are free. Use fewer files or less text{}", words(*needed_bytes),

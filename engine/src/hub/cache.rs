@@ -23,6 +23,10 @@ use super::{
     HubError, HubSettings,
     names::{CommitHash, FileHash, RepoKind, RepoName, RepoPath, Revision},
 };
+use crate::data::read_text_file;
+
+/// Bytes of the longest file that says the commit of a revision.
+const LARGEST_REF: u64 = 255;
 
 /// Tells the links of this process apart while they are made.
 static LINKS: AtomicU64 = AtomicU64::new(0);
@@ -127,7 +131,7 @@ impl RepoCache {
     /// The commit that a revision was at when it was last asked for.
     fn commit_of(&self, revision: &Revision) -> Option<CommitHash> {
         let named = revision.commit().filter(|commit| self.snapshot(commit).is_dir());
-        named.or_else(|| fs::read_to_string(self.ref_path(revision)).ok()?.trim().parse().ok())
+        named.or_else(|| read_text_file(&self.ref_path(revision), LARGEST_REF).ok()?.trim().parse().ok())
     }
 
     /// Makes the folders that blobs and locks lie in.
@@ -194,7 +198,7 @@ impl RepoCache {
         }
         let place = self.ref_path(revision);
         let write = || -> io::Result<()> {
-            if fs::read_to_string(&place).is_ok_and(|there| there == commit.as_str()) {
+            if read_text_file(&place, LARGEST_REF).is_ok_and(|there| there == commit.as_str()) {
                 return Ok(());
             }
             let folder = place.parent().unwrap_or(&self.root);

@@ -1,12 +1,16 @@
 //! Where the hub and the cache are, and who asks: the variables that other tools of the hub read.
 
 use std::{
-    fmt, fs,
+    fmt,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use super::HubError;
+use crate::data::read_text_file;
+
+/// Bytes of the longest file of a token.
+const LARGEST_TOKEN: u64 = 1 << 16;
 
 /// The hub that is asked where nobody names another one.
 const ENDPOINT: &str = "https://huggingface.co";
@@ -122,7 +126,7 @@ fn is_true(value: Option<String>) -> bool {
 
 /// The token that `hf auth login` left.
 fn token_in(file: &Path) -> Result<Option<Token>, HubError> {
-    match fs::read_to_string(file) {
+    match read_text_file(file, LARGEST_TOKEN) {
         Ok(text) => Token::parse(&text),
         // A stranger has none.
         Err(_) => Ok(None),
@@ -148,6 +152,8 @@ fn checked_endpoint(text: &str) -> Result<String, HubError> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn settings(variables: &[(&str, &str)]) -> Result<HubSettings, HubError> {

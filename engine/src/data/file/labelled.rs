@@ -198,7 +198,7 @@ pub(super) fn rows(found: &Found, text: &str, source: &TableSource, judged: Judg
     }
     let each = |each: EachRow<'_>| match found.format {
         Format::Csv => table::csv_rows(text, &found.path, each),
-        Format::Tsv | Format::Text | Format::JsonLines | Format::Parquet => table::tsv_rows(text, each),
+        Format::Tsv | Format::Text | Format::JsonLines | Format::Parquet => table::tsv_rows(text, &found.path, each),
     };
     let mut places: Option<(Vec<usize>, Option<bool>)> = None;
     let mut first: Option<(String, bool)> = None;
@@ -257,10 +257,7 @@ fn objects(text: &str, wanted: &Wanted<'_>, rows: &mut LabelledRows) -> Result<(
             continue;
         }
         let broken = |why: String| DataError::BrokenJson { path: wanted.path.to_owned(), line: line as usize, why };
-        let object = match serde_json::from_str(content).map_err(|error| broken(jsonl::reason(&error)))? {
-            Value::Object(object) => object,
-            other => return Err(broken(format!("it is {}", jsonl::kind(&other)))),
-        };
+        let object = jsonl::object(content).map_err(broken)?;
         let mut cells = Vec::with_capacity(wanted.columns.len());
         for (field, column) in &wanted.columns {
             let name = column.to_string();

@@ -82,7 +82,7 @@ pub(super) fn read_beginning(found: &Found) -> Result<(String, bool), DataError>
 fn columns(found: &Found, text: &str, header: Option<bool>, source: &TableSource) -> Vec<(String, String)> {
     if found.format.is_of_objects() {
         let first = text.split('\n').find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let Ok(Value::Object(object)) = serde_json::from_str(first) else { return Vec::new() };
+        let Ok(object) = jsonl::object(first) else { return Vec::new() };
         let sample = |value: &Value| match value {
             Value::String(text) => text.clone(),
             Value::Array(_) | Value::Object(_) => jsonl::kind(value).to_owned(),
@@ -98,7 +98,7 @@ fn columns(found: &Found, text: &str, header: Option<bool>, source: &TableSource
     };
     drop(match found.format {
         Format::Csv => table::csv_rows(text, &found.path, take),
-        Format::Tsv | Format::Text | Format::JsonLines | Format::Parquet => table::tsv_rows(text, take),
+        Format::Tsv | Format::Text | Format::JsonLines | Format::Parquet => table::tsv_rows(text, &found.path, take),
     });
     let mut first = first.into_iter();
     let (Some(head), second) = (first.next(), first.next()) else { return Vec::new() };

@@ -61,7 +61,9 @@ pub(super) fn read_text(
     let file = open_file(path).map_err(|error| wrong(path, &error))?;
     let mut source: Box<dyn Read> = if found.gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
     let expected = text_bytes(found);
-    let mut bytes = Vec::with_capacity(expected.min(room.left()).min(1 << 32) as usize);
+    // What a packed file says of its size is no reason to take as much.
+    let taken = if found.gzipped { expected.min(found.bytes.saturating_mul(4)) } else { expected };
+    let mut bytes = Vec::with_capacity(taken.min(room.left()).min(1 << 32) as usize);
     loop {
         let before = bytes.len();
         source.by_ref().take(CHUNK as u64).read_to_end(&mut bytes).map_err(|error| {

@@ -15,7 +15,7 @@ pub(super) fn tsv_documents(
     push: &mut impl FnMut(&str),
 ) -> Result<(), DataError> {
     let mut chosen = None;
-    tsv_rows(text, |line, cells| take(&mut chosen, cells, column, line, path, push))
+    tsv_rows(text, path, |line, cells| take(&mut chosen, cells, column, line, path, push))
 }
 
 /// The cells of one column of comma-separated text, quoted as usual (RFC 4180).
@@ -29,9 +29,40 @@ pub(super) fn csv_documents(
     csv_rows(text, path, |line, cells| take(&mut chosen, cells, column, line, path, push))
 }
 
+/// The most columns of a table.
+const MOST_COLUMNS: usize = 1 << 16;
+
+/// Bytes of comma-separated text up to which its columns are not counted first.
+const SMALL: usize = 16 << 20;
+
+/// Refuses comma-separated text with a row of more columns than any table has, which takes many times its own size.
+fn require_columns(text: &str, path: &Path) -> Result<(), DataError> {
+    if text.len() <= SMALL {
+        return Ok(());
+    }
+    let mut reader = csv_core::ReaderBuilder::new().terminator(csv_core::Terminator::Any(b'\n')).build();
+    let (mut rest, mut cell, mut columns) = (text.as_bytes(), vec![0; 1 << 12], 0);
+    loop {
+        let line = reader.line();
+        let (result, read, _) = reader.read_field(rest, &mut cell);
+        rest = rest.get(read..).unwrap_or_default();
+        match result {
+            csv_core::ReadFieldResult::InputEmpty | csv_core::ReadFieldResult::OutputFull => {}
+            csv_core::ReadFieldResult::Field { record_end } => {
+                columns = if record_end { 0 } else { columns + 1 };
+                if columns >= MOST_COLUMNS {
+                    return Err(DataError::ManyColumns { path: path.to_owned(), line, most: MOST_COLUMNS });
+                }
+            }
+            csv_core::ReadFieldResult::End => return Ok(()),
+        }
+    }
+}
+
 /// Every row of tab-separated text that is not empty, with its line from 1.
 pub(super) fn tsv_rows(
     text: &str,
+    path: &Path,
     mut each: impl FnMut(u64, &[&str]) -> Result<(), DataError>,
 ) -> Result<(), DataError> {
     for (line, content) in (1..).zip(text.split('\n')) {
@@ -39,7 +70,11 @@ pub(super) fn tsv_rows(
         if content.is_empty() {
             continue;
         }
-        each(line, &content.split('\t').collect::<Vec<_>>())?;
+        let cells: Vec<&str> = content.split('\t').take(MOST_COLUMNS + 1).collect();
+        if cells.len() > MOST_COLUMNS {
+            return Err(DataError::ManyColumns { path: path.to_owned(), line, most: MOST_COLUMNS });
+        }
+        each(line, &cells)?;
     }
     Ok(())
 }
@@ -50,6 +85,7 @@ pub(super) fn csv_rows(
     path: &Path,
     mut each: impl FnMut(u64, &[&str]) -> Result<(), DataError>,
 ) -> Result<(), DataError> {
+    require_columns(text, path)?;
     let mut reader = reader(text);
     let mut record = csv::StringRecord::new();
     loop {
@@ -165,4 +201,35 @@ fn choose(first: &[&str], column: Option<&str>, path: &Path) -> Result<(usize, b
         nearest: nearest(column, first.iter().copied()).map(str::to_owned),
         found: found(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line of nothing but separators took 24 times its size.
+    #[test]
+    fn columns_are_bounded() {
+        let path = Path::new("a.csv");
+        let count = |text: &str, separator: &str| {
+            let mut most = 0;
+            let mut each = |_: u64, cells: &[&str]| {
+                most = most.max(cells.len());
+                Ok(())
+            };
+            match separator {
+                "\t" => tsv_rows(text, path, &mut each)?,
+                _ => csv_rows(text, path, &mut each)?,
+            }
+            Ok::<_, DataError>(most)
+        };
+        for separator in ["\t", ","] {
+            // Text that is large enough to be counted, in rows of two columns.
+            let rows = format!("some text{separator}b\n").repeat(SMALL / 12 + 1);
+            let with = |cells: usize| format!("{rows}{}a\n", format!("a{separator}").repeat(cells - 1));
+            assert_eq!(count(&with(MOST_COLUMNS), separator).unwrap(), MOST_COLUMNS);
+            let error = count(&with(MOST_COLUMNS + 1), separator).unwrap_err().to_string();
+            assert!(error.contains("more than 65536 columns"), "{error}");
+        }
+    }
 }

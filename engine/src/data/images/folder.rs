@@ -66,7 +66,7 @@ pub(super) fn without_classes(folder: &Path) -> ImageError {
 }
 
 fn read(path: &Path) -> Result<Decoded, DataError> {
-    let bytes = raw::read(path)?;
+    let bytes = raw::read_image(path)?;
     let undecodable = || ImageError::Undecodable { path: path.to_owned(), why: "it is no PNG or JPEG file".to_owned() };
     let format = single(&bytes).ok_or_else(undecodable)?;
     Ok(decode(&bytes, format, path)?)

@@ -102,7 +102,9 @@ pub(super) fn shape_at(place: Place<'_>, channels: Option<usize>) -> Result<Imag
     let found = match Kind::require(&first, length, path)? {
         Kind::Idx => {
             let unknown = || ImageError::UnknownKind { path: path.to_owned(), bytes: length };
-            let [images, _, size] = idx::Header::read(&first).ok_or_else(unknown)?.of_images(path)?;
+            let header = idx::Header::read(&first).ok_or_else(unknown)?;
+            let [images, _, size] = header.of_images(path)?;
+            require_length(&header, length, path)?;
             place.require_labels(images)?;
             ImageShape { size, channels: 1 }
         }
@@ -117,6 +119,16 @@ pub(super) fn shape_at(place: Place<'_>, channels: Option<usize>) -> Result<Imag
         return Err(ImageError::Undecodable { path: path.to_owned(), why }.into());
     }
     Ok(found)
+}
+
+/// Refuses a file whose length is not what its header says, before it is read. A packed file knows its length modulo 4 GiB.
+fn require_length(header: &idx::Header, found: usize, path: &Path) -> Result<(), ImageError> {
+    const KNOWN: usize = u32::MAX as usize;
+    let wanted = header.length().unwrap_or(usize::MAX);
+    if wanted == found || (wanted > KNOWN && found <= KNOWN && wanted & KNOWN == found) {
+        return Ok(());
+    }
+    Err(ImageError::Length { path: path.to_owned(), wanted, found })
 }
 
 /// The images of a place with their labels.
@@ -165,10 +177,14 @@ pub(super) fn load_unlabelled(path: &Path, channels: usize, progress: &dyn Progr
     if path.is_dir() {
         return folder::all_images(path, Some(channels), progress);
     }
-    let bytes = raw::read(path)?;
-    if single(&bytes).is_some() {
+    let (first, length) = beginning(path)?;
+    if single(&first).is_some() {
         return folder::of_files(&[path.to_owned()], Some(channels), progress);
     }
+    if let (Kind::Idx, Some(header)) = (Kind::require(&first, length, path)?, idx::Header::read(&first)) {
+        require_length(&header, length, path)?;
+    }
+    let bytes = raw::read(path)?;
     let (pixels, shape) = match Kind::require(&bytes, bytes.len(), path)? {
         Kind::Cifar => (cifar::images(&bytes, path)?.0, cifar::SHAPE),
         Kind::Idx | Kind::Single(_) => {
