@@ -84,14 +84,17 @@ fn what_is_advised_is_trained_beside_its_run_and_compared_with_what_was_predicte
     assert_eq!(row(&trained, "Best validation loss")["predicted"], Value::Null);
     assert!(row(&trained, "Its difference")["came_out"].is_number());
     let judged = &trained["loss_judged"];
-    assert_eq!(judged["rests_on"], "nothing", "one evaluation each: {judged}");
-    assert!(["unclear", "same"].contains(&judged["verdict"].as_str().unwrap()), "{judged}");
+    assert_eq!(judged["rests_on"], "nothing", "one seed each: {judged}");
+    assert!(["not_tested", "same"].contains(&judged["verdict"].as_str().unwrap()), "{judged}");
 
     // Asked again later, from either side.
     let later = program.run(&["advise", &run, "--outcome", "--json"]).expect_code(0).json();
     assert_eq!(later["outcomes"][0], trained);
     let text = program.run(&["advise", advised, "--outcome"]).expect_code(0).stdout;
-    for words in ["tiny encoder: 2 heads borrow, d_k", "trained beside it", "predicted", "came out", "step 20"] {
+    let untested = "1 seed each: not tested. Queue 2 more: headroom repeat ";
+    for words in
+        ["tiny encoder: 2 heads borrow, d_k", "trained beside it", "predicted", "came out", "step 20", untested]
+    {
         assert!(text.contains(words), "no {words} in {text}");
     }
 }

@@ -71,6 +71,7 @@ fn a_race_trains_every_variant_with_every_seed_and_compares_them_with_the_baseli
     let judged = &loss["judged"];
     assert_eq!((&judged["rests_on"], &judged["pairs"]), (&"pairs".into(), &2.into()), "{loss}");
     assert!(judged["half_width"].is_number() && judged["verdict"].is_string(), "{loss}");
+    assert!(judged["evaluation_examples"].as_u64() > Some(0), "outcomes of single examples were recorded: {loss}");
     assert!(baseline["best_validation_loss"]["judged"].is_null(), "{baseline}");
     assert!(symmetric["parameters"]["delta"].as_f64().unwrap() < 0.0, "a key projection less in each layer");
     assert!(symmetric["flops_per_step"]["delta"].as_f64().unwrap() < 0.0);
@@ -101,6 +102,38 @@ fn a_race_trains_every_variant_with_every_seed_and_compares_them_with_the_baseli
 }
 
 #[test]
+fn a_race_of_one_seed_is_not_tested_and_the_command_that_it_tells_changes_that() {
+    let program = program();
+    program.write("tiny.toml", TINY_DECODER);
+    let variants = ["--variant", "calm:model.dropout=0.0", "--variant", "narrow:model.feed_forward=16"];
+    let race = with(&with(&["race", "tiny.toml"], &variants), &FEW);
+    let told = program.run(&race).expect_code(0).stdout;
+    assert!(told.contains("1 seed each: not tested. Queue 2 more: headroom repeat --tag "), "{told}");
+    assert!(!["better", "worse", "unclear"].iter().any(|word| told.contains(&format!(", {word}"))), "{told}");
+    let tag = "race:tiny decoder";
+    let answer = program.run(&["compare", "--tag", tag, "--json"]).expect_code(0).json();
+    let judged = &answer["entrants"][1]["best_validation_loss"]["judged"];
+    assert_eq!((&judged["tested"], &judged["seeds"]), (&false.into(), &1.into()), "{answer}");
+    assert!(answer["not_tested"]["command"].as_str().unwrap().starts_with("headroom repeat --tag "), "{answer}");
+    let entrants = answer["entrants"].as_array().unwrap().len();
+
+    let repeat = ["repeat", "--tag", tag, "--seeds", "3", "--json"];
+    let answer = program.run(&repeat).expect_code(0).expect_words(&[&format!("of {}", 2 * entrants)]).json();
+    assert!(answer["not_tested"].is_null(), "{answer}");
+    for entrant in answer["entrants"].as_array().unwrap() {
+        assert_eq!(entrant["finished"], 3, "{answer}");
+        let seeds: Vec<u64> =
+            entrant["runs"].as_array().unwrap().iter().map(|run| run["seed"].as_u64().unwrap()).collect();
+        assert_eq!(seeds, [3, 4, 5], "counted up from the config's");
+    }
+    let judged = &answer["entrants"][1]["best_validation_loss"]["judged"];
+    assert_eq!((&judged["rests_on"], &judged["pairs"]), (&"pairs".into(), &3.into()), "{answer}");
+    // There is nothing more to do.
+    let again = program.run(&repeat).expect_code(0).expect_words(&["nothing is trained"]).json();
+    assert_eq!(again["entrants"], answer["entrants"]);
+}
+
+#[test]
 fn runs_that_are_named_are_judged_over_the_seeds_that_repeat() {
     let program = program();
     let train = |name: &str, seed: &str, feed_forward: &str| {
@@ -122,7 +155,7 @@ fn runs_that_are_named_are_judged_over_the_seeds_that_repeat() {
         assert!(["none", "same"].contains(&alone["verdict"].as_str().unwrap()), "{alone}");
     }
     let text = program.run(&all).expect_code(0).stdout;
-    for words in ["Seeds repeat: what is better or worse is judged over them", "variant", "seed by seed"] {
+    for words in ["Seeds repeat: what is better or worse is tested over them", "variant", "seed by seed"] {
         assert!(text.contains(words), "no {words} in {text}");
     }
     // A seed each: there is nothing to put together.
@@ -130,7 +163,7 @@ fn runs_that_are_named_are_judged_over_the_seeds_that_repeat() {
     let answer = program.run(&with(&two, &["--json"])).expect_code(0).json();
     assert!(answer["entrants"].is_null(), "{answer}");
     let alone = &answer["runs"][1]["metrics"]["validation/loss"]["last_judged"]["verdict"];
-    assert!(["unclear", "same"].contains(&alone.as_str().unwrap()), "two evaluations tell nothing: {answer}");
+    assert!(["not_tested", "same"].contains(&alone.as_str().unwrap()), "one seed each: {answer}");
     assert!(!program.run(&two).expect_code(0).stdout.contains("Seeds repeat"));
 }
 

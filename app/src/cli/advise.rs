@@ -19,7 +19,7 @@ use super::{
     args::AdviseArgs,
     curves::{self, Curve},
     error::{CliError, CliResult},
-    hint, open, plain, print,
+    hint, more_seeds, open, plain, print,
     race_follow::Course,
     session::Session,
     signals,
@@ -28,7 +28,7 @@ use super::{
     train,
 };
 use crate::{
-    compare::{Delta, best_delta},
+    compare::{Delta, Verdict, best_delta, untested_words},
     findings, format,
 };
 
@@ -95,7 +95,7 @@ fn of_run(store: Option<&Path>, args: &AdviseArgs, reading: &Store, record: &Run
         print::json(&outcome_json(&advised, &kept, &outcome, losses.as_ref()))?;
     } else {
         print::line("")?;
-        tell_outcome(&reading, &advised, &kept, &outcome, losses.as_ref())?;
+        tell_outcome(&reading, store, &advised, &kept, &outcome, losses.as_ref())?;
     }
     let RunSummary { id, name, state, .. } = &advised.summary;
     if *state == RunState::Finished {
@@ -337,18 +337,21 @@ fn outcomes(reading: &Store, store: Option<&Path>, record: &RunRecord, json: boo
         if json {
             all.push(outcome_json(&advised, kept, &outcome, losses.as_ref()));
         } else {
-            tell_outcome(reading, &advised, kept, &outcome, losses.as_ref())?;
+            tell_outcome(reading, store, &advised, kept, &outcome, losses.as_ref())?;
         }
     }
     if json { print::json(&json!({ "event": "outcomes", "outcomes": all })) } else { Ok(()) }
 }
 
+/// The run that an advised one is compared with. What was trained again beside it is the fairer comparison.
+fn run_before(reading: &Store, kept: &AdviceRecord) -> CliResult<RunRecord> {
+    let before = kept.advised.beside.as_ref().unwrap_or(&kept.advised.source);
+    Ok(reading.run(before.as_str()).or_else(|_| reading.run(kept.advised.source.as_str()))?)
+}
+
 /// The advised run, what came of it, and what to think of its loss.
 fn outcome(reading: &Store, kept: &AdviceRecord) -> CliResult<(RunRecord, Outcome, Option<Delta>)> {
-    let after = reading.run(kept.run.as_str())?;
-    // What was trained again beside it is the fairer comparison.
-    let before = kept.advised.beside.as_ref().unwrap_or(&kept.advised.source);
-    let before = reading.run(before.as_str()).or_else(|_| reading.run(kept.advised.source.as_str()))?;
+    let (before, after) = (run_before(reading, kept)?, reading.run(kept.run.as_str())?);
     let (old, new) = (newest(reading, &before)?, newest(reading, &after)?);
     let outcome = findings::outcome(
         &kept.advised.prediction,
@@ -380,6 +383,7 @@ fn outcome_json(advised: &RunRecord, kept: &AdviceRecord, outcome: &Outcome, los
 
 fn tell_outcome(
     reading: &Store,
+    store: Option<&Path>,
     advised: &RunRecord,
     kept: &AdviceRecord,
     outcome: &Outcome,
@@ -401,5 +405,10 @@ fn tell_outcome(
     for row in findings::outcome_rows(outcome, losses.map(|losses| losses.words(format::delta)).as_deref()) {
         table.row(row.map(|cell| plain::ascii(&cell.replace(" ± ", " +/-"))));
     }
-    print::line(table.text())
+    print::line(table.text())?;
+    if losses.is_some_and(|losses| losses.verdict == Verdict::NotTested) {
+        let runs = [run_before(reading, kept)?, advised.clone()];
+        print::line(more_seeds::text(store, &untested_words(1, 1), &runs, None))?;
+    }
+    Ok(())
 }

@@ -9,7 +9,8 @@ use super::{
     common_args::{ConfigArgs, DevicesArgs},
     convert_args::ConvertArgs,
     run_args::{
-        AnalysesArgs, ArchiveArgs, ChartArgs, MapsArgs, MixingArgs, NoteArgs, RenameArgs, RunsGivenArgs, TagArgs,
+        AnalysesArgs, ArchiveArgs, ChartArgs, MapsArgs, MixingArgs, NoteArgs, RenameArgs, RepeatArgs, RunsGivenArgs,
+        TagArgs,
     },
     scope::ScopeArg,
 };
@@ -104,6 +105,8 @@ pub enum Task {
     Race(RaceArgs),
     /// Give a run another name.
     Rename(RenameArgs),
+    /// Train configs of runs with further seeds, until each has as many, and compare them: with one seed nothing is tested.
+    Repeat(RepeatArgs),
     /// Bring deleted runs back.
     Restore(RunsGivenArgs),
     /// Go on with a run that ended early.
@@ -186,7 +189,7 @@ pub struct RaceArgs {
     /// the others are held against. Each has the shape and the attention of its model, and all learn the same task.
     #[arg(long, value_name = "RUN|DIR,..", value_delimiter = ',', conflicts_with_all = ["variant", "families"])]
     pub begin: Vec<String>,
-    /// How many seeds each is trained with, counted up from the config's.
+    /// How many seeds each is trained with, counted up from the config's; with one, differences are shown and not tested.
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
     pub seeds: u64,
     /// Leave out what cannot be trained, instead of refusing all; it is listed with its reason.
@@ -208,7 +211,7 @@ pub struct SweepArgs {
     /// Take the values of several fields together, the first with the first, instead of every combination.
     #[arg(long)]
     pub list: bool,
-    /// How many seeds each is trained with, counted up from the config's.
+    /// How many seeds each is trained with, counted up from the config's; with one, differences are shown and not tested.
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
     pub seeds: u64,
     /// Leave out what cannot be trained, instead of refusing all; it is listed with its reason.

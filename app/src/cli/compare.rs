@@ -16,14 +16,14 @@ use super::{
     args::CompareArgs,
     curves::{self, Curve},
     error::{CliError, CliResult},
-    eval, open, plain, print,
+    eval, more_seeds, open, plain, print,
     race_table::{self, Form},
     table::{Table, maybe},
 };
 use crate::{
     compare::{
         Delta, NotJudged, RATE, Reading, Standing, Verdict, common_step, direction_between, group_all_but, is_rate,
-        not_judged_words, unequal_samples_words, unequal_training_words, why_not_judged,
+        not_judged_words, unequal_samples_words, unequal_training_words, untested_sentence, why_not_judged,
     },
     findings::probe_samples,
 };
@@ -40,12 +40,12 @@ pub fn run(store: Option<&Path>, args: &CompareArgs) -> CliResult {
             (_, true) => Form::Csv,
             _ => Form::Text,
         };
-        return race_table::of_tag(&reading, tag, form);
+        return race_table::of_tag(&reading, store, tag, form);
     }
     let records = args.runs.iter().map(|query| open::run(&reading, store, query)).collect::<CliResult<Vec<_>>>()?;
     let metrics = metrics(&records, &args.metric)?;
     let differences = differences(&records);
-    let judge = Judge::read(&reading, &records, &metrics)?;
+    let judge = Judge::read(&reading, store, &records, &metrics)?;
     if args.json {
         print::json(&as_json(&judge, &metrics, &differences))
     } else if args.csv {
@@ -57,6 +57,8 @@ pub fn run(store: Option<&Path>, args: &CompareArgs) -> CliResult {
 
 /// The runs with the curves by which their differences are judged.
 struct Judge<'a> {
+    /// The store as it was named.
+    path: Option<&'a Path>,
     records: &'a [RunRecord],
     /// What each run is called: no two the same.
     names: Vec<String>,
@@ -74,7 +76,7 @@ enum Part {
 }
 
 impl<'a> Judge<'a> {
-    fn read(store: &Store, records: &'a [RunRecord], metrics: &'a [String]) -> CliResult<Self> {
+    fn read(store: &Store, path: Option<&'a Path>, records: &'a [RunRecord], metrics: &'a [String]) -> CliResult<Self> {
         let mut curves = BTreeMap::new();
         for metric in metrics.iter().filter(|metric| Direction::of(metric) != Direction::None) {
             let read = |record: &RunRecord| Curve::read(store, &record.summary.id, metric);
@@ -83,7 +85,22 @@ impl<'a> Judge<'a> {
         let standings = seeds_repeat(records).then(|| race_table::stand(store, records)).transpose()?;
         let called = open::names(store)?;
         let name = |record: &RunRecord| called.get(&record.summary.id).unwrap_or(&record.summary.name).clone();
-        Ok(Self { records, names: records.iter().map(name).collect(), curves, standings })
+        Ok(Self { path, records, names: records.iter().map(name).collect(), curves, standings })
+    }
+
+    /// Why differences of single runs were not tested; none where all are of one seed, or none has a direction.
+    fn untested(&self, metrics: &[String]) -> Option<String> {
+        let seeds = |index: usize| {
+            let mut all = metrics.iter().flat_map(|metric| [Part::Last, Part::Best].map(|part| (metric, part)));
+            all.find_map(|(metric, part)| {
+                let (delta, _) = self.against_first(index, metric, part)?;
+                (delta.verdict == Verdict::NotTested).then(|| delta.basis.seeds()).flatten()
+            })
+        };
+        let others: Vec<(&str, (usize, usize))> = (1..self.records.len())
+            .filter_map(|index| Some((self.names.get(index).map_or("", String::as_str), seeds(index)?)))
+            .collect();
+        untested_sentence(&others)
     }
 
     /// The difference of a run to the first, and where one of the two is not done the step that it was taken at, with the run's
@@ -105,11 +122,12 @@ impl<'a> Judge<'a> {
             }
         };
         let (own, base) = (reading(index, own)?, reading(0, base)?);
+        let (value, base_value) = (own.value, base.value);
         let mut delta = Delta::measured(&[own], &[base], direction)?;
         if self.standings.is_some() {
             delta.verdict = Verdict::Neutral;
         }
-        Some((delta.or_same(own.value, base.value, plain::number), until.map(|step| (step, own.value))))
+        Some((delta.or_same(value, base_value, plain::number), until.map(|step| (step, value))))
     }
 }
 
@@ -231,6 +249,9 @@ fn as_json(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String,
     json!({
         "baseline": records.first().map(|record| &record.summary.id), "runs": runs, "config": differences,
         "entrants": entrants,
+        "not_tested": judge.standings.as_deref().map_or_else(|| judge.untested(metrics), race_table::untested).map(|why| {
+            json!({ "why": why, "command": more_seeds::command(judge.path, records, None) })
+        }),
     })
 }
 
@@ -363,12 +384,12 @@ fn as_text(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String,
         text.extend(["\n", words.as_str(), "\n"]);
     }
     if let Some(all) = &judge.standings {
-        text += "\n+/-: 95 % interval by the spread of the last evaluations of one run each. Seeds repeat: what is \
-                 better or worse is judged over them, below.\n\n";
-        text += &race_table::standings_text(records, all);
-    } else if records.len() > 1 && !judge.curves.is_empty() {
-        text += "\n+/-: 95 % interval by the spread of the last evaluations of one run each; unclear: within it, or not known. \
-                 Other seeds may differ more: train several and compare by tag.\n";
+        text += "\nSeeds repeat: what is better or worse is tested over them, below.\n\n";
+        text += &race_table::standings_text(judge.path, records, all, None);
+    } else if let Some(why) = judge.untested(metrics) {
+        text += "\nwithin-run spread: standard deviation of the last evaluations of both runs around a straight line, which is not \
+                 the noise between seeds; not tested: one seed on a side.\n";
+        text.extend([more_seeds::text(judge.path, &why, records, None).as_str(), "\n"]);
     }
     if differences.is_empty() {
         text += "\nThe configs are the same.\n";
@@ -400,7 +421,7 @@ mod tests {
         for hash in ["beefcafe", "of another text"] {
             records[1].summary.held_out_hash = Some(hash.to_owned());
             let curves = BTreeMap::from([(metric, vec![Curve::default(), Curve::default()])]);
-            let judge = Judge { records: &records, names: Vec::new(), curves, standings: None };
+            let judge = Judge { path: None, records: &records, names: Vec::new(), curves, standings: None };
             let difference = |part| judge.against_first(1, metric, part).map(|(delta, _)| delta.absolute);
             assert_eq!((difference(Part::Last), difference(Part::Best)), (Some(1.0), Some(0.5)), "{hash}");
         }
@@ -417,7 +438,7 @@ mod tests {
         }
         let curves = BTreeMap::from([(metric, vec![Curve::default(), Curve::default()])]);
         let names = vec!["slow".to_owned(), "fast".to_owned()];
-        let judge = Judge { records: &records, names, curves, standings: None };
+        let judge = Judge { path: None, records: &records, names, curves, standings: None };
         for part in [Part::Last, Part::Best] {
             let told = judge.against_first(1, metric, part).map(|(delta, _)| (delta.absolute, delta.verdict));
             assert_eq!(told, Some((200.0, Verdict::Neutral)), "not even unclear");
@@ -439,10 +460,10 @@ mod tests {
         let curves = [[6.0, 4.5], [5.0, 4.25]].map(|values| Curve::of(&[25.0, 50.0], &values));
         let curves = BTreeMap::from([(metric, curves.into_iter().collect())]);
         let names = vec!["trains".to_owned(), "done".to_owned()];
-        let judge = Judge { records: &records, names, curves, standings: None };
+        let judge = Judge { path: None, records: &records, names, curves, standings: None };
         let text = as_text(&judge, &[metric.to_owned()], &BTreeMap::new());
         // At its end it stands at 1.5, and has been at 1.25.
-        assert!(text.contains("4.250 (-0.2500 at 50, unclear)"), "{text}");
+        assert!(text.contains("4.250 (-0.2500 at 50, not tested)"), "{text}");
         assert!(!text.contains("1.500") && !text.contains("1.250"), "{text}");
         assert!(text.contains("the last that both reached"), "{text}");
     }
@@ -455,7 +476,11 @@ mod tests {
         let told = |records: &[RunRecord]| {
             let curves = BTreeMap::from([(metric, records.iter().map(|_| Curve::default()).collect())]);
             let names = records.iter().map(|record| record.summary.name.clone()).collect();
-            as_text(&Judge { records, names, curves, standings: None }, &[metric.to_owned()], &BTreeMap::new())
+            as_text(
+                &Judge { path: None, records, names, curves, standings: None },
+                &[metric.to_owned()],
+                &BTreeMap::new(),
+            )
         };
         let text = told(&records);
         assert!(text.contains("\nNot judged against one: two. The runs were measured on different"), "{text}");
@@ -463,6 +488,36 @@ mod tests {
         records[2].summary.steps_done = 800;
         let text = told(&records);
         assert!(text.starts_with("They trained for different numbers of steps: 100, 800.\n"), "{text}");
+    }
+
+    #[test]
+    fn one_run_each_is_not_tested_however_steady_both_are() {
+        let metric = series_names::VALIDATION_LOSS;
+        let mut records = [examples::record(1, "one"), examples::record(2, "other")];
+        records[1].config["model"]["layers"] = 9.into();
+        let own = records[1].summary.metrics.get_mut(metric).unwrap();
+        (own.last, own.best) = (0.5, Some(0.5));
+        let x: Vec<f64> = (1..=8).map(f64::from).collect();
+        let curves = [1.5, 0.5].map(|level| Curve::of(&x, &[level, level + 0.01].repeat(4)));
+        let curves = BTreeMap::from([(metric, curves.into_iter().collect())]);
+        let names = vec!["one".to_owned(), "other".to_owned()];
+        let judge = Judge { path: None, records: &records, names, curves, standings: None };
+        let metrics = [metric.to_owned()];
+        let text = as_text(&judge, &metrics, &differences(&records));
+        assert!(text.contains("0.5000 (-1.000, not tested, within-run spread 0.00"), "{text}");
+        assert!(!["better", "worse", "unclear", "+/-"].iter().any(|word| text.contains(word)), "{text}");
+        let (one, other) = (&records[0].summary.id, &records[1].summary.id);
+        let command = format!("headroom repeat {one} {other} --seeds 3");
+        assert!(text.contains(&format!("\n1 seed each: not tested. Queue 2 more: {command}\n")), "{text}");
+        let json = as_json(&judge, &metrics, &differences(&records));
+        let judged = &json["runs"][1]["metrics"][metric]["last_judged"];
+        assert_eq!((&judged["verdict"], &judged["rests_on"]), (&"not_tested".into(), &"nothing".into()), "{json}");
+        assert!(judged["half_width"].is_null() && judged["within_run_spread"].as_f64() > Some(0.0), "{json}");
+        assert_eq!(json["not_tested"]["command"], command, "{json}");
+        // Seeds of one config: there is nothing to compare with more of them.
+        records[1].config["model"]["layers"] = records[0].config["model"]["layers"].clone();
+        let text = more_seeds::text(None, "1 seed each: not tested", &records, None);
+        assert_eq!(text, "1 seed each: not tested. The runs differ in nothing but the seed.");
     }
 
     #[test]

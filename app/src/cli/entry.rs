@@ -11,7 +11,7 @@ use super::{
     completions, convert, cross, devices, domains, edit,
     error::CliResult,
     estimate, eval, export, fetch, generate, maps, mixing, open, panics, predict, presets, preview, print, purge, push,
-    queue, race, refused, resume, runs, show, signals, sweep, train, translate_eval,
+    queue, race, refused, repeat, resume, runs, show, signals, sweep, train, translate_eval,
 };
 
 /// The program: reads the arguments, does what they say, answers with the exit code. With `--json` every end of it is told
@@ -102,6 +102,7 @@ fn dispatch(cli: Cli) -> CliResult {
         Some(Task::Queue(args)) => queue::list(store, &args),
         Some(Task::Race(args)) => race::run(store, &args),
         Some(Task::Rename(args)) => edit::rename(store, &args),
+        Some(Task::Repeat(args)) => repeat::run(store, &args),
         Some(Task::Restore(args)) => edit::restore(store, &args),
         Some(Task::Resume(args)) => resume::run(store, &args),
         Some(Task::ResumeCurrent(args)) => queue::resume(store, &args),

@@ -62,11 +62,12 @@ impl QueuedRace<'_> {
         if !json {
             print::aside("");
         }
-        let complete = race_table::tell(&reading, course.runs(), &tag, &entrants, form)?;
+        let complete = race_table::tell(&reading, store, course.runs(), Some(&tag), &entrants, form)?;
         if complete {
             return Ok(());
         }
-        Err(CliError::Failed(unfinished(&reading, course.runs(), &tag, store)?))
+        let again = format!("compare --tag {}", hint::quoted(&tag));
+        Err(CliError::Failed(unfinished(&reading, course.runs(), &again, store)?))
     }
 
     /// A session, once all was judged that can be before there is a run.
@@ -113,8 +114,8 @@ impl QueuedRace<'_> {
     }
 }
 
-/// What is said where not every run trained to its end: how each that can goes on.
-fn unfinished(reading: &Store, runs: &[RunId], tag: &str, store: Option<&Path>) -> CliResult<String> {
+/// What is said where not every run trained to its end: how each that can goes on. `again`: the command that compares all.
+pub(super) fn unfinished(reading: &Store, runs: &[RunId], again: &str, store: Option<&Path>) -> CliResult<String> {
     let mut lines = vec!["Not every run trained to its end. Go on with each of these, one after the other:".to_owned()];
     for run in runs {
         if reading.run(run.as_str())?.summary.is_worth_resuming() {
@@ -125,8 +126,7 @@ fn unfinished(reading: &Store, runs: &[RunId], tag: &str, store: Option<&Path>) 
         let ended = hint::command("runs", store);
         return Ok(format!("Not every run trained to its end. See how they ended with: {ended}"));
     }
-    let all = hint::command(&format!("compare --tag {}", hint::quoted(tag)), store);
-    lines.push(format!("Then compare all with: {all}"));
+    lines.push(format!("Then compare all with: {}", hint::command(again, store)));
     Ok(lines.join("\n"))
 }
 

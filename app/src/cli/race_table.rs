@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
+    path::Path,
 };
 
 use headroom_engine::{
@@ -16,11 +17,12 @@ use serde_json::{Map, Value as Json, json};
 use super::{
     curves::{self, Curve},
     error::{CliError, CliResult},
-    plain, print,
+    more_seeds, plain, print,
     table::Table,
 };
 use crate::compare::{
-    Figure, NotJudged, Standing, Value, Verdict, not_judged_words, standings, unequal_training_words,
+    Figure, NotJudged, Reading, SEEDS_ALONE, Standing, Value, Verdict, not_judged_words, standings,
+    unequal_training_words, untested_sentence,
 };
 
 /// In which form the table is printed.
@@ -34,11 +36,16 @@ pub enum Form {
     Csv,
 }
 
-/// Prints how the runs with a tag stand, oldest first.
-pub fn of_tag(store: &Store, tag: &str, form: Form) -> CliResult {
+/// Prints how the runs with a tag stand, oldest first. `path`: the store as it was named.
+pub fn of_tag(store: &Store, path: Option<&Path>, tag: &str, form: Form) -> CliResult {
+    let ids = ids_of_tag(store, tag)?;
+    tell(store, path, &ids, Some(tag), &[], form).map(drop)
+}
+
+/// The runs with a tag, oldest first.
+pub fn ids_of_tag(store: &Store, tag: &str) -> CliResult<Vec<RunId>> {
     let runs = store.runs(RunFilter { include_archived: true, include_deleted: false })?;
-    let ids: Vec<RunId> = tagged(&runs, tag)?.into_iter().map(|run| run.id.clone()).collect();
-    tell(store, &ids, tag, &[], form).map(drop)
+    Ok(tagged(&runs, tag)?.into_iter().map(|run| run.id.clone()).collect())
 }
 
 /// The runs with a tag, oldest first.
@@ -55,15 +62,23 @@ pub fn tagged<'a>(runs: &'a [RunSummary], tag: &str) -> CliResult<Vec<&'a RunSum
     Ok(tagged)
 }
 
-/// Prints how these runs stand, and what could not be trained. Returns whether all of them trained to their end.
-pub fn tell(store: &Store, runs: &[RunId], tag: &str, entrants: &[Entrant], form: Form) -> CliResult<bool> {
+/// Prints how these runs stand, and what could not be trained. `tag`: a tag that all of them have. Returns whether all of them
+/// trained to their end.
+pub fn tell(
+    store: &Store,
+    path: Option<&Path>,
+    runs: &[RunId],
+    tag: Option<&str>,
+    entrants: &[Entrant],
+    form: Form,
+) -> CliResult<bool> {
     let records = runs.iter().map(|run| store.run(run.as_str())).collect::<Result<Vec<_>, _>>()?;
     let all = stand(store, &records)?;
     let illegal: Vec<&Entrant> = entrants.iter().filter(|entrant| entrant.config.is_err()).collect();
     let complete = records.iter().all(|record| record.summary.state == RunState::Finished);
     match form {
-        Form::Text => print::block(&as_text(&records, &all, tag, &illegal))?,
-        Form::Json => print::json(&as_json(&records, &all, tag, &illegal, complete))?,
+        Form::Text => print::block(&as_text(path, &records, &all, tag, &illegal))?,
+        Form::Json => print::json(&as_json(path, &records, &all, tag, &illegal, complete))?,
         Form::Csv => print::block(&as_csv(&Figure::of_runs(&records), &all))?,
     }
     Ok(complete)
@@ -77,18 +92,31 @@ pub fn stand(store: &Store, records: &[RunRecord]) -> CliResult<Vec<Standing>> {
             curves.insert((place, series), Curve::read(store, &record.summary.id, series)?);
         }
     }
-    let noise = |place: usize, series: &str| {
-        curves.iter().find(|((own, name), _)| (*own, *name) == (place, series)).and_then(|(_, curve)| curve.noise())
+    let reading = |place: usize, figure: Figure, plain: Reading| {
+        let of_curve = || {
+            let (record, series) = (records.get(place)?, figure.series()?);
+            let course = curves.get(&(place, series))?.course(&record.summary, series);
+            if figure == Figure::LastLoss { course.last(None) } else { course.best(None) }
+        };
+        of_curve().unwrap_or(plain)
     };
-    Ok(standings(records, &noise))
+    Ok(standings(records, &reading))
 }
 
-fn as_json(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entrant], complete: bool) -> Json {
+fn as_json(
+    path: Option<&Path>,
+    records: &[RunRecord],
+    all: &[Standing],
+    tag: Option<&str>,
+    illegal: &[&Entrant],
+    complete: bool,
+) -> Json {
     let refused: Vec<Json> =
         illegal.iter().map(|entrant| json!({ "name": entrant.name, "problems": entrant.problems() })).collect();
     json!({
         "tag": tag, "baseline": all.first().map(|first| &first.name), "complete": complete,
         "entrants": entrants_json(records, all), "refused": refused,
+        "not_tested": untested(all).map(|why| json!({ "why": why, "command": more_seeds::command(path, records, tag) })),
     })
 }
 
@@ -179,9 +207,17 @@ fn share_words(value: &Value) -> Option<String> {
     if value.against?.verdict == Verdict::Same { Some("=".to_owned()) } else { value.relative().map(plain::percent) }
 }
 
-fn as_text(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entrant]) -> String {
-    let mut text = standings_text(records, all);
-    let _ = writeln!(text, "Tag of these runs: {}", escaped_line(tag));
+fn as_text(
+    path: Option<&Path>,
+    records: &[RunRecord],
+    all: &[Standing],
+    tag: Option<&str>,
+    illegal: &[&Entrant],
+) -> String {
+    let mut text = standings_text(path, records, all, tag);
+    if let Some(tag) = tag {
+        let _ = writeln!(text, "Tag of these runs: {}", escaped_line(tag));
+    }
     for entrant in illegal {
         let problems: Vec<String> = entrant.problems().iter().map(ToString::to_string).collect();
         let _ = writeln!(text, "Not trained: {}. {}", escaped_line(&entrant.name), problems.join("; "));
@@ -189,8 +225,15 @@ fn as_text(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entra
     text
 }
 
-/// The table for people, with what its words mean and which runs do not count.
-pub fn standings_text(records: &[RunRecord], all: &[Standing]) -> String {
+/// Why differences of these were not tested, where some were not.
+pub fn untested(all: &[Standing]) -> Option<String> {
+    let others: Vec<(&str, (usize, usize))> =
+        all.iter().filter_map(|standing| Some((standing.name.as_str(), standing.untested()?))).collect();
+    untested_sentence(&others)
+}
+
+/// The table for people, with what its words mean, what was not tested and which runs do not count.
+pub fn standings_text(path: Option<&Path>, records: &[RunRecord], all: &[Standing], tag: Option<&str>) -> String {
     let figures: Vec<Figure> =
         Figure::of_runs(records).into_iter().filter(|figure| *figure != Figure::LastLoss).collect();
     let mut heading = vec!["variant".to_owned(), "n".to_owned()];
@@ -225,10 +268,13 @@ pub fn standings_text(records: &[RunRecord], all: &[Standing]) -> String {
     let base = escaped_line(all.first().map(|first| first.name.as_str()).unwrap_or_default());
     let _ = writeln!(
         text,
-        "\nvs baseline: difference from {base}, seed by seed where seeds repeat; +/-: its 95 % interval, over pairs of seeds, or \
-         by the spread of the last evaluations of one run each; unclear: within it, or not known; =: written with the same \
-         digits. sd: over seeds."
+        "\nvs baseline: difference from {base}, seed by seed where seeds repeat; +/-: its 95 % interval, over seeds and validation \
+         examples; seeds alone: {SEEDS_ALONE}; unclear: within the interval; not tested: one seed on a side; =: written with \
+         the same digits. sd: over seeds."
     );
+    if let Some(why) = untested(all) {
+        let _ = writeln!(text, "{}", more_seeds::text(path, &why, records, tag));
+    }
     let ended: Vec<&RunRecord> = records.iter().filter(|record| record.summary.state != RunState::Finished).collect();
     for record in ended {
         let run = &record.summary;
@@ -258,12 +304,51 @@ mod tests {
             record
         });
         records[2].summary.held_out_hash = Some("other text".to_owned());
-        let text = |records: &[RunRecord]| standings_text(records, &standings(records, &|_, _| None));
+        let text =
+            |records: &[RunRecord]| standings_text(None, records, &standings(records, &|_, _, reading| reading), None);
         let equal = text(&records);
         assert!(equal.contains("\nNot judged against base: deep. The runs were measured on different"), "{equal}");
         assert!(equal.contains("The others are judged.\n") && !equal.contains("They trained for"), "{equal}");
         records[1].summary.steps_done = 800;
         let unequal = text(&records);
         assert!(unequal.starts_with("They trained for different numbers of steps: 100, 800.\n\nvariant"), "{unequal}");
+    }
+
+    #[test]
+    fn one_seed_each_is_not_tested_and_the_command_for_more_is_told() {
+        let entrants = [(1, "race: base", 4_u64, 1_u64), (2, "race: wide", 8, 1)];
+        let mut records: Vec<RunRecord> = entrants
+            .map(|(number, name, layers, seed)| {
+                let mut record = examples::record(number, name);
+                (record.config["model"]["layers"], record.config["seed"]) = (layers.into(), seed.into());
+                record.summary.seed = seed;
+                let loss = record.summary.metrics.get_mut("validation/loss").unwrap();
+                loss.best = Some(2.0 + layers as f64);
+                record
+            })
+            .into();
+        let told = |records: &[RunRecord], tag: Option<&str>| {
+            let all = standings(records, &|_, _, reading| reading);
+            let json = as_json(None, records, &all, tag, &[], true);
+            (standings_text(Some(Path::new("/a.db")), records, &all, tag), json)
+        };
+        let (text, json) = told(&records, Some("race:race"));
+        let command =
+            "\n1 seed each: not tested. Queue 2 more: headroom repeat --tag race:race --seeds 3 --store /a.db\n";
+        assert!(text.contains(command), "{text}");
+        assert!(text.contains("+4.000, not tested") && !text.contains("better") && !text.contains("worse"), "{text}");
+        let judged = &json["entrants"][1]["best_validation_loss"]["judged"];
+        assert_eq!((&judged["verdict"], &judged["tested"]), (&json!("not_tested"), &json!(false)), "{json}");
+        assert_eq!(json["not_tested"]["command"], "headroom repeat --tag race:race --seeds 3", "{json}");
+        // Without a tag the runs are named; with a second seed of both there is nothing to tell.
+        assert!(told(&records, None).0.contains(&format!(": headroom repeat {} ", records[0].summary.id)));
+        for place in [0, 1] {
+            let mut second = records[place].clone();
+            (second.config["seed"], second.summary.seed) = (2.into(), 2);
+            second.summary.metrics.get_mut("validation/loss").unwrap().best = Some(2.1 + place as f64 * 4.003);
+            records.push(second);
+        }
+        let (text, json) = told(&records, None);
+        assert!(!text.contains("Queue") && json["not_tested"].is_null(), "{text}");
     }
 }

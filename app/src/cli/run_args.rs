@@ -19,6 +19,23 @@ pub struct RenameArgs {
     pub json: bool,
 }
 
+/// `repeat`.
+#[derive(Args, Debug)]
+pub struct RepeatArgs {
+    /// The runs; the first is the baseline, whose seeds the others take first.
+    #[arg(required_unless_present = "tag", value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// The runs with this tag, such as `race:NAME`, oldest first; further seeds get it, too.
+    #[arg(long, conflicts_with = "runs")]
+    pub tag: Option<String>,
+    /// How many seeds each config is to have; those that it has count.
+    #[arg(long, value_name = "COUNT", default_value_t = crate::compare::SEEDS_TO_TEST, value_parser = seeds)]
+    pub seeds: usize,
+    /// Answer as one JSON object at the end.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `tag`.
 #[derive(Args, Debug)]
 pub struct TagArgs {
@@ -235,6 +252,13 @@ pub struct MixingArgs {
     /// Answer as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+fn seeds(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(count) if (1..=100).contains(&count) => Ok(count),
+        _ => Err("give a number from 1 to 100".to_owned()),
+    }
 }
 
 fn x_axis(text: &str) -> Result<XAxis, String> {

@@ -2,7 +2,7 @@
 
 use headroom_engine::store::{RunState, RunSummary, series_names};
 
-use super::{Delta, Noise, Reading, direction_between, metric_value, why_not_judged};
+use super::{Delta, Reading, RunOutcomes, WithinRunSpread, direction_between, metric_value, why_not_judged};
 
 /// The curve of a metric of one run: as much of it as is loaded.
 #[derive(Clone, Copy)]
@@ -15,13 +15,18 @@ pub struct Course<'a> {
     pub x: &'a [f64],
     /// As many values.
     pub y: &'a [f64],
+    /// Outcomes of single examples; none where they are not loaded, or were not recorded.
+    pub outcomes: Option<&'a RunOutcomes>,
 }
 
 impl Course<'_> {
     /// The value at the highest step, or at the last one at or before `until`, a step.
     pub fn last(&self, until: Option<u64>) -> Option<Reading> {
         match until {
-            None => Some(self.reading(self.run.metrics.get(self.series)?.last, self.x.len())),
+            None => {
+                let summary = self.run.metrics.get(self.series)?;
+                Some(self.reading(summary.last, self.x.len(), Some(summary.last_step)))
+            }
             Some(until) => self.at(until as f64),
         }
     }
@@ -32,34 +37,38 @@ impl Course<'_> {
         let is_inside = until.is_none_or(|until| summary.best_step.is_some_and(|step| step <= until));
         if is_inside {
             let reached = until.map_or(self.x.len(), |until| self.reached(until as f64));
-            return Some(self.reading(summary.best?, reached));
+            return Some(self.reading(summary.best?, reached, summary.best_step));
         }
         // Before its pairs were chosen it was another model.
         let since = self.run.metrics.get(series_names::COVERAGE_SCORE_ERROR).map(|chosen| chosen.last_step as f64);
         let reached = self.reached(until? as f64);
         let mut best = None;
         for (&x, &y) in self.x.iter().zip(self.y).take(reached) {
-            if since.is_none_or(|since| x > since) && summary.direction.improves(y, best) {
-                best = Some(y);
+            if since.is_none_or(|since| x > since) && summary.direction.improves(y, best.map(|(_, y)| y)) {
+                best = Some((x, y));
             }
         }
-        Some(self.reading(best?, reached))
+        let (x, value) = best?;
+        Some(self.reading(value, reached, Some(x as u64)))
     }
 
     /// The value of the last point at or before `x`; none before the first point and beyond the last.
     pub fn at(&self, x: f64) -> Option<Reading> {
         let reached = self.reached(x);
-        let value = self.y.get(reached.checked_sub(1)?)?;
-        (self.x.last().is_some_and(|&last| x <= last)).then(|| self.reading(*value, reached))
+        let place = reached.checked_sub(1)?;
+        let (at, value) = (*self.x.get(place)?, *self.y.get(place)?);
+        (self.x.last().is_some_and(|&last| x <= last)).then(|| self.reading(value, reached, Some(at as u64)))
     }
 
     fn reached(&self, x: f64) -> usize {
         self.x.partition_point(|&own| own <= x)
     }
 
-    fn reading(&self, value: f64, reached: usize) -> Reading {
-        let noise = Noise::of(self.x.get(..reached).unwrap_or_default(), self.y.get(..reached).unwrap_or_default());
-        Reading { seed: self.run.seed, value, noise }
+    /// Value of the evaluation after a step, with the points up to `reached`.
+    fn reading(&self, value: f64, reached: usize, step: Option<u64>) -> Reading {
+        let (x, y) = (self.x.get(..reached).unwrap_or_default(), self.y.get(..reached).unwrap_or_default());
+        let examples = self.outcomes.zip(step).and_then(|(known, step)| known.noise(self.series, value, step));
+        Reading { seed: self.run.seed, value, within_run: WithinRunSpread::of(x, y), examples }
     }
 }
 
@@ -73,16 +82,17 @@ pub fn common_step<'a>(runs: impl Iterator<Item = &'a RunSummary> + Clone, serie
     steps?.into_iter().min()
 }
 
-/// The difference of the best values of two runs, judged by the rule of [`Delta`]; none where one has no value, or did not train
-/// to its end: the best of half a training says nothing against that of a whole one.
+/// The difference of the best values of two runs by the rule of [`Delta`]: one run each is not tested. None where one has no value,
+/// or did not train to its end: the best of half a training says nothing against that of a whole one.
 pub fn best_delta(own: &Course<'_>, baseline: &Course<'_>) -> Option<Delta> {
     if [own, baseline].iter().any(|course| course.run.state != RunState::Finished) {
         return None;
     }
     let direction = direction_between(own.series, why_not_judged(baseline.run, own.run));
-    let (value, base) = (own.best(None)?, baseline.best(None)?);
-    let delta = Delta::measured(&[value], &[base], direction)?;
-    Some(delta.or_same(value.value, base.value, |value| metric_value(own.series, value)))
+    let (reading, base) = (own.best(None)?, baseline.best(None)?);
+    let values = (reading.value, base.value);
+    let delta = Delta::measured(&[reading], &[base], direction)?;
+    Some(delta.or_same(values.0, values.1, |value| metric_value(own.series, value)))
 }
 
 #[cfg(test)]
@@ -103,14 +113,14 @@ mod tests {
     fn of_a_finished_run_the_stores_figures_count_and_until_a_step_its_points() {
         let run = run(RunState::Finished, 500);
         let x = [100.0, 200.0, 300.0, 400.0, 500.0];
-        let course = Course { run: &run, series: LOSS, x: &x, y: &[5.0, 3.0, 4.0, 2.0, 9.0] };
+        let course = Course { run: &run, series: LOSS, x: &x, y: &[5.0, 3.0, 4.0, 2.0, 9.0], outcomes: None };
         let values =
             |until| [course.last(until), course.best(until)].map(|reading| reading.map(|reading| reading.value));
         assert_eq!(values(None), [Some(9.0), Some(0.5)]);
         assert_eq!(values(Some(350)), [Some(4.0), Some(3.0)]);
         assert_eq!(values(Some(50)), [None, None]);
-        assert!(course.last(None).unwrap().noise.is_some());
-        assert_eq!(course.last(Some(350)).unwrap().noise, None, "three points tell nothing");
+        assert!(course.last(None).unwrap().within_run.is_some());
+        assert_eq!(course.last(Some(350)).unwrap().within_run, None, "three points tell nothing");
         assert_eq!(course.at(501.0), None, "it does not reach so far");
     }
 
@@ -120,21 +130,22 @@ mod tests {
         let mut chosen = run.metrics[LOSS].clone();
         chosen.last_step = 150;
         run.metrics.insert(series_names::COVERAGE_SCORE_ERROR.to_owned(), chosen);
-        let course = Course { run: &run, series: LOSS, x: &[100.0, 200.0, 300.0, 400.0], y: &[1.0, 3.0, 2.5, 2.0] };
+        let (x, y) = ([100.0, 200.0, 300.0, 400.0], [1.0, 3.0, 2.5, 2.0]);
+        let course = Course { run: &run, series: LOSS, x: &x, y: &y, outcomes: None };
         assert_eq!(course.best(Some(300)).unwrap().value, 2.5, "not 1.0: then all pairs were scored");
     }
 
     #[test]
-    fn best_values_are_judged_once_both_runs_are_done_and_not_below_the_digits_that_are_shown() {
+    fn best_values_are_told_once_both_runs_are_done_and_one_run_each_is_not_tested() {
         let x: Vec<f64> = (1..=8).map(f64::from).collect();
         let verdict = |own: (RunState, f64), base: RunState| {
             let (mut one, other) = (run(own.0, 8), run(base, 8));
             one.metrics.get_mut(LOSS).unwrap().best = Some(own.1);
-            let course = |run| Course { run, series: LOSS, x: &x, y: &[1.0; 8] };
+            let course = |run| Course { run, series: LOSS, x: &x, y: &[1.0; 8], outcomes: None };
             best_delta(&course(&one), &course(&other)).map(|delta| delta.verdict)
         };
         let done = RunState::Finished;
-        assert_eq!(verdict((done, 0.4), done), Some(Verdict::Better));
+        assert_eq!(verdict((done, 0.4), done), Some(Verdict::NotTested), "however steady both are");
         assert_eq!(verdict((done, 0.500_001), done), Some(Verdict::Same), "both are written 0.5000");
         for early in [RunState::Running, RunState::Queued, RunState::Stopped] {
             assert_eq!(verdict((early, 0.4), done), None, "{early}");

@@ -1,90 +1,81 @@
-//! Whether a difference clears its noise: one rule for the window and the command line.
+//! Verdict on a difference: the one rule of the window and the command line.
 //!
-//! - Runs that repeat the same seeds are paired: the 95 % interval of the mean of the differences, after Student.
-//! - Groups without common seeds: the 95 % interval of the difference of their means, after Welch.
-//! - One run against several: the 95 % interval in which one more run of the several would lie.
-//! - One run each: how far their last evaluations lie from a straight line through them. Other seeds may differ more. Of the
-//!   first half of a curve nothing is taken: a loss that falls is no line, and what it falls by is no noise.
+//! A difference is tested where both sides have two seeds or more. The metric of a run varies for two reasons, which are independent
+//! of each other, so that their variances add:
 //!
-//! A difference is better or worse only where 0 lies outside; where nothing is known of the noise it is neither.
+//! SE² = s²/n + v/N
+//!
+//! - s² is the variance over seeds: with another initialisation and order of the data the same config ends elsewhere. Where both sides
+//!   have at least two seeds in common, it is the variance of the differences of these n pairs, and what both owe to the seed falls
+//!   away. Else each side has its own s²/n (Welch).
+//! - v is the variance over the N validation examples of the difference of the averages over seeds ([`super::sampling`]): on
+//!   other examples of the same kind one config may be the better one. All seeds read the same examples, so that s² knows nothing of
+//!   this. What examples and seeds do together (a seed that does well on some examples) is in both; the sum counts it twice, which
+//!   makes the interval wider and never narrower.
+//!
+//! [`super::interval`] makes the 95 % interval of these sources. A difference is better or worse only where 0 lies outside. Where the
+//! outcomes of single examples were not recorded (older runs, metrics that are no mean over examples, evaluations of other
+//! examples), the interval is that of the seeds alone and says so.
+//!
+//! With one seed on a side nothing is tested: how far seeds differ is not known, and the spread of the evaluations of one run
+//! ([`super::within_run`]) does not stand in for it.
 
 use headroom_engine::{speed::Spread, store::Direction};
 
-use super::{Summary, student_t_95};
+use super::{
+    ExampleNoise, Summary, WithinRunSpread,
+    interval::{NoiseSource, half_width},
+    sampling::SamplingNoise,
+};
 
-/// The last points of a curve that tell its noise.
-const COURSE: usize = 8;
-/// With fewer points nothing is known: a line goes through two of them.
-const LEAST: usize = 4;
-
-/// How far the values of one run lie from their own course.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Noise {
-    /// Standard deviation around a straight line.
-    pub sd: f64,
-    /// Degrees of freedom: points less two.
-    pub freedom: usize,
-}
-
-impl Noise {
-    /// Of the last eight points of a curve, of those of its second half where it has fewer than sixteen, of four at least; none
-    /// with fewer than four, or where one is not finite.
-    pub fn of(x: &[f64], y: &[f64]) -> Option<Self> {
-        let n = x.len().min(y.len());
-        let from = n.saturating_sub((n / 2).clamp(LEAST, COURSE));
-        let points: Vec<(f64, f64)> = x.iter().copied().zip(y.iter().copied()).skip(from).take(n - from).collect();
-        if points.len() < LEAST || points.iter().any(|(x, y)| !x.is_finite() || !y.is_finite()) {
-            return None;
-        }
-        let count = points.len() as f64;
-        let mean = |of: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
-        let (mean_x, mean_y) = (mean(&|point| point.0), mean(&|point| point.1));
-        let across: f64 = points.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
-        let along: f64 = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
-        let slope = if across > 0.0 { along / across } else { 0.0 };
-        let squares: f64 = points.iter().map(|(x, y)| (y - mean_y - slope * (x - mean_x)).powi(2)).sum();
-        let freedom = points.len() - 2;
-        Some(Self { sd: (squares / freedom as f64).sqrt(), freedom })
-    }
-}
-
-/// What one run comes to.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Metric of one run.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
     /// The run's seed: runs of the same seed are pairs.
     pub seed: u64,
     /// The value.
     pub value: f64,
-    /// The noise of the run's own curve; none where nothing is known of it.
-    pub noise: Option<Noise>,
+    /// Spread of the run's own evaluations; none where there are too few.
+    pub within_run: Option<WithinRunSpread>,
+    /// Noise of the validation sample; none where it was not recorded.
+    pub examples: Option<ExampleNoise>,
 }
 
-/// What the interval of a difference rests on.
+/// Basis of the interval of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// Counted, not measured.
     Exact,
     /// So many pairs of the same seed.
     Pairs(usize),
-    /// So many runs of the baseline and of the other, with other seeds.
+    /// So many seeds of the baseline and of the other, which share at most one.
     Groups(usize, usize),
-    /// One run, against so many.
-    OneOf(usize),
-    /// The evaluations of one run each.
-    Evaluations,
-    /// One run each, and nothing is known of their noise.
-    Nothing,
+    /// None: so many seeds of the baseline and of the other, one of them a single one.
+    Untested(usize, usize),
 }
 
-/// What to think of a [`Delta`].
+impl Basis {
+    /// Seeds of the baseline and of the other; none of what is counted.
+    pub fn seeds(self) -> Option<(usize, usize)> {
+        match self {
+            Self::Exact => None,
+            Self::Pairs(n) => Some((n, n)),
+            Self::Groups(base, own) | Self::Untested(base, own) => Some((base, own)),
+        }
+    }
+}
+
+/// Verdict on a [`Delta`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verdict {
     /// In the good direction, and clear of the noise.
     Better,
     /// In the bad direction, and clear of the noise.
     Worse,
-    /// Within the noise, or nothing is known of it.
+    /// Within the noise, or the seeds tell nothing of it.
     Unclear,
+    /// Not tested: one side has a single seed.
+    NotTested,
     /// Both are written with the same digits.
     Same,
     /// A metric without a direction.
@@ -93,12 +84,13 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// One word for tables; empty where nothing is to be said.
+    /// Words for tables; empty where nothing is to be said.
     pub fn word(self) -> &'static str {
         match self {
             Self::Better => "better",
             Self::Worse => "worse",
             Self::Unclear => "unclear",
+            Self::NotTested => "not tested",
             Self::Same | Self::Neutral => "",
         }
     }
@@ -123,20 +115,27 @@ impl Verdict {
     }
 }
 
-/// The distance of a value, or of a group's mean, from the baseline's.
+/// Distance of a value, or of a mean over seeds, from the baseline's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Delta {
     /// Value less baseline; over pairs the mean of the differences.
     pub absolute: f64,
     /// The same over the size of the baseline; none when that is 0.
     pub relative: Option<f64>,
-    /// Half the width of the 95 % interval of the difference; none where nothing is known of it.
+    /// Half the width of the 95 % interval of the difference; none where nothing was tested or is known of the noise.
     pub half_width: Option<f64>,
-    /// What the interval rests on.
+    /// Basis of the interval.
     pub basis: Basis,
-    /// What to think of it.
+    /// Validation examples whose noise is in the interval; none where it was not recorded.
+    pub examples: Option<usize>,
+    /// Within-run spread of a difference of two runs, a standard deviation; no verdict rests on it.
+    pub within_run: Option<f64>,
+    /// Verdict.
     pub verdict: Verdict,
 }
+
+/// Words behind an interval that holds the noise between seeds alone.
+pub const SEEDS_ALONE: &str = "evaluation noise not recorded";
 
 impl Delta {
     /// Of numbers without noise; none when either is not finite.
@@ -147,6 +146,8 @@ impl Delta {
             relative: share(absolute, baseline),
             half_width: None,
             basis: Basis::Exact,
+            examples: None,
+            within_run: None,
             verdict: Verdict::clear(absolute, direction),
         };
         absolute.is_finite().then_some(delta)
@@ -154,33 +155,38 @@ impl Delta {
 
     /// Of measured values, by the rule of this file; none where one side has none or a mean is not finite.
     pub fn measured(own: &[Reading], baseline: &[Reading], direction: Direction) -> Option<Self> {
-        let (own, baseline) = (&once(own)[..], &once(baseline)[..]);
-        let pairs: Vec<(f64, f64)> = own
-            .iter()
-            .filter_map(|own| Some((own.value, baseline.iter().find(|base| base.seed == own.seed)?.value)))
-            .collect();
-        let values = |readings: &[Reading]| readings.iter().map(|reading| reading.value).collect::<Vec<f64>>();
-        let (one, other) = (Summary::of(&values(own))?, Summary::of(&values(baseline))?);
-        let (absolute, base, half_width, basis) = if pairs.len() > 1 {
-            let differences: Vec<f64> = pairs.iter().map(|(own, base)| own - base).collect();
+        let (own, base) = (by_seed(own), by_seed(baseline));
+        let pairs: Vec<(&Seed<'_>, &Seed<'_>)> =
+            own.iter().filter_map(|own| Some((own, base.iter().find(|base| base.seed == own.seed)?))).collect();
+        let within_run = within_run(&own).zip(within_run(&base)).map(|(own, base)| own.hypot(base));
+        let (own_values, base_values) = (Summary::of(&values(&own))?, Summary::of(&values(&base))?);
+        let is_tested = own.len() > 1 && base.len() > 1;
+        let (absolute, mean, basis, mut sources, noise) = if is_tested && pairs.len() > 1 {
+            let differences: Vec<f64> = pairs.iter().map(|(own, base)| own.value - base.value).collect();
             let found = Summary::of(&differences)?;
-            let base = pairs.iter().map(|(_, base)| base).sum::<f64>() / pairs.len() as f64;
-            let half = student_t_95(found.n - 1) * found.standard_error();
-            (found.mean, base, Some(half), Basis::Pairs(found.n))
+            let mean = pairs.iter().map(|(_, base)| base.value).sum::<f64>() / found.n as f64;
+            let (own, base): (Vec<&Seed<'_>>, Vec<&Seed<'_>>) = pairs.into_iter().unzip();
+            (found.mean, mean, Basis::Pairs(found.n), vec![over_seeds(&found)], sampling(&own, &base))
         } else {
-            let (half, basis) = unpaired(own, baseline, &one, &other);
-            (one.mean - other.mean, other.mean, half, basis)
+            let basis = if is_tested { Basis::Groups } else { Basis::Untested };
+            let sources = if is_tested { vec![over_seeds(&own_values), over_seeds(&base_values)] } else { Vec::new() };
+            let noise = sampling(&own.iter().collect::<Vec<_>>(), &base.iter().collect::<Vec<_>>());
+            let noise = noise.filter(|_| is_tested);
+            (own_values.mean - base_values.mean, base_values.mean, basis(base.len(), own.len()), sources, noise)
         };
         if !absolute.is_finite() {
             return None;
         }
-        let half_width = half_width.filter(|half| half.is_finite());
+        sources.extend(noise.map(|noise| NoiseSource::new(noise.variance, noise.freedom)));
+        let half_width = half_width(&sources);
         let verdict = match half_width {
             _ if direction == Direction::None => Verdict::Neutral,
+            _ if !is_tested => Verdict::NotTested,
             Some(half) if absolute.abs() > half => Verdict::clear(absolute, direction),
             _ => Verdict::Unclear,
         };
-        Some(Self { absolute, relative: share(absolute, base), half_width, basis, verdict })
+        let examples = noise.map(|noise| noise.examples);
+        Some(Self { absolute, relative: share(absolute, mean), half_width, basis, examples, within_run, verdict })
     }
 
     /// The same, of these two values; where both are written with the same digits no difference is shown.
@@ -189,18 +195,26 @@ impl Delta {
         if write(value) == write(baseline) { Self { verdict: Verdict::Same, ..self } } else { self }
     }
 
-    /// The verdict and what it rests on, for people; `write` gives a difference with its unit.
+    /// Whether it was tested, or is a count that needs no test.
+    pub fn is_tested(&self) -> bool {
+        !matches!(self.basis, Basis::Untested(..))
+    }
+
+    /// Verdict and basis for people; `write` gives a difference with its unit.
     pub fn words(&self, write: impl Fn(f64) -> String) -> String {
+        let width = |half: f64| write(half).trim_start_matches('+').to_owned();
         let verdict = match self.verdict {
             Verdict::Better => "Better than the baseline.",
             Verdict::Worse => "Worse than the baseline.",
             Verdict::Unclear if self.half_width.is_some() => "Within the noise: neither better nor worse.",
-            Verdict::Unclear => "Not called better or worse: nothing is known of the noise.",
+            Verdict::Unclear => {
+                "Not called better or worse: all seeds came to the same, which tells nothing of the noise."
+            }
             Verdict::Same => "The same in the digits that are shown.",
-            Verdict::Neutral => "",
+            Verdict::NotTested | Verdict::Neutral => "",
         };
         let difference = match self.half_width {
-            Some(half) => format!("{} ± {}", write(self.absolute), write(half).trim_start_matches('+')),
+            Some(half) => format!("{} ± {}", write(self.absolute), width(half)),
             None => write(self.absolute),
         };
         let rests = match self.basis {
@@ -209,56 +223,84 @@ impl Delta {
             Basis::Groups(base, own) => {
                 format!("95 % interval of the difference of means of {own} and {base} runs with other seeds (Welch)")
             }
-            Basis::OneOf(n) => format!("one run against the spread of {n}: 95 % interval of one more of them"),
-            Basis::Evaluations => {
-                "one run each: 95 % interval by the spread of their last evaluations. Other seeds may differ more; train \
-                 several to know"
-                    .to_owned()
+            Basis::Untested(base, own) => {
+                let spread = self.within_run.map(|sd| {
+                    format!(
+                        " Within-run spread {}: the standard deviation of the last evaluations, not of seeds.",
+                        width(sd)
+                    )
+                });
+                let words =
+                    [&difference, ", ", &untested_words(base, own), ".", &spread.unwrap_or_default(), " ", verdict];
+                return words.concat().trim_end().to_owned();
             }
-            Basis::Nothing => "one run each with too few evaluations to tell how much they vary".to_owned(),
         };
-        [&difference, ", ", &rests, ". ", verdict].concat().trim_end().to_owned()
+        let sample = match self.examples {
+            Some(n) => format!(" and {n} validation examples"),
+            None => format!("; {SEEDS_ALONE}"),
+        };
+        [&difference, ", ", &rests, &sample, ". ", verdict].concat().trim_end().to_owned()
     }
 }
 
-/// Each of them once: a run that was repeated with its seed gives the same value, and tells nothing more of the noise.
-pub(super) fn once(readings: &[Reading]) -> Vec<Reading> {
-    let mut known: Vec<Reading> = Vec::with_capacity(readings.len());
+/// Why a difference was not tested, by the numbers of seeds.
+pub fn untested_words(base: usize, own: usize) -> String {
+    let seeds = |n: usize| if n == 1 { "1 seed".to_owned() } else { format!("{n} seeds") };
+    if (base, own) == (1, 1) {
+        "1 seed each: not tested".to_owned()
+    } else {
+        format!("{} against {} of the baseline: not tested", seeds(own), seeds(base))
+    }
+}
+
+/// Runs of one seed: their mean counts once, since a repetition tells nothing of other seeds.
+struct Seed<'a> {
+    seed: u64,
+    value: f64,
+    runs: Vec<&'a Reading>,
+}
+
+fn by_seed(readings: &[Reading]) -> Vec<Seed<'_>> {
+    let mut seeds: Vec<Seed<'_>> = Vec::with_capacity(readings.len());
     for reading in readings {
-        let is_same = |other: &Reading| other.seed == reading.seed && other.value.to_bits() == reading.value.to_bits();
-        if !known.iter().any(is_same) {
-            known.push(*reading);
+        match seeds.iter_mut().find(|known| known.seed == reading.seed) {
+            Some(known) => known.runs.push(reading),
+            None => seeds.push(Seed { seed: reading.seed, value: reading.value, runs: vec![reading] }),
         }
     }
-    known
+    for seed in &mut seeds {
+        let values: Vec<f64> = seed.runs.iter().map(|run| run.value).collect();
+        seed.value = Summary::of(&values).map_or(seed.value, |of| of.mean);
+    }
+    seeds
 }
 
-/// Half the 95 % interval of a difference of means without pairs, and what it rests on.
-fn unpaired(own: &[Reading], baseline: &[Reading], one: &Summary, other: &Summary) -> (Option<f64>, Basis) {
-    match (one.n, other.n) {
-        (1, 1) => {
-            let noises = own.first().and_then(|own| own.noise).zip(baseline.first().and_then(|base| base.noise));
-            match noises {
-                Some((a, b)) => {
-                    let half = student_t_95(a.freedom.min(b.freedom)) * a.sd.hypot(b.sd);
-                    (Some(half), Basis::Evaluations)
-                }
-                None => (None, Basis::Nothing),
-            }
-        }
-        (1, n) | (n, 1) => {
-            let of = if one.n > 1 { one } else { other };
-            let half = student_t_95(n - 1) * of.sd * (1.0 + 1.0 / n as f64).sqrt();
-            (Some(half), Basis::OneOf(n))
-        }
-        (n, m) => {
-            let (a, b) = (one.standard_error().powi(2), other.standard_error().powi(2));
-            let freedom = (a + b).powi(2) / (a * a / (n - 1) as f64 + b * b / (m - 1) as f64);
-            // Both without any spread.
-            let freedom = if freedom.is_finite() { freedom.floor().max(1.0) as usize } else { n + m - 2 };
-            (Some(student_t_95(freedom) * (a + b).sqrt()), Basis::Groups(m, n))
+fn values(seeds: &[Seed<'_>]) -> Vec<f64> {
+    seeds.iter().map(|seed| seed.value).collect()
+}
+
+/// Noise of a mean over seeds.
+fn over_seeds(summary: &Summary) -> NoiseSource {
+    NoiseSource::new(summary.standard_error().powi(2), summary.n - 1)
+}
+
+/// Noise of the validation sample in the difference of two means over seeds.
+fn sampling(own: &[&Seed<'_>], base: &[&Seed<'_>]) -> Option<SamplingNoise> {
+    let mut weighted: Vec<(f64, Option<&ExampleNoise>)> = Vec::new();
+    for (seeds, sign) in [(own, 1.0), (base, -1.0)] {
+        for seed in seeds {
+            let weight = sign / (seeds.len() * seed.runs.len()) as f64;
+            weighted.extend(seed.runs.iter().map(|run| (weight, run.examples.as_ref())));
         }
     }
+    ExampleNoise::of_sum(&weighted)
+}
+
+/// Within-run spread of these runs, the root of the mean of their variances; none where one has none.
+fn within_run(seeds: &[Seed<'_>]) -> Option<f64> {
+    let runs = || seeds.iter().flat_map(|seed| &seed.runs);
+    let squares = runs().map(|run| Some(run.within_run?.sd.powi(2))).sum::<Option<f64>>()?;
+    Some((squares / runs().count() as f64).sqrt())
 }
 
 fn share(difference: f64, base: f64) -> Option<f64> {
@@ -269,12 +311,21 @@ fn share(difference: f64, base: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
+    use crate::compare::ExampleMetric;
+
     fn reading(seed: u64, value: f64) -> Reading {
-        Reading { seed, value, noise: None }
+        Reading { seed, value, within_run: None, examples: None }
     }
 
-    fn with_noise(value: f64, sd: f64) -> Reading {
-        Reading { seed: 1, value, noise: Some(Noise { sd, freedom: 6 }) }
+    fn with_spread(value: f64, sd: f64) -> Reading {
+        Reading { within_run: Some(WithinRunSpread { sd }), ..reading(1, value) }
+    }
+
+    /// A run whose examples have these losses, a label each.
+    fn with_examples(seed: u64, losses: &[f64]) -> Reading {
+        let value = losses.iter().sum::<f64>() / losses.len() as f64;
+        let examples = ExampleNoise::of(ExampleMetric::Loss, losses, &vec![1; losses.len()], "text");
+        Reading { examples, ..reading(seed, value) }
     }
 
     #[test]
@@ -288,8 +339,10 @@ mod tests {
         assert!((delta.absolute + 0.103_333).abs() < 1e-5, "{delta:?}");
         assert!((delta.half_width.unwrap() - 4.302_65 * 0.015_275 / 3.0_f64.sqrt()).abs() < 1e-4, "{delta:?}");
         assert!((delta.relative.unwrap() + 0.103_333 / 3.0).abs() < 1e-5);
-        let repeated = [paired[0], paired[1], paired[1], paired[2], paired[2]];
-        let again = [base[0], base[0], base[1], base[2]];
+        let take = |readings: &[Reading; 3], places: &[usize]| -> Vec<Reading> {
+            places.iter().map(|&place| readings[place].clone()).collect()
+        };
+        let (repeated, again) = (take(&paired, &[0, 1, 1, 2, 2]), take(&base, &[0, 0, 1, 2]));
         assert_eq!(Delta::measured(&repeated, &again, Direction::Lower), Some(delta), "repeats tell nothing new");
         let others = paired.map(|own| Reading { seed: own.seed + 10, ..own });
         let delta = Delta::measured(&others, &base, Direction::Lower).unwrap();
@@ -306,49 +359,85 @@ mod tests {
         let delta = Delta::measured(&own, &base, Direction::Higher).unwrap();
         let se2 = 1.0 / 3.0 + own_sd.powi(2) / 4.0;
         assert!((delta.absolute - 2.0).abs() < 1e-6);
-        assert!((delta.half_width.unwrap() - 2.776_445 * se2.sqrt()).abs() < 1e-5, "t(0.975, 4): {delta:?}");
+        // t(0.975, 4.57) is 2.645, between 2.776 of 4 and 2.571 of 5; the side of four alone needs t(0.975, 3) · 1.054 = 3.35.
+        let alone = 3.182_446 * own_sd / 2.0;
+        let half = delta.half_width.unwrap();
+        assert!((half - alone.max(2.659 * se2.sqrt())).abs() < 2e-3, "{half} {alone} {}", se2.sqrt());
         assert_eq!(delta.basis, Basis::Groups(3, 4));
     }
 
     #[test]
-    fn one_run_against_several_must_leave_their_spread() {
-        let base = [reading(1, 1.0), reading(2, 2.0), reading(3, 3.0)];
-        // Mean 2, sd 1, t(0.975, 2) = 4.30265 · sqrt(4/3) = 4.968.
-        let verdict = |value: f64| {
-            let delta = Delta::measured(&[reading(7, value)], &base, Direction::Lower).unwrap();
-            assert_eq!(delta.basis, Basis::OneOf(3));
-            delta.verdict
+    fn one_seed_on_a_side_is_not_tested_however_large_the_difference_is() {
+        let several = [reading(1, 1.0), reading(2, 2.0), reading(3, 3.0)];
+        let verdict = |own: &[Reading], base: &[Reading]| {
+            let delta = Delta::measured(own, base, Direction::Lower).unwrap();
+            assert_eq!((delta.half_width, delta.is_tested()), (None, false));
+            assert_eq!(delta.verdict, Verdict::NotTested);
+            delta.basis
         };
-        assert_eq!([verdict(7.1), verdict(6.9), verdict(-3.1)], [Verdict::Worse, Verdict::Unclear, Verdict::Better]);
+        for value in [-1e3, 1.9, 1e3] {
+            assert_eq!(verdict(&[with_spread(value, 0.01)], &[with_spread(2.0, 0.03)]), Basis::Untested(1, 1));
+            assert_eq!(verdict(&[reading(7, value)], &several), Basis::Untested(3, 1));
+            assert_eq!(verdict(&several, &[reading(7, value)]), Basis::Untested(1, 3));
+            // A run that was repeated with its seed, and came elsewhere, is no second seed.
+            let repeated = [reading(1, value), reading(1, value + 0.1)];
+            assert_eq!(verdict(&repeated, &several), Basis::Untested(3, 1));
+        }
+        let neutral = Delta::measured(&[reading(1, 1.0)], &several, Direction::None).unwrap();
+        assert_eq!(neutral.verdict, Verdict::Neutral, "a metric without a direction");
     }
 
     #[test]
-    fn one_run_each_is_judged_by_its_evaluations() {
-        let of = |value: f64, sd: f64| {
-            Delta::measured(&[with_noise(value, sd)], &[with_noise(2.0, 0.03)], Direction::Lower).unwrap()
-        };
-        // t(0.975, 6) = 2.4469 · hypot(0.03, 0.04) = 0.1223.
-        assert!((of(2.5, 0.04).half_width.unwrap() - 0.122_345).abs() < 1e-5);
-        assert_eq!(of(1.9, 0.04).verdict, Verdict::Unclear);
-        assert_eq!(of(1.8, 0.04).verdict, Verdict::Better);
-        let unknown = Delta::measured(&[reading(1, 1.0)], &[reading(1, 2.0)], Direction::Lower).unwrap();
-        assert_eq!((unknown.basis, unknown.verdict, unknown.half_width), (Basis::Nothing, Verdict::Unclear, None));
+    fn the_spread_within_runs_is_told_and_no_interval() {
+        let delta = Delta::measured(&[with_spread(1.9, 0.04)], &[with_spread(2.0, 0.03)], Direction::Lower).unwrap();
+        assert!((delta.within_run.unwrap() - 0.05).abs() < 1e-12, "{delta:?}");
+        assert_eq!(
+            delta.words(|value| format!("{value:+.2}")),
+            "-0.10, 1 seed each: not tested. Within-run spread 0.05: the standard deviation of the last evaluations, not of seeds."
+        );
+        let unknown = Delta::measured(&[reading(1, 1.0)], &[with_spread(2.0, 0.1)], Direction::Lower).unwrap();
+        assert_eq!(unknown.within_run, None);
+        assert_eq!(unknown.words(|value| format!("{value:+.1}")), "-1.0, 1 seed each: not tested.");
+        assert_eq!(untested_words(3, 1), "1 seed against 3 seeds of the baseline: not tested");
     }
 
     #[test]
-    fn noise_is_what_is_left_of_a_straight_line() {
-        let x: Vec<f64> = (0..20).map(f64::from).collect();
-        let line: Vec<f64> = x.iter().map(|x| 5.0 - 0.1 * x).collect();
-        assert!(Noise::of(&x, &line).unwrap().sd < 1e-12, "a straight course is no noise");
-        let zigzag: Vec<f64> = x.iter().map(|x| 5.0 - 0.1 * x + if x % 2.0 == 0.0 { 0.01 } else { -0.01 }).collect();
-        let noise = Noise::of(&x, &zigzag).unwrap();
-        assert_eq!(noise.freedom, 6);
-        assert!((0.009..0.012).contains(&noise.sd), "{noise:?}");
-        // What a loss falls by at first is no noise.
-        let falling: Vec<f64> = (0..8).map(|place| 4.0 + 2.0 * 0.5_f64.powi(place)).collect();
-        assert!(Noise::of(&x[..8], &falling).unwrap().sd < 0.02, "{:?}", Noise::of(&x[..8], &falling));
-        assert_eq!(Noise::of(&x[..3], &line[..3]), None);
-        assert_eq!(Noise::of(&x[..4], &[1.0, f64::NAN, 1.0, 1.0]), None);
+    fn the_noise_of_seeds_and_that_of_the_examples_add() {
+        // Each seed of the one is lower by 0.1 on half of the examples and by 0.3 on the others: no noise between seeds to speak of.
+        let base = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let own = |shift: f64| -> Vec<f64> {
+            base.iter().zip([0.1, 0.3, 0.1, 0.3, 0.1, 0.3]).map(|(loss, less)| loss - less - shift).collect()
+        };
+        let (low, high) = (
+            [with_examples(1, &own(0.0)), with_examples(2, &own(0.002))],
+            [1, 2].map(|seed| with_examples(seed, &base)),
+        );
+        let delta = Delta::measured(&low, &high, Direction::Lower).unwrap();
+        // s² = 0.000002, s²/n = 0.000001; dᵢ = ±0.1, v = 6 · 0.01 / 5 = 0.012, v/N = 0.002.
+        let (seeds, sample) = (0.000_001_f64, 0.002_f64);
+        let freedom = (seeds + sample).powi(2) / (seeds.powi(2) + sample.powi(2) / 5.0);
+        let half = crate::compare::stats::student_t_95_between(freedom) * (seeds + sample).sqrt();
+        assert!((delta.half_width.unwrap() - half).abs() < 1e-5, "{delta:?} {half}");
+        assert_eq!((delta.examples, delta.basis), (Some(6), Basis::Pairs(2)));
+        let words = delta.words(|value| format!("{value:+.2}"));
+        assert!(words.contains("over 2 pairs of the same seed and 6 validation examples."), "{words}");
+        // Where one of them was not recorded, or was of other examples, the seeds alone are left.
+        let mut older = low.clone();
+        older[1].examples = None;
+        let delta = Delta::measured(&older, &high, Direction::Lower).unwrap();
+        assert!((delta.half_width.unwrap() - 12.706_2 * 0.001).abs() < 1e-6 && delta.examples.is_none(), "{delta:?}");
+        let words = delta.words(|value| format!("{value:+.2}"));
+        assert!(words.contains("of the same seed; evaluation noise not recorded."), "{words}");
+    }
+
+    #[test]
+    fn seeds_that_all_came_to_the_same_tell_nothing_of_their_noise() {
+        // Two classifiers by 128 examples, of which the outcomes were not recorded: both seeds differ by one example.
+        let base = [reading(1, 0.75), reading(2, 0.5)];
+        let own = [reading(1, 0.75 + 1.0 / 128.0), reading(2, 0.5 + 1.0 / 128.0)];
+        let delta = Delta::measured(&own, &base, Direction::Higher).unwrap();
+        assert_eq!((delta.half_width, delta.verdict), (None, Verdict::Unclear));
+        assert!(delta.words(|value| format!("{value:+.3}")).ends_with("which tells nothing of the noise."));
     }
 
     #[test]
@@ -359,7 +448,7 @@ mod tests {
         assert_eq!(verdict(1.0, 2.0, Direction::None), Some(Verdict::Neutral));
         assert_eq!(verdict(2.0, 2.0, Direction::Lower), Some(Verdict::Neutral));
         assert_eq!(verdict(f64::NAN, 2.0, Direction::Lower), None);
-        let measured = Delta::measured(&[with_noise(1.0, 0.1)], &[with_noise(9.0, 0.1)], Direction::None).unwrap();
+        let measured = Delta::measured(&[with_spread(1.0, 0.1)], &[with_spread(9.0, 0.1)], Direction::None).unwrap();
         assert_eq!(measured.verdict, Verdict::Neutral);
     }
 
@@ -396,12 +485,17 @@ mod tests {
         let words = |own: &[Reading]| {
             Delta::measured(own, &base, Direction::Lower).unwrap().words(|value| format!("{value:+.2}"))
         };
-        let pairs = words(&[reading(1, 1.0), reading(2, 2.0)]);
+        let pairs = words(&[reading(1, 1.0), reading(2, 1.99)]);
         assert_eq!(
             pairs,
-            "-1.00 ± 0.00, 95 % interval of the mean difference over 2 pairs of the same seed. Better than the baseline."
+            "-1.00 ± 0.06, 95 % interval of the mean difference over 2 pairs of the same seed; evaluation noise not recorded. \
+             Better than the baseline."
         );
-        assert!(words(&[reading(1, 1.0)]).ends_with("Within the noise: neither better nor worse."));
+        assert!(words(&[reading(1, 1.0), reading(2, 4.0)]).ends_with("Within the noise: neither better nor worse."));
+        assert!(
+            words(&[reading(3, 1.0), reading(4, 2.0)]).contains("of means of 2 and 2 runs with other seeds (Welch);")
+        );
+        assert!(!words(&[reading(1, 1.0)]).contains("etter"), "{}", words(&[reading(1, 1.0)]));
         assert_eq!(Delta::exact(1.0, 2.0, Direction::None).unwrap().words(|value| format!("{value}")), "-1.");
     }
 
@@ -409,8 +503,9 @@ mod tests {
     fn whoever_is_the_baseline_the_interval_is_the_same() {
         // Readings of every number of seeds, some of them shared, at values that repeat in no simple way.
         let readings = |from: u64, count: u64, turn: f64| -> Vec<Reading> {
-            let value = |seed: u64| 3.0 * (turn * seed as f64 + turn).sin();
-            (from..from + count).map(|seed| Reading { seed, ..with_noise(value(seed), 0.5) }).collect()
+            let loss = |seed: u64, example: u32| 3.0 * (turn * seed as f64 + turn * f64::from(example)).sin();
+            let losses = |seed: u64| (0..7).map(|example| loss(seed, example)).collect::<Vec<f64>>();
+            (from..from + count).map(|seed| with_examples(seed, &losses(seed))).collect()
         };
         for (count, others, shift) in (1..5).flat_map(|a| (1..5).flat_map(move |b| (0..5).map(move |c| (a, b, c)))) {
             let (one, other) = (readings(0, count, 1.7), readings(shift, others, 2.9));
@@ -423,7 +518,9 @@ mod tests {
             };
             let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
             assert!(close(there.absolute, -back.absolute), "{there:?} {back:?}");
-            assert!(close(there.half_width.unwrap(), back.half_width.unwrap()), "{there:?} {back:?}");
+            assert_eq!(there.half_width.is_some(), count > 1 && others > 1, "{there:?}");
+            let halves = there.half_width.zip(back.half_width);
+            assert!(halves.is_none_or(|(there, back)| close(there, back)), "{there:?} {back:?}");
             assert_eq!(turned, back.verdict);
         }
     }

@@ -11,18 +11,25 @@ pub mod filter;
 mod flatten;
 mod frontier;
 mod group;
+mod interval;
 mod judge;
 mod metric;
+mod more_seeds;
 mod names;
+mod outcomes;
+mod sampling;
+#[cfg(test)]
+mod simulation;
 mod standings;
 mod stats;
 mod text_table;
+mod within_run;
 mod x_axis;
 
 pub use align::{Aligned, Alignment, align};
 pub use course::{Course, best_delta, common_step};
 pub use diff::{ConfigDiff, DiffRow};
-pub use evidence::{Basis, Delta, Noise, Reading, Verdict};
+pub use evidence::{Basis, Delta, Reading, SEEDS_ALONE, Verdict, untested_words};
 pub use flatten::{flatten, plain};
 pub use frontier::pareto_front;
 pub use group::{Group, common_keys, group_all_but, group_by, short_key};
@@ -31,8 +38,12 @@ pub use metric::{
     LOSS_UNIT, common_loss_unit, loss_unit, metric_spread, metric_value, series_axis, series_hint, series_title,
     series_unit, short_title, task_of,
 };
+pub use more_seeds::{FurtherRun, SEEDS_TO_TEST, further_runs, most_seeds_each, name_with_seed, untested_sentence};
 pub use names::{first_names, is_of_race, name_of_seeds, names_apart, unequal_samples_words, unequal_training_words};
+pub use outcomes::RunOutcomes;
+pub use sampling::{ExampleMetric, ExampleNoise};
 pub use standings::{Figure, Standing, Value, is_finished, standings};
 pub use stats::{Band, Summary, student_t_95};
 pub use text_table::{Cell, TextTable};
+pub use within_run::WithinRunSpread;
 pub use x_axis::{curve_x, why_missing};

@@ -9,8 +9,7 @@ use headroom_engine::{
 use serde_json::Value as Json;
 
 use super::{
-    Delta, Group, Noise, NotJudged, Reading, Summary, evidence::once, flatten, group_all_but, name_of_seeds, task_of,
-    why_not_judged,
+    Delta, Group, NotJudged, Reading, Summary, flatten, group_all_but, name_of_seeds, task_of, why_not_judged,
 };
 use crate::format;
 
@@ -64,7 +63,7 @@ impl Figure {
         }
     }
 
-    /// The series that it is taken from, where its noise is that of a curve.
+    /// The series that it is taken from, where it is one of an evaluation.
     pub fn series(self) -> Option<&'static str> {
         match self {
             Self::BestLoss | Self::LastLoss => Some(series_names::VALIDATION_LOSS),
@@ -169,15 +168,35 @@ pub struct Standing {
     pub not_judged: Option<NotJudged>,
 }
 
+impl Standing {
+    /// Seeds of the first and of this one, where one of them has a single seed so that no difference was tested.
+    pub fn untested(&self) -> Option<(usize, usize)> {
+        let tested = self.values.values().filter_map(|value| value.against).find(|against| !against.is_tested());
+        tested.and_then(|against| against.basis.seeds())
+    }
+}
+
 /// Whether a run trained to its end: where some of a group did, these alone count. Whatever ended in another way did not do all its
 /// steps.
 pub fn is_finished(state: RunState) -> bool {
     state == RunState::Finished
 }
 
+/// Each of them once: a run that was repeated with its seed gives the same value.
+fn once(readings: Vec<Reading>) -> Vec<Reading> {
+    let mut known: Vec<Reading> = Vec::with_capacity(readings.len());
+    for reading in readings {
+        let is_same = |other: &Reading| other.seed == reading.seed && other.value.to_bits() == reading.value.to_bits();
+        if !known.iter().any(is_same) {
+            known.push(reading);
+        }
+    }
+    known
+}
+
 /// Puts runs together that differ in nothing but the seed, in the order of their first; the first is what the others are
-/// measured against. `noise` is that of a run's curve, by the run's place in `runs` and the series.
-pub fn standings(runs: &[RunRecord], noise: &dyn Fn(usize, &str) -> Option<Noise>) -> Vec<Standing> {
+/// measured against. `reading` adds to the figure of a run, by the run's place in `runs`, what is known of its noise.
+pub fn standings(runs: &[RunRecord], reading: &dyn Fn(usize, Figure, Reading) -> Reading) -> Vec<Standing> {
     let figures = Figure::of_runs(runs);
     let flat: Vec<BTreeMap<String, Json>> = runs.iter().map(|run| flatten(&run.config)).collect();
     let groups = group_all_but(&flat.iter().collect::<Vec<_>>(), "seed");
@@ -193,12 +212,12 @@ pub fn standings(runs: &[RunRecord], noise: &dyn Fn(usize, &str) -> Option<Noise
         members.iter().copied().filter(counts).collect()
     };
     let readings = |members: &[usize], figure: Figure| -> Vec<Reading> {
-        let reading = |&index: &usize| {
+        let of_run = |&index: &usize| {
             let run = runs.get(index)?;
-            let noise = figure.series().and_then(|series| noise(index, series));
-            Some(Reading { seed: run.summary.seed, value: figure.of(run)?, noise })
+            let plain = Reading { seed: run.summary.seed, value: figure.of(run)?, within_run: None, examples: None };
+            Some(reading(index, figure, plain))
         };
-        members.iter().filter_map(reading).collect()
+        once(members.iter().filter_map(of_run).collect())
     };
     let first = groups.first().map(|group| group.members.as_slice()).unwrap_or_default();
     let mut all: Vec<Standing> = Vec::with_capacity(groups.len());
@@ -209,11 +228,11 @@ pub fn standings(runs: &[RunRecord], noise: &dyn Fn(usize, &str) -> Option<Noise
             group.members.iter().find_map(|&index| why_not_judged(&base.summary, &runs.get(index)?.summary))
         });
         let value = |figure: Figure| {
-            let own = once(&readings(&counted, figure));
+            let own = readings(&counted, figure);
             let summary = Summary::of(&own.iter().map(|reading| reading.value).collect::<Vec<f64>>())?;
             let against = (!all.is_empty())
                 .then(|| {
-                    let base = once(&readings(&finished(first), figure));
+                    let base = readings(&finished(first), figure);
                     let direction =
                         if figure.is_held_out() && not_judged.is_some() { Direction::None } else { figure.direction() };
                     let delta = if figure.is_exact() {
@@ -296,7 +315,7 @@ mod tests {
             run.config["task"] = serde_json::json!({ "kind": "classification" });
         }
         assert_eq!(Figure::of_runs(&runs)[2], Figure::Metric(ACCURACY));
-        let all = standings(&runs, &|_, _| None);
+        let all = standings(&runs, &|_, _, reading| reading);
         let against = all[1].values[&Figure::Metric(ACCURACY)].against.unwrap();
         assert!((against.absolute - 0.1025).abs() < 1e-12 && against.verdict == Verdict::Better, "{against:?}");
         assert_eq!(Figure::Metric(ACCURACY).title(), "best Accuracy");
@@ -305,8 +324,9 @@ mod tests {
     #[test]
     fn scores_of_translations_stand_behind_the_losses_too() {
         const BLEU: &str = "translation/bleu";
-        let mut runs = [(1, 4, 20.0), (2, 8, 30.0)].map(|(number, layers, bleu)| {
-            let mut record = run(number, "race: any", 1, layers, 1.0, RunState::Finished);
+        let runs = [(1, 1, 4, 20.0), (2, 2, 4, 21.0), (3, 1, 8, 30.0), (4, 2, 8, 31.1)];
+        let mut runs = runs.map(|(number, seed, layers, bleu)| {
+            let mut record = run(number, "race: any", seed, layers, 1.0, RunState::Finished);
             record.config["task"] = serde_json::json!({ "kind": "translation" });
             let metric = record.summary.metrics[series_names::VALIDATION_LOSS].clone();
             let scored = SeriesSummary { best: Some(bleu), last: bleu, direction: Direction::Higher, ..metric };
@@ -315,9 +335,13 @@ mod tests {
         });
         assert_eq!(Figure::of_runs(&runs)[2], Figure::Metric(BLEU));
         assert!(!Figure::of_runs(&runs).contains(&Figure::Metric("translation/chrf")), "no run has it");
-        let noise = |_: usize, _: &str| Some(Noise { sd: 1.0, freedom: 6 });
-        let against = standings(&runs, &noise)[1].values[&Figure::Metric(BLEU)].against.unwrap();
-        assert_eq!((against.absolute, against.verdict), (10.0, Verdict::Better), "higher is better");
+        let against = standings(&runs, &|_, _, reading| reading)[1].values[&Figure::Metric(BLEU)].against.unwrap();
+        assert!((against.absolute - 10.05).abs() < 1e-9 && against.verdict == Verdict::Better, "higher is better");
+        assert_eq!(against.examples, None, "no mean over examples");
+        let alone = standings(&[runs[0].clone(), runs[2].clone()], &|_, _, reading| reading);
+        let against = alone[1].values[&Figure::Metric(BLEU)].against.unwrap();
+        assert_eq!((against.absolute, against.verdict), (10.0, Verdict::NotTested), "one seed each");
+        assert_eq!((alone[0].untested(), alone[1].untested()), (None, Some((1, 1))));
         assert_eq!(Figure::Metric(BLEU).title(), "best BLEU");
         runs[0].config["task"] = Json::Null;
         assert!(!Figure::of_runs(&runs).contains(&Figure::Metric(BLEU)), "no task, no metrics of one");
@@ -332,7 +356,7 @@ mod tests {
             run(3, "race: wide", 1, 8, 2.000_001, done),
             run(4, "race: wide", 2, 8, 4.000_001, done),
         ];
-        let wide = &standings(&runs, &|_, _| None)[1];
+        let wide = &standings(&runs, &|_, _, reading| reading)[1];
         let verdict = |figure: Figure| wide.values[&figure].against.unwrap().verdict;
         assert_eq!(verdict(Figure::BestLoss), Verdict::Same, "both are 3.000 in the table");
         assert_eq!(verdict(Figure::StepsPerSec), Verdict::Same);
@@ -353,7 +377,7 @@ mod tests {
             fast(3, "race: quick", 1, 1.0),
             fast(4, "race: quick", 2, 1.01),
         ];
-        let against = standings(&runs, &|_, _| None)[1].values[&Figure::StepsPerSec].against.unwrap();
+        let against = standings(&runs, &|_, _, reading| reading)[1].values[&Figure::StepsPerSec].against.unwrap();
         assert!(against.relative.is_some_and(|relative| relative > 8.0), "{against:?}");
         assert_eq!(against.verdict, Verdict::Neutral, "what else ran meanwhile is not known");
     }
@@ -367,7 +391,7 @@ mod tests {
             run(3, "race: standard", 2, 4, 4.0, done),
             run(4, "race: wide", 2, 8, 0.1, RunState::Diverged),
         ];
-        let all = standings(&runs, &|_, _| None);
+        let all = standings(&runs, &|_, _, reading| reading);
         let names: Vec<_> = all.iter().map(|standing| (standing.name.as_str(), standing.finished)).collect();
         assert_eq!(names, [("standard", 2), ("wide", 1)], "a run that diverged does not count");
         let base = all[0].values[&Figure::BestLoss];
@@ -376,7 +400,12 @@ mod tests {
         assert_eq!((wide[&Figure::BestLoss].delta(), wide[&Figure::LastLoss].delta()), (Some(-1.5), Some(-1.5)));
         assert_eq!(wide[&Figure::Parameters].relative(), Some(1.0));
         let against = wide[&Figure::BestLoss].against.unwrap();
-        assert_eq!((against.basis, against.verdict), (Basis::OneOf(2), Verdict::Unclear), "one run against two");
+        assert_eq!(
+            (against.basis, against.verdict),
+            (Basis::Untested(2, 1), Verdict::NotTested),
+            "one seed against two"
+        );
+        assert_eq!(all[1].untested(), Some((2, 1)));
         assert_eq!(wide[&Figure::StepsPerSec].summary.mean, 10.0);
         assert!(!wide.contains_key(&Figure::PeakMemory), "no reading");
         assert_eq!(all[1].runs, [1, 3]);
@@ -391,7 +420,7 @@ mod tests {
             run(3, "race: wide", 1, 8, 1.5, done),
             run(4, "race: wide", 2, 8, 3.49, done),
         ];
-        let against = standings(&runs, &|_, _| None)[1].values[&Figure::BestLoss].against.unwrap();
+        let against = standings(&runs, &|_, _, reading| reading)[1].values[&Figure::BestLoss].against.unwrap();
         assert_eq!((against.basis, against.verdict), (Basis::Pairs(2), Verdict::Better));
         assert!((against.absolute + 0.505).abs() < 1e-12);
     }

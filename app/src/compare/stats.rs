@@ -1,6 +1,9 @@
 //! Statistics of a few numbers: what a group of seeds comes to.
 
-use std::f64::consts::{FRAC_PI_2, PI};
+use std::{
+    f64::consts::{FRAC_PI_2, PI},
+    sync::LazyLock,
+};
 
 /// The band around a group's mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -107,23 +110,61 @@ impl Summary {
     }
 }
 
-/// The 97.5 % quantile of Student's t with `freedom` degrees of freedom: P(|T| < t) = 0.95. Infinite for 0.
-///
-/// Solved by bisection from the finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4.
-pub fn student_t_95(freedom: usize) -> f64 {
-    if freedom == 0 {
-        return f64::INFINITY;
-    }
-    let (mut low, mut high) = (0.0_f64, FRAC_PI_2);
-    for _ in 0..64 {
-        let middle = 0.5 * (low + high);
-        if within(middle, freedom) < 0.95 {
-            low = middle;
-        } else {
-            high = middle;
+/// Degrees of freedom up to which the quantiles of Student's t are kept.
+const KEPT: usize = 100;
+
+/// The 97.5 % quantiles of Student's t with 1 to 100 degrees of freedom, solved by bisection from the finite sums of Abramowitz and
+/// Stegun, 26.7.3 and 26.7.4.
+static QUANTILES: LazyLock<Vec<f64>> = LazyLock::new(|| {
+    let quantile = |freedom: usize| {
+        let (mut low, mut high) = (0.0_f64, FRAC_PI_2);
+        for _ in 0..64 {
+            let middle = 0.5 * (low + high);
+            if within(middle, freedom) < 0.95 {
+                low = middle;
+            } else {
+                high = middle;
+            }
         }
+        (0.5 * (low + high)).tan() * (freedom as f64).sqrt()
+    };
+    (1..=KEPT).map(quantile).collect()
+});
+
+/// The 97.5 % quantile of the normal distribution.
+const NORMAL_95: f64 = 1.959_963_984_540_054;
+
+/// The 97.5 % quantile of Student's t with `freedom` degrees of freedom: P(|T| < t) = 0.95. Infinite for 0.
+pub fn student_t_95(freedom: usize) -> f64 {
+    match freedom.checked_sub(1) {
+        None => f64::INFINITY,
+        Some(place) => QUANTILES.get(place).copied().unwrap_or_else(|| expansion(freedom as f64)),
     }
-    (0.5 * (low + high)).tan() * (freedom as f64).sqrt()
+}
+
+/// The same for a fractional number of degrees of freedom, which is taken as at least 1.
+///
+/// Below 100 it is interpolated in 1/freedom between whole numbers. The quantile is convex there, so that it is never too small.
+pub fn student_t_95_between(freedom: f64) -> f64 {
+    if freedom.is_nan() || freedom <= 1.0 {
+        return student_t_95(1);
+    }
+    if freedom >= KEPT as f64 {
+        return expansion(freedom);
+    }
+    let below = freedom.floor();
+    let (low, high) = (student_t_95(below as usize), student_t_95(below as usize + 1));
+    let share = (1.0 / below - 1.0 / freedom) / (1.0 / below - 1.0 / (below + 1.0));
+    low + (high - low) * share
+}
+
+/// The quantile for 100 degrees of freedom or more, right to seven digits: Abramowitz and Stegun, 26.7.5.
+fn expansion(freedom: f64) -> f64 {
+    let z = NORMAL_95;
+    let first = z.powi(3) + z;
+    let second = 5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z;
+    let third = 3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z;
+    z + first / (4.0 * freedom) + second / (96.0 * freedom.powi(2)) + third / (384.0 * freedom.powi(3))
 }
 
 /// P(|T| < sqrt(n) tan θ) for n degrees of freedom.
@@ -165,6 +206,23 @@ mod tests {
             assert!((student_t_95(freedom) - t).abs() < 6e-5, "{freedom}: {} is not {t}", student_t_95(freedom));
         }
         assert_eq!(student_t_95(0), f64::INFINITY);
+    }
+
+    #[test]
+    fn between_whole_numbers_the_quantile_is_interpolated_and_never_too_small() {
+        // Of 1.5 and 2.5 degrees of freedom, by numerical integration of the density.
+        for (freedom, exact) in [(1.5, 6.016_6), (2.5, 3.574_6), (4.57, 2.645_0)] {
+            let found = student_t_95_between(freedom);
+            assert!((exact..1.2 * exact).contains(&found), "{freedom}: {found} for {exact}");
+        }
+        for freedom in [1, 2, 7, 99, 100, 101, 250, 1000] {
+            let (whole, between) = (student_t_95(freedom), student_t_95_between(freedom as f64));
+            assert!((whole - between).abs() < 1e-7, "{freedom}: {whole} {between}");
+        }
+        assert!((student_t_95(KEPT) - expansion(KEPT as f64)).abs() < 1e-7, "both ways meet");
+        assert!((student_t_95_between(1e12) - NORMAL_95).abs() < 1e-9);
+        assert_eq!(student_t_95_between(0.2), student_t_95(1));
+        assert_eq!(student_t_95_between(f64::NAN), student_t_95(1));
     }
 
     #[test]

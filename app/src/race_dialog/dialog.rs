@@ -141,9 +141,9 @@ impl RaceDialog {
             if self.has_seeds() {
                 ui.label("Seeds");
                 let seeds = number_ui(ui, &mut self.seeds, 1..=MOST_SEEDS, |drag| drag.speed(0.05));
-                seeds
-                    .accessible_name("Seeds per config")
-                    .on_hover_text("With how many seeds each config is trained; several give a band");
+                seeds.accessible_name("Seeds per config").on_hover_text(
+                    "With how many seeds each config is trained; with one, differences are shown and not tested",
+                );
             }
         });
         let name = self.name.trim();

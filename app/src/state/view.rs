@@ -13,8 +13,8 @@ use headroom_engine::{
 
 use super::{
     AdviceState, AnalysisState, AnswersState, CurrentRun, FlatConfigs, GenerateState, HubState, MapsState,
-    MistakesState, ModelsState, PurgeState, Selection, SeriesCache, SpeedState, StartFacts, SystemLoad, UploadsState,
-    grouping::GroupedOf, request_cache::RequestCache,
+    MistakesState, ModelsState, PurgeState, SamplingNoiseCache, Selection, SeriesCache, SpeedState, StartFacts,
+    SystemLoad, UploadsState, grouping::GroupedOf, request_cache::RequestCache,
 };
 use crate::{
     compare::{NotJudged, is_of_race, why_not_judged},
@@ -46,6 +46,8 @@ pub struct State {
     pub samples: BTreeMap<RunId, Vec<TextSample>>,
     /// Outcomes of single examples of runs that were asked for with [`State::want_outcomes`]; none where none were recorded.
     pub outcomes: BTreeMap<(RunId, OutcomeKind), Option<Box<ExampleOutcomes>>>,
+    /// Noise of the validation sample that was derived from them.
+    pub(super) sampling: SamplingNoiseCache,
     /// Mixing matrices of the newest step, by layer, of runs that were asked for with [`State::want_mixing`].
     pub mixing: BTreeMap<RunId, Vec<SnapshotData>>,
     /// Which classes runs took for which at their newest evaluation, with its step; none where a run does not classify. Of runs that

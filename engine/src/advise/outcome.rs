@@ -165,7 +165,7 @@ fn losses(before: &Trained<'_>, after: &Trained<'_>) -> [OutcomeRow; 2] {
             predicted: None,
             came_out: difference,
             at_step: None,
-            note: note(difference.is_some(), "below 0: better than before"),
+            note: note(difference.is_some(), "below 0: a lower loss than before"),
         },
     ]
 }

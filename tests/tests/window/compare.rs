@@ -6,7 +6,7 @@ use egui::{Color32, Key, Modifiers, Visuals};
 use headroom_app::theme;
 use headroom_engine::{
     store::{RunState, SeriesData, SeriesSummary},
-    worker::Event,
+    worker::{Command, Event},
 };
 use headroom_tests::{Screen, example_record, example_run, example_runs, fill_with_examples};
 use serde_json::json;
@@ -95,26 +95,77 @@ fn point_at_difference(screen: &mut Screen, begins: &str) {
     screen.point_at(&word);
 }
 
+/// Two seeds of a config.
+fn two_seeds(numbers: [u64; 2], heads: usize, levels: [f64; 2]) -> [Sketch; 2] {
+    let [first, second] = numbers;
+    [done(first, heads, levels[0]), Sketch { seed: 2, ..done(second, heads, levels[1]) }]
+}
+
+/// A baseline of 4 heads, one head that is better, 2 heads that differ from it by no more than the noise, and 8 heads that are worse: two
+/// seeds each.
+fn four_configs() -> Vec<Sketch> {
+    let all = [
+        two_seeds([0, 1], 4, [2.30, 2.50]),
+        two_seeds([3, 4], 1, [2.10, 2.31]),
+        two_seeds([2, 7], 2, [2.305, 2.50]),
+        two_seeds([5, 6], 8, [2.60, 2.81]),
+    ];
+    all.into_iter().flatten().collect()
+}
+
 #[test]
 fn a_difference_is_called_better_only_where_it_clears_its_noise() {
     let mut screen = examples();
-    compare(&mut screen, &[done(0, 4, 2.30), done(3, 1, 2.10), done(4, 8, 2.305)]);
+    compare(&mut screen, &four_configs());
     let (better, noise) = ("Better than the baseline.", "Within the noise: neither better nor worse.");
-    point_at_difference(&mut screen, "\u{2212}0.2000 (");
+    point_at_difference(&mut screen, "\u{2212}0.1950 (");
     assert!(screen.says(better) && !screen.says(noise), "{:#?}", screen.words());
-    assert!(screen.says("by the spread of their last evaluations"), "{:#?}", screen.words());
-    point_at_difference(&mut screen, "+0.005000 (");
+    assert!(screen.says("over 2 pairs of the same seed; evaluation noise not recorded"), "{:#?}", screen.words());
+    point_at_difference(&mut screen, "+0.002500 (");
     assert!(screen.says(noise) && !screen.says(better), "{:#?}", screen.words());
+    assert!(!screen.says("not tested") && !screen.has("Queue 2 more"), "{:#?}", screen.words());
+}
+
+#[test]
+fn one_seed_each_is_not_tested_and_a_button_queues_two_more() {
+    let mut screen = examples();
+    compare(&mut screen, &[done(0, 4, 2.30), done(3, 1, 2.10), done(4, 8, 2.60)]);
+    assert!(screen.has("1 seed each: not tested."), "{:#?}", screen.words());
+    // The differences are told, in no colour, with the spread of each run and without a verdict.
+    let palette = if screen.is_dark() { Visuals::dark() } else { Visuals::light() };
+    let palette = theme::palette(&palette);
+    for difference in ["\u{2212}0.2000 (", "+0.3000 ("] {
+        assert_eq!(colour_of(&screen, difference), palette.weak, "{difference}");
+        point_at_difference(&mut screen, difference);
+        assert!(screen.says("1 seed each: not tested. Within-run spread 0.01"), "{:#?}", screen.words());
+        let is_verdict =
+            |word: &String| ["Better", "Worse", "Within the noise"].iter().any(|verdict| word.contains(verdict));
+        assert!(!screen.words().iter().any(is_verdict), "{:#?}", screen.words());
+    }
+    screen.click("Scatter");
+    assert!(screen.says("1 seed each: not tested") && !screen.says("beats"), "{:#?}", screen.words());
+    screen.click("Curves");
+    screen.recorded();
+    screen.click("Queue 2 more");
+    let queued = screen.recorded().into_iter().find_map(|command| match command {
+        Command::EnqueueAll { configs, tags, .. } => Some((configs, tags)),
+        _ => None,
+    });
+    let (configs, tags) = queued.unwrap();
+    let seeds: Vec<(usize, u64)> = configs.iter().map(|config| (config.model.heads, config.seed)).collect();
+    assert_eq!(seeds, [(4, 2), (1, 2), (8, 2), (4, 3), (1, 3), (8, 3)], "two more of each");
+    assert_eq!(tags, ["paper"], "the tag of all");
 }
 
 #[test]
 fn a_run_that_diverged_is_named_so_and_nothing_says_that_it_does_not_differ() {
     let mut screen = examples();
-    compare(&mut screen, &[done(0, 4, 2.30), done(3, 1, 2.305)]);
+    let all = [two_seeds([0, 1], 4, [2.30, 2.50]), two_seeds([3, 4], 1, [2.305, 2.49])];
+    compare(&mut screen, &all.into_iter().flatten().collect::<Vec<_>>());
     let noise = "No difference clears its noise.";
     assert!(screen.says(noise) && !screen.says("(diverged)"), "{:#?}", screen.words());
     let mut runs = screen.state().runs.clone();
-    runs.iter_mut().find(|run| run.number == 3).unwrap().state = RunState::Diverged;
+    runs.iter_mut().filter(|run| [3, 4].contains(&run.number)).for_each(|run| run.state = RunState::Diverged);
     screen.state().apply(Event::Runs { runs });
     screen.settle();
     assert!(!screen.says(noise) && screen.says("(diverged)"), "{:#?}", screen.words());
@@ -154,7 +205,7 @@ fn a_run_that_still_trains_is_judged_at_the_last_step_that_both_reached() {
     assert!(difference.starts_with("\u{2212}0.2000 ("), "{difference}: {:#?}", screen.words());
     screen.point_at(&difference);
     assert!(screen.says("At step 50, the last that all of them reached"), "{:#?}", screen.words());
-    assert!(!screen.says("Better than the baseline."), "of two evaluations: {:#?}", screen.words());
+    assert!(!screen.says("Better than the baseline."), "one seed each: {:#?}", screen.words());
 }
 
 #[test]
@@ -362,12 +413,12 @@ fn colour_of(screen: &Screen, begins: &str) -> Color32 {
 #[test]
 fn a_difference_within_the_noise_is_grey_and_one_that_clears_it_has_its_colour() {
     let mut screen = examples();
-    compare(&mut screen, &[done(0, 4, 2.30), done(3, 1, 2.10), done(4, 8, 2.305), done(2, 2, 2.60)]);
+    compare(&mut screen, &four_configs());
     let palette = if screen.is_dark() { Visuals::dark() } else { Visuals::light() };
     let palette = theme::palette(&palette);
-    assert_eq!(colour_of(&screen, "\u{2212}0.2000 ("), palette.better);
-    assert_eq!(colour_of(&screen, "+0.3000 ("), palette.worse);
-    assert_eq!(colour_of(&screen, "+0.005000 ("), palette.weak);
+    assert_eq!(colour_of(&screen, "\u{2212}0.1950 ("), palette.better);
+    assert_eq!(colour_of(&screen, "+0.3050 ("), palette.worse);
+    assert_eq!(colour_of(&screen, "+0.002500 ("), palette.weak);
     assert!(palette.better != palette.worse && palette.weak != palette.better && palette.weak != palette.worse);
 }
 

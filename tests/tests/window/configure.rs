@@ -71,9 +71,7 @@ fn too_few_evaluations_are_told_before_the_start() {
     screen.click("Use preset grammar-decoder");
     assert!(!screen.says("The run is evaluated"), "{:#?}", screen.words());
     screen.fill("Steps", "400");
-    screen.wait("the note", |screen| {
-        screen.says("The run is evaluated 3 times: too few to tell a difference from noise.")
-    });
+    screen.wait("the note", |screen| screen.says("The run is evaluated 3 times: too few for a within-run spread."));
     screen.fill("Steps", "60");
     screen.wait("the note", |screen| screen.says("The run is evaluated once: too few"));
 }

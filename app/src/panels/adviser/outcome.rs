@@ -9,7 +9,7 @@ use headroom_engine::{
 };
 
 use crate::{
-    compare::{Course, Delta, best_delta},
+    compare::{Course, Delta, Verdict, best_delta},
     context::{Action, PanelContext, PanelId},
     findings, format,
     plot::{CurveX, Series},
@@ -61,8 +61,8 @@ fn judged_losses(before: &RunSummary, after: &RunSummary, cx: &mut PanelContext<
         cx.state.series.curve(&run.id, LOSS, CurveX::STEP).cloned().unwrap_or_default()
     };
     let (old, new) = (curve(before), curve(after));
-    let old = Course { run: before, series: LOSS, x: old.x(), y: old.y() };
-    best_delta(&Course { run: after, series: LOSS, x: new.x(), y: new.y() }, &old)
+    let old = Course { run: before, series: LOSS, x: old.x(), y: old.y(), outcomes: None };
+    best_delta(&Course { run: after, series: LOSS, x: new.x(), y: new.y(), outcomes: None }, &old)
 }
 
 impl Outcomes {
@@ -91,11 +91,12 @@ impl Outcomes {
                 };
                 let (old, new) = (newest(&before, cx), newest(&record.run, cx));
                 let stands = |run: &RunSummary| (run.state, run.steps_done);
+                let judged = judged_losses(&before_run, &after_run, cx);
                 let key = Key {
                     run: record.run.clone(),
                     states: [stands(&before_run), stands(&after_run)],
                     analyses: [old.clone(), new.clone()],
-                    losses: judged_losses(&before_run, &after_run, cx),
+                    losses: judged,
                 };
                 if !self.0.iter().any(|(known, _)| known.is(&key)) {
                     let outcome = findings::outcome(
@@ -131,7 +132,16 @@ impl Outcomes {
                         ui.end_row();
                     }
                 });
-                if ui.button("Compare their curves").clicked() {
+                let is_untested = judged.is_some_and(|losses| losses.verdict == Verdict::NotTested);
+                let is_wanted = ui.horizontal_wrapped(|ui| {
+                    let button = ui.button("Compare their curves");
+                    if is_untested {
+                        let words = "Compare queues the seeds that a test takes.";
+                        ui.label(RichText::new(words).small().color(palette.weak));
+                    }
+                    button.clicked()
+                });
+                if is_wanted.inner {
                     let runs = [before.clone(), record.run.clone()];
                     cx.state.selection.visible.extend(runs);
                     cx.state.selection.baseline = Some(before.clone());

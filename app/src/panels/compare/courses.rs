@@ -1,4 +1,4 @@
-//! The curves that tell how much values vary.
+//! The curves of compared runs, and the outcomes of their examples: what tells how much values vary.
 
 use std::collections::HashMap;
 
@@ -6,14 +6,18 @@ use headroom_engine::store::RunSummary;
 
 use super::lines::Bundle;
 use crate::{
-    compare::{Course, curve_x},
+    compare::{Course, ExampleMetric, RunOutcomes, curve_x},
     plot::{CurveX, Series, XAxis},
     state::State,
 };
 
 /// The curves of all compared runs, for one frame: over steps, and over the x of the chart.
 #[derive(Default)]
-pub struct Courses(HashMap<u64, Vec<Curves>>);
+pub struct Courses {
+    curves: HashMap<u64, Vec<Curves>>,
+    /// Of runs in groups alone: one run is not tested.
+    outcomes: HashMap<u64, RunOutcomes>,
+}
 
 /// Those of one metric.
 struct Curves {
@@ -34,25 +38,32 @@ impl Courses {
                 found.entry(run.number).or_default().push(curves);
             }
         }
-        Self(found)
+        let mut outcomes = HashMap::new();
+        if metrics.iter().any(|metric| ExampleMetric::of(metric).is_some()) {
+            for run in bundles.iter().filter(|bundle| bundle.runs.len() > 1).flat_map(|bundle| &bundle.runs) {
+                outcomes.extend(state.run_outcomes(&run.id).map(|found| (run.number, found)));
+            }
+        }
+        Self { curves: found, outcomes }
     }
 
     /// Over steps; without points while it is not loaded.
     pub fn over_steps<'a>(&'a self, run: &'a RunSummary, series: &'a str) -> Course<'a> {
-        course(run, series, self.find(run, series).map(|found| &found.over_steps))
+        let outcomes = self.outcomes.get(&run.number);
+        Course { outcomes, ..course(run, series, self.find(run, series).map(|found| &found.over_steps)) }
     }
 
-    /// Over the x of the chart.
+    /// Over the x of the chart; its points are not known by their steps.
     pub fn over_x<'a>(&'a self, run: &'a RunSummary, series: &'a str) -> Course<'a> {
         course(run, series, self.find(run, series).map(|found| &found.over_x))
     }
 
     fn find(&self, run: &RunSummary, series: &str) -> Option<&Curves> {
-        self.0.get(&run.number)?.iter().find(|found| found.metric == series)
+        self.curves.get(&run.number)?.iter().find(|found| found.metric == series)
     }
 }
 
 fn course<'a>(run: &'a RunSummary, series: &'a str, curve: Option<&'a Series>) -> Course<'a> {
     let (x, y) = curve.map_or((&[][..], &[][..]), |curve| (curve.x(), curve.y()));
-    Course { run, series, x, y }
+    Course { run, series, x, y, outcomes: None }
 }

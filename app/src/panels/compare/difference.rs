@@ -156,13 +156,17 @@ fn difference(own: &[Seeded], partners: &[Seeded], view: &View) -> Difference {
     let mut differences: Vec<Series> =
         own.iter().filter_map(less).map(reached).filter(|series| !series.is_empty()).collect();
     let n = differences.len();
+    // With one seed of a side nothing is known of its noise.
+    let has_interval = [own, partners]
+        .iter()
+        .all(|side| side.iter().any(|curve| side.first().is_some_and(|first| first.seed != curve.seed)));
     match differences.pop() {
         Some(series) if n == 1 => Difference { series, edges: None, n, alignment: None },
         None => Difference { series: Series::new(), edges: None, n, alignment: None },
         Some(last) => {
             differences.push(last);
             let Summarised { mean, edges, alignment, .. } = summarise(&differences, view.band_of_difference());
-            Difference { series: mean, edges, n, alignment: Some(alignment) }
+            Difference { series: mean, edges: edges.filter(|_| has_interval), n, alignment: Some(alignment) }
         }
     }
 }

@@ -8,6 +8,7 @@ mod courses;
 mod difference;
 mod figures;
 mod lines;
+mod more_seeds;
 mod notes;
 mod panel;
 mod parallel;

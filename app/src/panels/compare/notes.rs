@@ -52,7 +52,8 @@ pub(super) fn notes_ui(
             ui.label(RichText::new(text).color(palette.weak));
         }
         if banded {
-            let text = "The difference has 95 % intervals, by which verdicts are given.";
+            let text =
+                "The difference has 95 % intervals over seeds; verdicts add the noise of the validation examples.";
             ui.label(RichText::new(text).color(palette.weak));
         }
         if is_untold {

@@ -11,6 +11,7 @@ use super::{
     difference::DifferenceMaker,
     figures::{chart, difference_chart, difference_title, figure, metadata},
     lines::{Bundle, Line, LineMaker, Made, RENEW_EVERY, bundles, style_bundles},
+    more_seeds::MoreSeeds,
     notes::{instead_ui, notes_ui, other_text_ui, unequal_training_ui},
     parallel::ParallelView,
     samples::Samples,
@@ -83,6 +84,7 @@ pub struct ComparePanel {
     samples: Samples,
     section: ConfigSection,
     table: ComparedTable,
+    more_seeds: MoreSeeds,
     export: Option<ExportDialog>,
     wants_export: bool,
     /// The metric that no run had yet, and the one that is shown instead.
@@ -326,7 +328,11 @@ impl ComparePanel {
         }
         ui.add_space(8.0);
         unequal_training_ui(ui, runs);
-        let table_pointed = self.table.ui(ui, &rows, &metrics, &made, view, highlight, cx);
+        if pinned_number.is_some() {
+            self.more_seeds.update(&bundles, &mut self.configs, cx);
+        }
+        let more_seeds = &mut self.more_seeds;
+        let table_pointed = self.table.ui(ui, &rows, &metrics, &made, view, highlight, more_seeds, cx);
         let first_of = |number: Option<u64>| {
             let bundle = bundles.iter().find(|bundle| Some(bundle.number) == number)?;
             bundle.runs.first().map(|run| run.id.clone())

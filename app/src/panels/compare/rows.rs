@@ -488,7 +488,7 @@ mod tests {
         assert!(table[0].is_baseline && table[0].entries[1].delta.is_empty());
         assert_eq!(table[3].entries[1].shown, "1.500");
         assert_eq!(table[3].entries[1].delta, "+0.5000 (+50 %)");
-        assert_eq!(table[3].entries[1].verdict(), Verdict::Unclear, "one run each, of two evaluations");
+        assert_eq!(table[3].entries[1].verdict(), Verdict::NotTested, "one run each");
         assert_eq!(table[3].entries[2].value, Some(4.0), "at step 100");
         assert_eq!(table[3].entries[3].delta, "+100 %");
         assert_eq!(table[3].entries[3].verdict(), Verdict::Neutral, "parameters have no direction");
@@ -500,12 +500,12 @@ mod tests {
         assert_eq!(table[0].entries[2].shown, "2.0 ± 1.0", "at step 100, where the seeds stand at 1, 2 and 3");
         assert_eq!(table[1].entries[2].shown, "4.000", "one run has no spread");
         let best = table[1].entries[1].against.unwrap();
-        assert_eq!((best.basis, best.verdict), (Basis::OneOf(3), Verdict::Unclear), "1.5 against 1, 2 and 3");
+        assert_eq!((best.basis, best.verdict), (Basis::Untested(3, 1), Verdict::NotTested), "1.5 against 1, 2 and 3");
         let about = table[1].entries[1].about(&measures[1], None).unwrap();
-        assert!(about.starts_with("−0.5000 ± 4.968, one run against the spread of 3"), "{about}");
+        assert!(about.starts_with("−0.5000, 1 seed against 3 seeds of the baseline: not tested."), "{about}");
         let csv = text_table(&table, &measures, "at step 100").to_csv();
         assert!(csv.starts_with("Run,n,\"Validation loss, last\",\"Δ Validation loss, last\""), "{csv}");
-        assert!(csv.contains("\nother,1,"), "{csv}");
+        assert!(csv.contains("\nother,1,") && csv.contains(",not tested"), "{csv}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Quality against cost: a point for each run or group, with its interval over seeds, and the front that nobody beats.
+//! Quality against cost: a point for each run or group, with its interval over seeds, and their Pareto front.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use egui::{ComboBox, RichText, Ui};
 use headroom_engine::store::{Direction, RunSummary};
@@ -63,6 +63,8 @@ struct Point {
     y: f64,
     /// 95 % interval of the mean over seeds.
     interval: Option<(f64, f64)>,
+    /// Different seeds of its runs.
+    seeds: usize,
     is_baseline: bool,
     standing: Standing,
     style: LineStyle,
@@ -200,16 +202,28 @@ impl ScatterView {
         self.points.iter().any(|point| point.interval.is_some())
     }
 
+    /// That the points of the front were not tested against each other, where some have one seed: then none is called better.
+    fn untested(&self) -> Option<&'static str> {
+        let single = counted(&self.points).filter(|point| point.seeds < 2).count();
+        match single {
+            0 => None,
+            all if all == counted(&self.points).count() => Some("1 seed each: not tested"),
+            _ => Some("points of 1 seed are not tested"),
+        }
+    }
+
     /// What is drawn: nothing is said of whiskers or of a front that are not there.
     fn about(&self) -> String {
-        let of_means = "Line: the front of the means, whose runs nobody beats in both; where whiskers overlap another \
-                        seed may change it.";
+        let of_means = "Line: the front of the means; where whiskers overlap another seed may change it.";
         let is_none_counted = !self.points.is_empty() && counted(&self.points).next().is_none();
         let front = match (self.front.is_empty(), self.has_intervals()) {
             (true, _) if is_none_counted => "No front: none of these runs counts.",
             (true, _) => "No front: of these values none is better than another.",
+            _ if let Some(untested) = self.untested() => {
+                &format!("Line: the front of what was measured; {untested}. Another seed may change it.")
+            }
             (false, true) => of_means,
-            (false, false) => "Line: the front, whose runs nobody beats in both; another seed may change it.",
+            (false, false) => "Line: the front of the means; another seed may change it.",
         };
         if self.has_intervals() { format!("{WHISKERS} {front}") } else { front.to_owned() }
     }
@@ -241,10 +255,9 @@ impl ScatterView {
         let front = self.front.points().next().filter(|_| is_single(&self.points, &self.front))?;
         let mut best = counted(&self.points).filter(|point| (point.x, point.y) == front);
         let (first, others) = (best.next()?, best.count());
-        Some(match others {
-            0 => format!("\"{}\" is best in both: the front is this one point, in a ring.", first.name),
-            _ => format!("{} runs are best in both: the front is their one point, in a ring.", others + 1),
-        })
+        let whose = if others == 0 { format!("\"{}\"", first.name) } else { format!("{} runs", others + 1) };
+        let untested = self.untested().map(|untested| format!("; {untested}")).unwrap_or_default();
+        Some(format!("The front is the one point of {whose}, in a ring{untested}."))
     }
 
     /// The numbers of the bundles on the front.
@@ -365,6 +378,7 @@ fn points(given: &Given<'_>, cost: &ParallelAxis) -> Vec<Point> {
             Some(base) if told.iter().any(|run| why_not_judged(base, run).is_some()) => Standing::Apart,
             _ => Standing::Counted,
         };
+        let seeds = told.iter().map(|run| run.seed).collect::<BTreeSet<u64>>().len();
         let values: Vec<f64> = told.into_iter().filter_map(value).filter(|value| value.is_finite()).collect();
         let summary = Summary::of(&values)?;
         let mut name = match (summary.n, bundle.runs.len()) {
@@ -381,6 +395,7 @@ fn points(given: &Given<'_>, cost: &ParallelAxis) -> Vec<Point> {
             x: (*x).filter(|x| x.is_finite())?,
             y: summary.mean,
             interval: summary.edges(Band::Confidence95),
+            seeds,
             is_baseline: given.baseline == Some(bundle.number),
             standing,
             style: bundle.style,
@@ -492,6 +507,7 @@ mod tests {
         let figure = scatter.figure(&given, &view, BTreeMap::new()).unwrap();
         assert_eq!(scatter.on_front(), [0, 3], "the dearer one is better");
         assert!(scatter.about().starts_with(WHISKERS) && figure.notes.iter().any(|note| note == WHISKERS));
+        assert!(scatter.about().contains("points of 1 seed are not tested"), "{}", scatter.about());
         let names: Vec<&str> = figure.series.iter().map(|series| series.name.as_str()).collect();
         assert_eq!(names, ["Front", "base (n = 3)", "other"]);
         assert_eq!(figure.series[0].points, [(1_240_000.0, 2.0), (2_480_000.0, 2.0), (2_480_000.0, 1.5)]);
@@ -522,19 +538,19 @@ mod tests {
         };
         let figure = shown(&state.runs, Some(0));
         assert_eq!(figure.series[0].points, [(1_000_000.0, 2.0)]);
-        let told = "\"base, seed 0\" is best in both: the front is this one point, in a ring.";
+        let told = "The front is the one point of \"base, seed 0\", in a ring; 1 seed each: not tested.";
         assert!(figure.notes.iter().any(|note| note == told), "{:?}", figure.notes);
         assert!(figure.series[0].width > figure.series[1].width, "around the dot of the baseline too");
         // Two that are the same are both best.
         let mut twice = state.runs.clone();
         twice[1].metrics.get_mut(metric).unwrap().best = Some(2.0);
         twice[1].parameters = Some(1_000_000);
-        assert!(shown(&twice, None).notes.iter().any(|note| note.starts_with("2 runs are best in both")));
+        assert!(shown(&twice, None).notes.iter().any(|note| note.starts_with("The front is the one point of 2 runs")));
         // A front of several points is a line, and that of a run alone says nothing.
         let mut apart = state.runs.clone();
         apart[3].metrics.get_mut(metric).unwrap().best = Some(1.0);
         for figure in [shown(&apart, None), shown(&state.runs[..1], None)] {
-            assert!(figure.series[0].width < DOT && !figure.notes.iter().any(|note| note.contains("best in both")));
+            assert!(figure.series[0].width < DOT && !figure.notes.iter().any(|note| note.contains("the one point")));
         }
     }
 
@@ -597,6 +613,7 @@ mod tests {
             x,
             y: 1.0,
             interval: None,
+            seeds: 1,
             is_baseline: false,
             standing: Standing::Counted,
             style: LineStyle::BASELINE,
@@ -640,6 +657,9 @@ mod tests {
         assert_eq!(figure.series.iter().any(|series| series.name == "Front"), !scatter.on_front().is_empty());
         assert_eq!(scatter.about().starts_with("No front"), scatter.on_front().is_empty());
         assert!(!figure.notes.iter().any(|note| note == WHISKERS), "one run each: {:?}", figure.notes);
+        let is_called_better = |words: &str| ["best", "beat", "better"].iter().any(|word| words.contains(word));
+        let told = figure.notes.iter().map(String::as_str).chain([scatter.about().as_str()]).any(is_called_better);
+        assert!(!told || scatter.on_front().is_empty(), "one seed each: {:?} {}", figure.notes, scatter.about());
         let names = figure.series.into_iter().map(|series| series.name).collect();
         (scatter.on_front().to_vec(), figure.notes, names)
     }
@@ -651,7 +671,7 @@ mod tests {
         state.runs[2].held_out_hash = Some("other".to_owned());
         let (front, notes, _) = on_front(&mut state, metric, None);
         assert_eq!(front, [0], "the text of most; that of the third is another one");
-        assert!(notes[0].starts_with("\"base, seed 0\" is best in both"), "{notes:?}");
+        assert!(notes[0].starts_with("The front is the one point of \"base, seed 0\""), "{notes:?}");
         assert!(notes[1].starts_with("Not counted, since they were measured on other text"), "{notes:?}");
         assert!(notes[1].ends_with(": base, seed 2."), "{notes:?}");
         let (front, notes, _) = on_front(&mut state, metric, Some(2));
@@ -668,7 +688,7 @@ mod tests {
             state.runs[2].state = early;
             let (front, notes, names) = on_front(&mut state, metric, None);
             assert_eq!(front, [0], "{early}");
-            assert!(notes[0].starts_with("\"base, seed 0\" is best in both"), "{notes:?}");
+            assert!(notes[0].starts_with("The front is the one point of \"base, seed 0\""), "{notes:?}");
             assert!(names.contains(&"base, seed 2 (not finished)".to_owned()), "{names:?}");
             let told = "Not counted, since they did not train to their end: base, seed 2.";
             assert_eq!(notes[1], told, "{early}");

@@ -11,6 +11,7 @@ use super::{
     configs::copy_menu_ui,
     courses::Courses,
     lines::{Bundle, Made},
+    more_seeds::{MoreSeeds, why_untested},
     rows::{Entry, Measure, Row, rows, text_table},
     view::View,
 };
@@ -49,7 +50,7 @@ pub(super) struct ComparedTable {
     at: Option<String>,
 }
 
-/// What is to be said of all differences to the baseline: that none is more than its noise, or that nothing is known of that.
+/// Summary of the differences to the baseline that were tested: that none is more than its noise, or that nothing is known of that.
 /// What diverged differs whatever its noise is, and is named in its row.
 fn all_in_all(rows: &[Row], measures: &[Measure]) -> &'static str {
     if rows.iter().any(|row| row.is_baseline && row.is_diverged) {
@@ -66,7 +67,7 @@ fn all_in_all(rows: &[Row], measures: &[Measure]) -> &'static str {
         return "";
     }
     if !judged.iter().filter(|entry| unclear(entry)).any(|entry| is_known(entry)) {
-        return "Nothing is known of the noise yet: more evaluations or seeds tell. ";
+        return "All seeds came to the same, which tells nothing of the noise. ";
     }
     if rows.iter().any(|row| row.is_diverged) {
         "Of the runs that did not diverge no difference clears its noise. "
@@ -86,6 +87,7 @@ impl ComparedTable {
         made: &[Made],
         view: &mut View,
         highlight: Option<u64>,
+        more_seeds: &mut MoreSeeds,
         cx: &mut PanelContext<'_>,
     ) -> Option<u64> {
         let common = made.first().and_then(furthest_common);
@@ -133,6 +135,9 @@ impl ComparedTable {
                 Some(row) => format!("Δ: against the baseline \"{}\"", row.name),
                 None => "Pin a baseline to see deltas (p)".to_owned(),
             };
+            if let Some(why) = why_untested(&table, &measures) {
+                more_seeds.ui(ui, &why, view.group.is_some(), cx);
+            }
             // What matters stands where it is not cut off.
             let noise = all_in_all(&table, &measures);
             ui.add(Label::new(RichText::new(noise.to_owned() + &text).color(weak)).truncate());
@@ -380,7 +385,7 @@ fn cell_ui(
                 let colour = match entry.verdict() {
                     Verdict::Better => palette.better,
                     Verdict::Worse => palette.worse,
-                    Verdict::Unclear | Verdict::Same | Verdict::Neutral => palette.weak,
+                    Verdict::Unclear | Verdict::NotTested | Verdict::Same | Verdict::Neutral => palette.weak,
                 };
                 let delta = ui.add(Label::new(RichText::new(&entry.delta).small().color(colour)).selectable(false));
                 if delta.hovered()
@@ -457,7 +462,8 @@ mod tests {
     fn what_is_said_of_all_differences_knows_whether_their_noise_is_known() {
         let measures = [Measure::Last("validation/loss".to_owned()), Measure::Parameters];
         let row = |is_baseline: bool, verdict: Verdict, half_width: Option<f64>| {
-            let delta = Delta { absolute: 0.1, relative: None, half_width, basis: Basis::Exact, verdict };
+            let (basis, examples, within_run) = (Basis::Pairs(2), None, None);
+            let delta = Delta { absolute: 0.1, relative: None, half_width, basis, examples, within_run, verdict };
             let entry = Entry { against: Some(delta), ..Entry::default() };
             // Of what is no metric nothing is said.
             let clear = Delta { verdict: Verdict::Better, ..delta };
@@ -466,8 +472,14 @@ mod tests {
             Row { number: 1, name, is_diverged: false, n: 1, of: 1, left_out, is_baseline, not_judged: None, entries }
         };
         let said = |rows: &[Row]| all_in_all(rows, &measures);
-        let (noise, unknown) = ("No difference clears its noise. ", "Nothing is known of the noise yet: ");
+        let (noise, unknown) = ("No difference clears its noise. ", "All seeds came to the same");
         let baseline = row(true, Verdict::Better, Some(0.2));
+        let mut single = row(false, Verdict::NotTested, None);
+        single.entries[0].against.as_mut().unwrap().basis = Basis::Untested(1, 1);
+        assert_eq!(said(&[baseline.clone(), single.clone()]), "", "nothing was tested");
+        let why = why_untested(&[baseline.clone(), single, row(false, Verdict::Unclear, Some(0.2))], &measures);
+        assert_eq!(why.as_deref(), Some("1 seed each: not tested"));
+        assert_eq!(why_untested(&[baseline.clone(), row(false, Verdict::Unclear, None)], &measures), None);
         assert_eq!(said(&[baseline.clone(), row(false, Verdict::Unclear, Some(0.2))]), noise);
         assert!(said(&[baseline.clone(), row(false, Verdict::Unclear, None)]).starts_with(unknown));
         let some = [row(false, Verdict::Unclear, None), row(false, Verdict::Unclear, Some(0.2))];

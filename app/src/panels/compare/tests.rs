@@ -1,6 +1,7 @@
 //! The panel in its four states, driven by the names of its controls.
 
 use egui::{Event, Key, Modifiers, MouseWheelSource, MouseWheelUnit, PointerButton, TouchPhase, vec2};
+use headroom_engine::{store::RunState, worker::Command};
 
 use super::{ComparePanel, View, lines::tests::state, view::Shape};
 use crate::{
@@ -92,18 +93,64 @@ fn full_it_compares_with_the_pinned_baseline() {
     driver.click(&mut panel, "Unpin the baseline");
     assert_eq!(driver.state.selection.baseline, None);
     driver.click(&mut panel, "Pin base, seed 0 as the baseline");
-    assert!(
-        driver.has(
-            "Nothing is known of the noise yet: more evaluations or seeds tell. Δ: against the baseline \"base, seed 0\""
-        ),
-        "{:#?}",
-        driver.names()
-    );
+    assert!(driver.has("1 seed each: not tested."), "{:#?}", driver.names());
+    assert!(driver.has("Δ: against the baseline \"base, seed 0\""), "{:#?}", driver.names());
     assert!(driver.has("−0.2500 (−20 %)"), "{:#?}", driver.names());
     assert!(driver.has("model.layers") && driver.has("seed"), "the config differences");
     assert!(!driver.has("model.heads"));
     driver.click(&mut panel, "Only differences");
     assert!(driver.has("model.heads"));
+}
+
+#[test]
+fn what_was_not_tested_gets_two_more_seeds_by_a_button() {
+    let mut two = state();
+    // One run of each config, of one race.
+    two.selection.visible.retain(|run| [two.runs[0].id.clone(), two.runs[3].id.clone()].contains(run));
+    two.selection.baseline = Some(two.runs[0].id.clone());
+    for run in &mut two.runs {
+        run.seed = 7;
+        run.tags = vec!["race:base".to_owned(), format!("of run {}", run.number)];
+    }
+    let (mut driver, mut panel) = open(two);
+    assert!(driver.has("1 seed each: not tested."), "{:#?}", driver.names());
+    driver.click(&mut panel, "Queue 2 more");
+    let queued = driver.actions.iter().find_map(|action| match action {
+        Action::Send(Command::EnqueueAll { configs, tags, .. }) => Some((configs.clone(), tags.clone())),
+        _ => None,
+    });
+    let (configs, tags) = queued.unwrap();
+    let told: Vec<(&str, u64)> = configs.iter().map(|config| (config.name.as_str(), config.seed)).collect();
+    assert_eq!(told, [("base", 8), ("other", 8), ("base", 9), ("other", 9)], "all take their turn");
+    assert_eq!(tags, ["race:base"], "the tag of all");
+    // It is asked for once.
+    driver.settle(&mut panel);
+    assert!(!driver.has("Queue 2 more") && driver.has("Queueing…"), "{:#?}", driver.names());
+    // The new runs wait: nothing more is to be queued, and nothing is tested yet.
+    let mut runs = driver.state.runs.clone();
+    for (place, config) in configs.iter().enumerate() {
+        let of = runs.iter().find(|run| run.name == config.name).unwrap().id.clone();
+        let mut record = driver.state.records[&of].clone();
+        record.summary = examples::summary(20 + place as u64, &config.name);
+        (record.summary.seed, record.summary.state) = (config.seed, RunState::Queued);
+        record.config["seed"] = config.seed.into();
+        runs.push(record.summary.clone());
+        driver.state.records.insert(record.summary.id.clone(), record);
+    }
+    driver.state.runs = runs;
+    driver.settle(&mut panel);
+    assert!(driver.has("The seeds that are missing wait or train."), "{:#?}", driver.names());
+    assert!(!driver.has("Queue 2 more"), "{:#?}", driver.names());
+}
+
+#[test]
+fn seeds_of_one_config_alone_are_offered_no_more() {
+    let mut one = state();
+    one.selection.visible.retain(|run| *run != one.runs[3].id);
+    one.selection.baseline = Some(one.runs[0].id.clone());
+    let (driver, _) = open(one);
+    assert!(driver.has("1 seed each: not tested."), "{:#?}", driver.names());
+    assert!(!driver.says("Queue ") && !driver.says("more"), "{:#?}", driver.names());
 }
 
 #[test]

@@ -125,8 +125,8 @@ pub(super) const WORDS: [Words; 22] = [
     STABILITY,
 ];
 
-/// Evaluations from which on a run's own spread tells of its noise.
-const FEWEST_JUDGED: u64 = 4;
+/// Evaluations from which on a run has a within-run spread.
+const FEWEST_WITH_SPREAD: u64 = 4;
 
 fn times(count: u64) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times") }
@@ -163,9 +163,10 @@ pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
     }
     form.whole(ui, EVALUATE_EVERY, &mut train.evaluate_every, 10);
     let evaluations = train.steps.zip((train.evaluate_every > 0).then_some(train.evaluate_every));
-    if let Some(count) = evaluations.map(|(steps, every)| steps.div_ceil(every)).filter(|count| *count < FEWEST_JUDGED)
+    if let Some(count) =
+        evaluations.map(|(steps, every)| steps.div_ceil(every)).filter(|count| *count < FEWEST_WITH_SPREAD)
     {
-        let words = format!("The run is evaluated {}: too few to tell a difference from noise.", times(count));
+        let words = format!("The run is evaluated {}: too few for a within-run spread.", times(count));
         note_ui(ui, &words);
     }
     let mut evaluated = train.evaluation_size();
