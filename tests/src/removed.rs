@@ -11,7 +11,7 @@ use crate::{Chance, Program, TINY_DECODER};
 
 /// Ways to remove or replace the files of a store.
 const WAYS: [&str; 6] = ["database", "all files", "log", "replaced", "moved", "folder"];
-const STEPS: u64 = 600;
+const STEPS: u64 = 300;
 const SERIES: [&str; 3] = ["train/loss", "validation/loss", "train/grad_norm"];
 
 /// Counts of removals.

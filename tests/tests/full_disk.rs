@@ -112,7 +112,7 @@ fn files_that_cannot_grow_for_a_while_cost_no_point() {
 #[cfg(unix)]
 #[test]
 fn a_database_that_is_removed_while_a_run_trains_is_told_of_and_nothing_is_lost() {
-    let config = config(1500);
+    let config = config(400);
     let peaceful = program();
     let whole = peaceful.train(&config, &[]);
 
@@ -140,7 +140,7 @@ fn a_database_that_is_removed_while_a_run_trains_is_told_of_and_nothing_is_lost(
     let [copy] = &copies[..] else { panic!("one copy: {copies:?}") };
     assert!(told.contains(&copy.display().to_string()), "{told}");
     // A store that is made there meanwhile does not take what is another's.
-    let other = program.train(&config.replace("steps = 1500", "steps = 1"), &[]);
+    let other = program.train(&config.replace("steps = 400", "steps = 1"), &[]);
     assert_ne!(other, run);
     assert!(Path::new(spill).is_file(), "what belongs to the removed store stays");
     // As the message says.
