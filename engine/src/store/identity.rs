@@ -15,6 +15,7 @@ struct FileId {
 
 #[cfg(unix)]
 impl FileId {
+    #[expect(clippy::unnecessary_wraps, reason = "elsewhere files have no such identity")]
     fn of(there: &Metadata) -> Option<Self> {
         use std::os::unix::fs::MetadataExt as _;
         Some(Self { device: there.dev(), number: there.ino() })
