@@ -294,7 +294,8 @@ const HARMS: &[Harm] = &[
         let _ = tamper(&store.database(), sql);
     }),
     Harm::Borne(TEXTS, |store| {
-        let sql = "UPDATE snapshots SET data = zeroblob(600000000) WHERE run = 2";
+        // One alone: each takes its room on disk.
+        let sql = "UPDATE snapshots SET data = zeroblob(540000000) WHERE id = (SELECT MIN(id) FROM snapshots)";
         let _ = tamper(&store.database(), sql);
     }),
 ];
