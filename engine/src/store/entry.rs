@@ -55,6 +55,7 @@ impl Entry {
                 OtherEntry::Checkpoint { run, .. }
                 | OtherEntry::Facts { run, .. }
                 | OtherEntry::Forget { run, .. }
+                | OtherEntry::Outcomes { run, .. }
                 | OtherEntry::Snapshot { run, .. }
                 | OtherEntry::State { run, .. } => run,
             },
