@@ -165,7 +165,7 @@ pub struct ChartArgs {
     #[arg(long, value_parser = band, default_value = "sd", requires = "group")]
     pub band: Band,
     /// In place of curves a scatter: the metric against a cost, `parameters`, `flops`, `step_time`, `memory`, or a number of the
-    /// config such as `attention.compatibility.d_k`, with the front that nobody beats in both.
+    /// config such as `attention.compatibility.d_k`, with its Pareto front.
     #[arg(long, value_name = "COST", conflicts_with_all = ["x", "smooth", "difference", "band"])]
     pub against: Option<String>,
     /// A chart of the difference to the first run too.
