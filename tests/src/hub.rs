@@ -524,8 +524,10 @@ fn answer(state: &mut State, request: &Request, address: &str) -> Answer {
     match take_fault(state, path) {
         Some(Fault::Status(status, wait)) => {
             let answer = Answer::error(status, "", "told to");
-            return wait
-                .map_or(answer, |wait| Answer::error(status, "", "told to").with("retry-after", wait.to_string()));
+            match wait {
+                Some(wait) => answer.with("retry-after", wait.to_string()),
+                None => answer,
+            }
         }
         Some(fault) => Answer { fault: Some(fault), ..answer_well(state, request, &parts, address) },
         None => answer_well(state, request, &parts, address),
@@ -640,7 +642,7 @@ fn resolve(state: &mut State, request: &Request, name: &str, revision: &str, fil
         return Answer::error(404, "EntryNotFound", "Entry not found");
     };
     let hash = hash_of(found);
-    if take_redirect(state, request, file) {
+    if leads_to_itself(state, request, file) {
         return Answer::new(302, "").with("location", request.path.clone());
     }
     if found.len() >= LARGE && state.mark.is_none() {
@@ -662,7 +664,7 @@ fn resolve(state: &mut State, request: &Request, name: &str, revision: &str, fil
 }
 
 /// Whether a file is to be looked for where it was asked for, again and again.
-fn take_redirect(state: &mut State, request: &Request, file: &str) -> bool {
+fn leads_to_itself(state: &State, request: &Request, file: &str) -> bool {
     let is_told = state.faults.get(file).and_then(|faults| faults.first()) == Some(&Fault::Redirect);
     is_told && request.method == "GET"
 }

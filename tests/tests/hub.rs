@@ -569,7 +569,9 @@ fn the_largest_size_that_was_seen_bounds_what_is_taken() {
     };
     // Neither hash nor size: nothing is asked for.
     let scene = Scene::new();
-    (scene.hub.hide_hashes(), scene.hub.hide_sizes(), scene.hub.hide_lengths());
+    scene.hub.hide_hashes();
+    scene.hub.hide_sizes();
+    scene.hub.hide_lengths();
     let told = scene.fetch().unwrap_err();
     assert!(told.is_refusal(), "{told}");
     let told = told.to_string();
@@ -580,7 +582,8 @@ fn the_largest_size_that_was_seen_bounds_what_is_taken() {
     assert!(ranges(&scene.hub).is_empty() && most_on_disk(&scene) == 0);
     // A hash and no size.
     let scene = Scene::new();
-    (scene.hub.hide_sizes(), scene.hub.hide_lengths());
+    scene.hub.hide_sizes();
+    scene.hub.hide_lengths();
     scene.hub.mark_all(&format!("\"{}\"", hash_of(&scene.weights())));
     let only = FetchRequest { only: vec![WEIGHTS.parse().unwrap()], ..request() };
     scene.hub.fault(WEIGHTS, &[Fault::Endless(80)]);
@@ -637,12 +640,13 @@ fn only_a_hash_identifies_contents() {
         }
         // It is known again, though nothing says what it hashes to.
         let again = scene.fetch().unwrap();
-        assert_eq!((again.path, again.downloaded()), (fetched.path, 0), "{mark}");
+        assert_eq!((&again.path, again.downloaded()), (&fetched.path, 0), "{mark}");
         assert!(!scene.folder.path().join("evil").exists());
     }
     // Without a hash a length is held against.
     let scene = Scene::new();
-    (scene.hub.hide_hashes(), scene.hub.mark_all("W/\"same\""));
+    scene.hub.hide_hashes();
+    scene.hub.mark_all("W/\"same\"");
     scene.hub.fault(WEIGHTS, &[Fault::TooLong]);
     let told = scene.fetch().unwrap_err().to_string();
     assert!(told.contains("where the hub promised"), "{told}");

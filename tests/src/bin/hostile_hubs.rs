@@ -65,7 +65,7 @@ fn after_cut(hub: &Hub, chance: &mut Chance, fault: Fault) {
 
 const KINDS: &[Kind] = &[
     kind("wrong range once", Outcome::Comes, |hub, chance| after_cut(hub, chance, Fault::WrongRange)),
-    kind("wrong range for ever", Outcome::Fails, |hub, chance| {
+    kind("wrong range for ever", Outcome::Comes, |hub, chance| {
         let cut = Fault::CutAfter(1 + size(chance, 4000));
         hub.fault(WEIGHTS, &[cut, Fault::WrongRange].repeat(1000));
     }),
@@ -96,11 +96,14 @@ const KINDS: &[Kind] = &[
     kind("silence", Outcome::Fails, |hub, _| always(hub, Fault::Silent)),
     kind("no end", Outcome::Fails, |hub, chance| always(hub, Fault::Endless(1 + size(chance, 80)))),
     kind("no size, no hash", Outcome::Fails, |hub, _| {
-        (hub.hide_hashes(), hub.hide_sizes(), hub.hide_lengths());
+        hub.hide_hashes();
+        hub.hide_sizes();
+        hub.hide_lengths();
         always(hub, Fault::Endless(200));
     }),
     kind("no size anywhere", Outcome::Fails, |hub, _| {
-        (hub.hide_sizes(), hub.hide_lengths());
+        hub.hide_sizes();
+        hub.hide_lengths();
         hub.mark_all(&format!("\"{}\"", "ab".repeat(32)));
         hub.fault("config.json", &[Fault::Endless(80); 20]);
     }),
@@ -118,15 +121,21 @@ const KINDS: &[Kind] = &[
         hub.claim_size(WEIGHTS, (1 << 50) + size(chance, 1 << 55));
     }),
     kind("one weak tag", Outcome::Comes, |hub, _| hub.mark_all("W/\"same\"")),
-    kind("one weak tag, no hash", Outcome::Comes, |hub, _| (hub.hide_hashes(), hub.mark_all("W/\"same\"")).1),
-    kind("one tag, no hash", Outcome::Comes, |hub, _| (hub.hide_hashes(), hub.mark_all("\"same\"")).1),
+    kind("one weak tag, no hash", Outcome::Comes, |hub, _| {
+        hub.hide_hashes();
+        hub.mark_all("W/\"same\"");
+    }),
+    kind("one tag, no hash", Outcome::Comes, |hub, _| {
+        hub.hide_hashes();
+        hub.mark_all("\"same\"");
+    }),
     kind("one hash for all", Outcome::Fails, |hub, _| hub.mark_all(&format!("\"{}\"", "0f".repeat(20)))),
     kind("a weak hash for all", Outcome::Comes, |hub, _| {
         hub.hide_hashes();
         hub.mark_all(&format!("W/\"{}\"", "0f".repeat(20)));
     }),
     kind("a tag with separators", Outcome::Comes, |hub, chance| {
-        hub.mark_all(["\"../../../evil\"", "\"a/b\"", "\"..\\\\evil\"", "\"/tmp/evil\""][size(chance, 4)]);
+        hub.mark_all(["\"../../../evil\"", "\"a/b\"", "\"..\\\\evil\"", "\"/etc/evil\""][size(chance, 4)]);
     }),
     kind("no tag", Outcome::Comes, |hub, _| hub.mark_all("")),
     kind("an address that leads to itself", Outcome::Fails, |hub, _| always(hub, Fault::Redirect)),
