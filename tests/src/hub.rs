@@ -396,7 +396,10 @@ fn write(mut stream: &TcpStream, request: &Request, answer: Answer, is_over: &At
             body.extend_from_slice(b"more than was promised");
             has_length = false;
         }
-        Some(Fault::RangeAndMore(bytes)) => body.extend(std::iter::repeat_n(7, bytes)),
+        Some(Fault::RangeAndMore(bytes)) => {
+            body.extend(std::iter::repeat_n(7, bytes));
+            length = body.len();
+        }
         Some(Fault::LengthSaid(bytes)) => length = bytes,
         Some(Fault::Endless(mebibytes)) => (has_length, more) = (false, mebibytes << 20),
         Some(Fault::Packed) => {
