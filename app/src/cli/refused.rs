@@ -52,6 +52,7 @@ pub fn tell_panic() {
 /// Tells that the command was stopped before it had an answer.
 pub fn tell_stop(why: &str) {
     say("failed", why, &[Problem::new(WHOLE, why)]);
+    print::aside(why);
 }
 
 fn say(event: &str, why: &str, problems: &[Problem]) {

@@ -45,9 +45,10 @@ pub struct TrainConfig {
     /// The same in training batches; 0 = all. Giving both is an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evaluate_batches: Option<usize>,
-    /// Steps between checkpoints; 0 = only the best and the last.
+    /// Steps between regular checkpoints; 0 = none but the last. A state to resume from is written at the first evaluation and every five
+    /// minutes in any case.
     pub checkpoint_every: u64,
-    /// How many checkpoints are kept beside the best one.
+    /// How many regular checkpoints are kept beside the best one and the newest state.
     pub keep_checkpoints: usize,
     /// What is kept of attention maps from forward to backward, on the CPU.
     pub map_memory: MapMemoryChoice,

@@ -80,7 +80,7 @@ const EVALUATE_EXAMPLES: Words = Words::new(
 const CHECKPOINT_EVERY: Words = Words::new(
     "train.checkpoint_every",
     "Checkpoint every",
-    "Steps between checkpoints; 0 = only the best and the last.",
+    "Steps between checkpoints; 0 = only the best and the last. A state to resume from is written every 5 minutes in any case.",
 )
 .unit("steps");
 const KEEP: Words =
