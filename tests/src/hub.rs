@@ -123,9 +123,9 @@ struct State {
     claimed: BTreeMap<String, usize>,
     /// Another hub that large files are kept at.
     storage_at: Option<String>,
-    /// Whether hashes are said nowhere.
+    /// Hashes are said nowhere.
     hides_hashes: bool,
-    /// Whether an answer to `HEAD` says no length.
+    /// An answer to `HEAD` says no length.
     hides_lengths: bool,
     /// The entity tag of every file in place of its own; none where it is empty.
     mark: Option<String>,
@@ -335,7 +335,7 @@ struct Answer {
     body: Vec<u8>,
     /// Another length than the body's, where it lies about it.
     length: Option<usize>,
-    /// Whether no length is said.
+    /// No length is said.
     hides_length: bool,
     fault: Option<Fault>,
 }
@@ -537,7 +537,7 @@ fn answer(state: &mut State, request: &Request, address: &str) -> Answer {
     }
 }
 
-/// What is answered where nothing is done wrong.
+/// Answer where nothing is done wrong.
 fn answer_well(state: &mut State, request: &Request, parts: &[&str], address: &str) -> Answer {
     match (request.method.as_str(), parts) {
         ("GET", ["api", kind @ ("models" | "datasets"), name @ .., "revision", revision]) => {
@@ -666,7 +666,7 @@ fn resolve(state: &mut State, request: &Request, name: &str, revision: &str, fil
     answer.with("x-repo-commit", commit)
 }
 
-/// Whether a file is to be looked for where it was asked for, again and again.
+/// Returns true if a file is to be looked for where it was asked for, again and again.
 fn leads_to_itself(state: &State, request: &Request, file: &str) -> bool {
     let is_told = state.faults.get(file).and_then(|faults| faults.first()) == Some(&Fault::Redirect);
     is_told && request.method == "GET"

@@ -560,7 +560,7 @@ fn a_hub_that_sends_a_byte_now_and_then_is_given_up() {
     }
 }
 
-/// What nobody says the length of cannot fill the disk.
+/// A file of unknown length cannot fill the disk.
 #[test]
 fn the_largest_size_that_was_seen_bounds_what_is_taken() {
     let most_on_disk = |scene: &Scene| {

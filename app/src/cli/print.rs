@@ -15,12 +15,12 @@ use serde::Serialize;
 
 use super::error::{CliError, CliResult};
 
-/// How far the answer of `--json` is. Locked while an object is written: a signal is answered on another thread.
+/// State of the answer of `--json`. Locked while an object is written: a signal is answered on another thread.
 static ANSWER: Mutex<Progress> = Mutex::new(Progress::Pending);
-/// How long an object waits for one that nobody reads.
+/// Longest time that an object waits for one that nobody reads.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How far the answer of `--json` is.
+/// State of the answer of `--json`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     /// There is none yet.

@@ -23,7 +23,7 @@ use super::print;
 static WANTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// The signal that asked for it; 0 for none.
 static SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
-/// Whether the command looks at [`is_stop_wanted`] itself.
+/// The command looks at [`is_stop_wanted`] itself.
 static IS_LISTENING: AtomicBool = AtomicBool::new(false);
 
 /// Takes over the signals, once, first thing in the program. `answers` tells scripts that there is no other answer. Where that is not
@@ -34,7 +34,7 @@ pub fn install(answers: Option<fn(&str)>) {
     }
 }
 
-/// From now on the command stops by itself once [`is_stop_wanted`].
+/// Leaves it to the command to stop once [`is_stop_wanted`].
 pub fn listen() {
     IS_LISTENING.store(true, Ordering::SeqCst);
 }
@@ -76,7 +76,7 @@ fn take_over(answers: Option<fn(&str)>) -> io::Result<()> {
     std::thread::Builder::new().name("headroom-signals".to_owned()).spawn(watch).map(drop)
 }
 
-/// Whether a signal has no effect, as whoever started the program wanted it.
+/// Returns true if the program was started with this signal ignored.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     #[expect(unsafe_code, reason = "the system says in no other way what a signal does")]

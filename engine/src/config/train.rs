@@ -48,7 +48,7 @@ pub struct TrainConfig {
     /// Steps between regular checkpoints; 0 = none but the last. A state to resume from is written at the first evaluation and every five
     /// minutes in any case.
     pub checkpoint_every: u64,
-    /// How many regular checkpoints are kept beside the best one and the newest state.
+    /// Number of regular checkpoints that are kept beside the best one and the newest state.
     pub keep_checkpoints: usize,
     /// What is kept of attention maps from forward to backward, on the CPU.
     pub map_memory: MapMemoryChoice,

@@ -119,7 +119,7 @@ impl RepoCache {
         self.repo.blob_path(hash.as_str())
     }
 
-    /// Where a file is written until it is checked. `key` is its hash, or stands for it where no hash is known.
+    /// Path of a file until it is checked. `key` is its hash, or stands for it where no hash is known.
     pub(super) fn incomplete(&self, key: &str) -> PathBuf {
         self.repo.blob_path(&format!("{key}.incomplete"))
     }

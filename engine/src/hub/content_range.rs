@@ -21,7 +21,7 @@ impl ContentRange {
         self.last.saturating_add(1)
     }
 
-    /// Whether this is what follows the first `from` bytes of a file of `size` bytes, in an answer of `length` bytes.
+    /// Returns true if this follows the first `from` bytes of a file of `size` bytes, in an answer of `length` bytes.
     pub(super) fn follows(self, from: u64, size: Option<u64>, length: Option<u64>) -> bool {
         let size = size.or(self.total);
         self.first == from

@@ -258,7 +258,7 @@ fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok().filter(|text| !text.trim().is_empty())
 }
 
-/// Whether an answer is packed on its way, so that its lengths are not those of the file.
+/// Returns true if an answer is packed on its way, so that its lengths are not those of the file.
 fn is_packed(reply: &Reply) -> bool {
     let packing = header_text(&reply.headers, header::CONTENT_ENCODING.as_str());
     packing.is_some_and(|packing| !packing.trim().eq_ignore_ascii_case("identity"))
@@ -359,7 +359,7 @@ impl Download<'_> {
         self.cache.link(&self.file.commit, &self.file.path, hash)
     }
 
-    /// Whether the file is here whole. A blob of another length was never one, and gives way to what is downloaded.
+    /// Returns true if the file is here whole. A blob of another length was never one, and gives way to what is downloaded.
     fn is_here(&self) -> bool {
         let place = match &self.file.hash {
             Some(hash) => self.cache.blob(hash),
@@ -369,7 +369,7 @@ impl Download<'_> {
             .is_ok_and(|there| there.is_file() && self.file.bytes.is_none_or(|bytes| bytes == there.len()))
     }
 
-    /// Whether far more came than the file holds: a server that sends the beginning again and again.
+    /// Returns true if far more came than the file holds: a server that sends the beginning again and again.
     fn is_wasteful(&self, part: &Part, furthest: u64) -> bool {
         let once = self.file.bytes.unwrap_or(furthest).max(furthest);
         part.written > once.saturating_mul(u64::from(self.client.settings.tries) + 1)
@@ -505,7 +505,7 @@ struct Part {
     /// Bytes that came since it was opened.
     written: u64,
     sha256: Option<Sha256>,
-    /// Whether parts are asked for, which not every server sends as it should.
+    /// Parts are asked for, which not every server sends as it should.
     takes_ranges: bool,
     /// Bytes of the whole file as an answer said them, where nothing said them before.
     said: Option<u64>,

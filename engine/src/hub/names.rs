@@ -226,7 +226,7 @@ impl FileHash {
         }
     }
 
-    /// Whether two hashes of the same kind differ, so that they are of different contents.
+    /// Returns true if two hashes of the same kind differ, so that they are of different contents.
     pub(super) fn contradicts(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other) && self != other
     }

@@ -25,7 +25,7 @@ impl Rate {
         Self { window, least, since: Instant::now(), bytes }
     }
 
-    /// Whether too few bytes came in a window that has just ended.
+    /// Returns true if too few bytes came in a window that has just ended.
     pub(super) fn is_too_slow(&mut self, bytes: u64) -> bool {
         self.is_too_slow_at(Instant::now(), bytes)
     }

@@ -246,7 +246,7 @@ impl Trainer {
         }
     }
 
-    /// Whether the model evaluated after `step` is the one that the config asks for, and not that of a warm-up.
+    /// Returns true if the model evaluated after `step` is the one that the config asks for, and not that of a warm-up.
     pub fn is_goal_at(&self, step: u64) -> bool {
         match &self.config.attention.coverage {
             Coverage::Partial(PartialCoverage { from: None, warmup_steps, .. }) => step > *warmup_steps,

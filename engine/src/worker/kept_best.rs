@@ -44,7 +44,7 @@ impl KeptBest {
         Self { direction: metric.direction, best }
     }
 
-    /// Whether the trainer's best evaluation, which is its present one, is better than what is kept.
+    /// Returns true if the trainer's best evaluation, which is its present one, is better than what is kept.
     pub(super) fn is_replaced(&self, trainer: &Trainer) -> bool {
         self.is_replaced_by(Evaluated::of(trainer))
     }

@@ -96,7 +96,7 @@ impl Outbox {
     }
 }
 
-/// How long an event waits for a reader that sleeps.
+/// Time that an event waits for a reader that sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Retention {
     /// Until it is taken: an answer, an ending, something that is told once.
@@ -107,7 +107,7 @@ enum Retention {
     Reading,
 }
 
-/// Says it of every event by name, so that a new one is a decision.
+/// Retention of an event. Every event is listed by name, so that a new one is a decision.
 fn retention(notice: &Notice) -> Retention {
     match notice.event {
         Event::Analysing { .. }

@@ -20,14 +20,14 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const MODEL: &str = "models/org/tiny";
 const LIST: &str = "/api/models/org/tiny/revision/main";
 const WEIGHTS: &str = "model.safetensors";
-/// What a fetch may take at most.
+/// Longest time that a fetch may take.
 const LONGEST: Duration = Duration::from_mins(1);
-/// What it may ask for at most.
+/// Most requests of a fetch.
 const MOST_REQUESTS: usize = 400;
-/// What may lie on disk beyond the model: files of which no size is known have at most so much.
+/// Most bytes on disk: files of which no size is known have at most about as many.
 const MOST_BEYOND: u64 = 33 << 20;
 
-/// What is to come of a fetch.
+/// Expected outcome of a fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     /// The model, whole.
@@ -157,7 +157,7 @@ const KINDS: &[Kind] = &[
     }),
 ];
 
-/// What came of the fetches of a kind.
+/// Outcomes of the fetches of a kind.
 #[derive(Default)]
 struct Counts {
     fetches: u64,
@@ -196,7 +196,7 @@ impl Scene {
         self.program.run_command(command)
     }
 
-    /// What is seen of the model in the cache that is not what the hub has.
+    /// Files of the model in the cache that differ from those of the hub.
     fn wrong_files(&self) -> Vec<String> {
         let snapshots = self.cache().join("models--org--tiny/snapshots");
         let files = self.hub.repo(MODEL).map(|repo| repo.files).unwrap_or_default();
@@ -213,7 +213,7 @@ impl Scene {
         listing(&blobs).iter().filter_map(|file| fs::metadata(blobs.join(file)).ok()).map(|there| there.len()).sum()
     }
 
-    /// What lies where nothing of a fetch may lie.
+    /// Files where no fetch may put any.
     fn strays(&self) -> Vec<String> {
         let folder = self.program.path("");
         listing(&folder).into_iter().filter(|path| path.contains("evil")).collect()

@@ -79,14 +79,14 @@ fn outcome(program: &Program, run: &str) -> Peace {
     Peace { curves, weights: std::fs::read(last.path.join("model.safetensors")).unwrap() }
 }
 
-/// What a run that was killed had told.
+/// Progress of a run that is killed again and again.
 #[derive(Default)]
 struct Told {
     /// The run.
     run: Option<String>,
     /// It was evaluated and wrote a checkpoint, so that it does not start again at step 0.
     has_state: bool,
-    /// How often it started again, and how many steps it did once more in all.
+    /// Number of times that it started again, and of steps that it did once more in all.
     resumed: u64,
     repeated: u64,
     /// The furthest step of the attempt before.
