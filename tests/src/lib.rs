@@ -7,6 +7,8 @@ mod configs;
 mod database;
 #[cfg(unix)]
 mod hostile;
+#[cfg(target_os = "linux")]
+mod hostile_files;
 mod hub;
 mod options;
 mod program;
@@ -19,6 +21,8 @@ pub use configs::{TINY_DECODER, TINY_ENCODER, TINY_TRANSLATION, sentences};
 pub use database::{Holder, execute, hold, tamper};
 #[cfg(unix)]
 pub use hostile::{AS_PROGRAM, Counts, HostileStores, hot_journal};
+#[cfg(target_os = "linux")]
+pub use hostile_files::{FileOutcome, HostileFiles, MOST_MEMORY, Verdict, count_outcomes};
 pub use hub::{Fault, Hub, LARGE, Repo, Request, TOKEN, USER, hash_of, listing, sha256_of};
 pub use options::{number, text};
 pub use program::{Answer, Program, Training, carry_out_commands};

@@ -13,6 +13,8 @@ use std::{
 };
 
 use headroom_engine::config::{PresetGroup, Source, presets};
+#[cfg(target_os = "linux")]
+use headroom_tests::{HostileFiles, Verdict};
 use headroom_tests::{Program, TINY_DECODER, TINY_ENCODER, sentences};
 use serde_json::Value;
 
@@ -264,4 +266,20 @@ fn partial_coverage_works_where_there_are_more_positions_than_tokens() {
         let _ = program.train(&other, &positions);
         assert!(loss(&exact, &["--coverage", "partial:k=5"]).is_finite());
     }
+}
+
+/// A directory of 112 KB took 18 GB, a footer of 8 KB asked for 17, and panics of libraries were errors of the program's own. The
+/// same as `cargo run -p headroom-tests --bin hostile_files`.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_whose_sizes_are_lies_are_refused_in_little_memory() {
+    let files = HostileFiles::new(env!("CARGO_BIN_EXE_headroom-under-test").into());
+    let outcomes = files.run(|_| true, |_| ());
+    assert!(outcomes.len() > 40);
+    let wrong: Vec<String> = outcomes
+        .iter()
+        .filter(|outcome| !matches!(outcome.verdict, Verdict::Answered | Verdict::Refused))
+        .map(ToString::to_string)
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
