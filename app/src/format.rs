@@ -2,7 +2,7 @@
 
 mod elide;
 
-use headroom_engine::{convert::Price, worker::Event};
+use headroom_engine::{convert::Price, text::listed, worker::Event};
 
 pub use elide::{Names, brief};
 
@@ -319,7 +319,7 @@ pub fn without_loss(price: &Price) -> Option<String> {
 /// What a conversion did not take over from the directory of the model, in a sentence; none where there is nothing.
 pub fn left_out(names: &[String]) -> Option<String> {
     let copy = "Copy what another program wants of it.";
-    (!names.is_empty()).then(|| format!("Not taken over, since nothing here reads it: {}. {copy}", names.join(", ")))
+    (!names.is_empty()).then(|| format!("Not taken over, since nothing here reads it: {}. {copy}", listed(names)))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::path::Path;
 use headroom_engine::{
     config::counted,
     hub::{PushContents, Pushed},
+    text::listed,
     worker::{Command, Event, Target},
 };
 
@@ -57,7 +58,7 @@ fn tell_contents(contents: &PushContents) -> CliResult {
 
 fn tell_left_out(files: &[String]) {
     if !files.is_empty() {
-        print::aside(format!("Not uploaded: {}.", files.join(", ")));
+        print::aside(format!("Not uploaded: {}.", listed(files)));
     }
 }
 

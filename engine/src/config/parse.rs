@@ -8,6 +8,7 @@ use toml::{
 };
 
 use super::{FORMAT, Problem, RunConfig, data};
+use crate::text::shortened;
 
 /// The kind of tokenizer that comes from `model.initial`.
 const INITIAL_TOKENIZER: &str = "initial";
@@ -94,7 +95,9 @@ pub fn from_toml_noting(text: &str, overrides: &[String]) -> Result<(RunConfig, 
     let mut table: Table = text.parse().map_err(|error: toml::de::Error| {
         let huge = huge_numbers(text, "", &Table::new());
         if huge.is_empty() {
-            ConfigError::Syntax(error.to_string().trim_end().to_owned())
+            // It shows the line, which may be the whole file.
+            let lines: Vec<String> = error.to_string().trim_end().lines().map(|line| shortened(line, 300)).collect();
+            ConfigError::Syntax(lines.join("\n"))
         } else {
             ConfigError::Fields(huge)
         }
@@ -902,5 +905,19 @@ mod tests {
         for bad in ["model.layers", "=3", "model.layers="] {
             assert!(matches!(from_toml_with("format = 1", &[bad.to_owned()]), Err(ConfigError::Override { .. })));
         }
+    }
+
+    /// Every one of a million unknown fields stood in the message, and a line of megabytes.
+    #[test]
+    fn what_is_told_of_a_config_is_bounded() {
+        let fields = |count: usize| {
+            let lines: Vec<String> = (0..count).map(|number| format!("zzz{number} = 1")).collect();
+            from_toml(&format!("format = 1\n{}\n", lines.join("\n"))).unwrap_err().to_string()
+        };
+        assert_eq!(fields(MOST_TOLD).lines().count(), MOST_TOLD);
+        let many = fields(MOST_TOLD + 7);
+        assert_eq!((many.lines().count(), many.lines().last()), (MOST_TOLD + 1, Some("and 7 more")));
+        let long = from_toml(&format!("format = 1\nname = \"{}", "x".repeat(1 << 20))).unwrap_err().to_string();
+        assert!(long.len() < 2000, "{} bytes", long.len());
     }
 }

@@ -4,6 +4,7 @@ use egui::{Button, CollapsingHeader, Grid, RichText, TextEdit, Ui};
 use headroom_engine::{
     config::counted,
     hub::{HubError, HubFacts, PushContents, Pushed, RepoName},
+    text::listed,
     worker::{Target, Ticket},
 };
 
@@ -174,7 +175,7 @@ fn contents_ui(ui: &mut Ui, contents: &PushContents) {
     });
     let mut notes = Vec::new();
     if !contents.left_out.is_empty() {
-        notes.push(format!("Stays here: {}.", contents.left_out.join(", ")));
+        notes.push(format!("Stays here: {}.", listed(&contents.left_out)));
     }
     let telling: Vec<&str> =
         TELLING.into_iter().filter(|name| contents.files.iter().any(|file| file.name == *name)).collect();
@@ -233,7 +234,7 @@ fn run_ui(ui: &mut Ui, run: &UploadRun) -> Option<Wish> {
         });
         ui.label(pushed_words(pushed));
         if !pushed.left_out.is_empty() {
-            let text = format!("Stayed here: {}.", pushed.left_out.join(", "));
+            let text = format!("Stayed here: {}.", listed(&pushed.left_out));
             ui.label(RichText::new(text).small().color(palette.weak));
         }
     }

@@ -21,6 +21,7 @@ use serde_json::{Map, Number, Value};
 use super::find::{Found, wrong};
 use super::read::CHUNK;
 use crate::data::{DataError, guard, memory, open_file};
+use crate::text::shortened;
 
 /// Values of a column that are decoded at once: texts that share their beginnings are small in the file alone.
 const BATCH: usize = 64;
@@ -103,7 +104,8 @@ fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, DataError>) -> Resul
 
 fn broken(path: &Path, error: &ParquetError) -> DataError {
     let why = error.to_string();
-    let why = why.strip_prefix("Parquet error: ").unwrap_or(&why).trim_end_matches('.').to_owned();
+    let why = why.strip_prefix("Parquet error: ").unwrap_or(&why).trim_end_matches('.');
+    let why = shortened(why, 300);
     DataError::BrokenParquet { path: path.to_owned(), why }
 }
 

@@ -99,6 +99,12 @@ pub(crate) fn check_tokenizer(json: &str) -> Result<(), String> {
     }
 }
 
+/// The parser's words without a line, since such a file is one line.
+fn reason(error: &serde_json::Error) -> String {
+    let words = error.to_string();
+    crate::text::shortened(words.split(" at line ").next().unwrap_or(&words), 200)
+}
+
 fn parts(json: &[u8]) -> serde_json::Result<Parts> {
     let mut parts = Parts::default();
     let mut deserializer = serde_json::Deserializer::from_slice(json);
@@ -111,8 +117,7 @@ fn parts(json: &[u8]) -> serde_json::Result<Parts> {
 /// # Errors
 /// In words: what is beyond a bound.
 pub(super) fn check(json: &[u8]) -> Result<Option<Growth>, String> {
-    let Parts { normalizer, pre_tokenizer, post_processor, decoder } =
-        parts(json).map_err(|error| crate::text::shortened(&error.to_string(), 200))?;
+    let Parts { normalizer, pre_tokenizer, post_processor, decoder } = parts(json).map_err(|error| reason(&error))?;
     let cutting = leaves(&pre_tokenizer, "pretokenizers")?;
     for kind in ["ByteLevel", "Metaspace"] {
         let count = cutting.iter().filter(|rule| kind_of(rule) == kind).count();
