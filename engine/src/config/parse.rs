@@ -19,9 +19,6 @@ const NO_FIELD: &str = "there is no field";
 /// What stands before the names that may stand in the place of one that is not known.
 const KNOWN_HERE: &str = " Known here: ";
 
-/// The task of data without labels of their own.
-const TRANSLATION_TASK: &str = "translation";
-
 /// Why a config could not be read.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ConfigError {
@@ -166,24 +163,8 @@ fn default_tokenizer(table: &mut Table) {
     }
 }
 
-/// Without a word about it labelled examples are evaluated whole: they are few beside tokens, and what is told of a set is of all of it.
-/// Translations are written out token by token, so that some are enough as long as nobody asks for more.
-fn default_evaluation(table: &mut Table) {
-    let task = table.get("task").and_then(|task| task.get("kind")).and_then(Value::as_str);
-    if task.is_none_or(|kind| kind == TRANSLATION_TASK) {
-        return;
-    }
-    let train = table.entry("train").or_insert_with(|| Value::Table(Table::new()));
-    if let Some(train) = train.as_table_mut()
-        && !train.contains_key("evaluate_batches")
-    {
-        train.entry("evaluate_examples").or_insert(Value::Integer(0));
-    }
-}
-
 fn read(mut table: Table) -> Result<RunConfig, ConfigError> {
     default_tokenizer(&mut table);
-    default_evaluation(&mut table);
     RunConfig::deserialize(Value::Table(table.clone())).map(RunConfig::with_image_tokens).map_err(|error| {
         let mut found = faults(&table);
         if found.is_empty() {
@@ -610,7 +591,7 @@ mod tests {
     fn labelled_examples_are_evaluated_whole_unless_it_is_said_on_how_many() {
         let examples = |lines: &str| {
             let text = format!("format = 1\n[data]\nkind = \"table\"\npath = \"x.tsv\"\n{lines}");
-            from_toml(&text).unwrap().train.evaluation_size()
+            from_toml(&text).unwrap().evaluation_size()
         };
         assert_eq!(examples("[task]\nkind = \"classification\""), 0);
         assert_eq!(examples("[task]\nkind = \"span\"\n[train]\nsteps = 4"), 0);
@@ -619,6 +600,7 @@ mod tests {
         assert_eq!(examples("[task]\nkind = \"translation\""), 256);
         assert_eq!(examples(""), 256);
         let mut config = from_toml("format = 1\n[task]\nkind = \"classification\"").unwrap();
+        assert_eq!(from_toml(&to_toml(&config)).unwrap().evaluation_size(), 0);
         config.train.evaluate_on(16);
         assert_eq!(from_toml(&to_toml(&config)).unwrap(), config, "what is written is what is read");
         (config.train.evaluate_examples, config.train.evaluate_batches) = (None, Some(2));
@@ -855,7 +837,7 @@ mod tests {
             let overrides: Vec<String> = overrides.iter().map(|given| (*given).to_owned()).collect();
             let (config, notes) = from_toml_noting(&format!("format = 1\n{text}"), &overrides).unwrap();
             assert_eq!(config.validate(), []);
-            (config.train.evaluation_size(), notes.len())
+            (config.evaluation_size(), notes.len())
         };
         let examples = "[train]\nbatch = 8\nevaluate_examples = 100";
         assert_eq!(read(examples, &[]), (100, 0));

@@ -42,13 +42,20 @@ impl RunConfig {
         self.task.as_ref().is_some_and(TaskConfig::answers_examples)
     }
 
+    /// Validation examples in one evaluation; 0 = all. Without a word about it labelled examples are evaluated whole: they are few
+    /// beside tokens, and metrics of a set are of all of it. Of text and of translations 16 batches are enough.
+    pub fn evaluation_size(&self) -> usize {
+        let default = if self.answers_examples() { 0 } else { self.train.default_evaluation_size() };
+        self.train.written_evaluation_size().unwrap_or(default)
+    }
+
     /// The same config with the number of evaluated examples written out, so that another batch is evaluated on the same ones.
     /// One that says both `evaluate_examples` and `evaluate_batches` stays as it is, for [`RunConfig::validate`] to refuse.
     #[must_use]
     pub fn with_evaluation_size(&self) -> Self {
         let mut config = self.clone();
         if config.train.evaluate_examples.is_none() {
-            config.train.evaluate_on(config.train.evaluation_size());
+            config.train.evaluate_on(self.evaluation_size());
         }
         config
     }

@@ -39,7 +39,7 @@ pub struct TrainConfig {
     /// Steps between evaluations on the held-out text; 0 = only after the last step.
     pub evaluate_every: u64,
     /// Validation examples in one evaluation; 0 = all, as in files that say nothing and have labelled examples. Read it through
-    /// [`TrainConfig::evaluation_size`]: a config may say `evaluate_batches` in its place.
+    /// [`super::RunConfig::evaluation_size`]: a config may say `evaluate_batches` in its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evaluate_examples: Option<usize>,
     /// The same in training batches; 0 = all. Giving both is an error.
@@ -118,16 +118,12 @@ impl Default for TrainConfig {
 const DEFAULT_EVALUATE_BATCHES: usize = 16;
 
 impl TrainConfig {
-    /// Validation examples in one evaluation; 0 = all.
-    pub fn evaluation_size(&self) -> usize {
-        match (self.evaluate_examples, self.evaluate_batches) {
-            (Some(examples), _) => examples,
-            (None, Some(batches)) => batches.saturating_mul(self.batch),
-            (None, None) => self.default_evaluation_size(),
-        }
+    /// Validation examples in one evaluation as the file says it, 0 = all; none where it says nothing.
+    pub(super) fn written_evaluation_size(&self) -> Option<usize> {
+        self.evaluate_examples.or(self.evaluate_batches.map(|batches| batches.saturating_mul(self.batch)))
     }
 
-    /// Validation examples in one evaluation of a config with this batch that says nothing.
+    /// Validation examples in one evaluation of text without labels where a file with this batch says nothing.
     pub fn default_evaluation_size(&self) -> usize {
         DEFAULT_EVALUATE_BATCHES.saturating_mul(self.batch)
     }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::config::TrainConfig;
+use crate::config::{RunConfig, TaskConfig, TrainConfig};
 
 /// Facts from stored configs, by the number of the run. A config never changes once it is stored, so that each is read once.
 #[derive(Clone, Debug)]
@@ -37,6 +37,7 @@ impl KnownConfigs {
 fn asked_examples(json: &str) -> Option<u64> {
     #[derive(Deserialize)]
     struct Stored {
+        task: Option<TaskConfig>,
         #[serde(default)]
         train: Train,
     }
@@ -46,10 +47,12 @@ fn asked_examples(json: &str) -> Option<u64> {
         evaluate_batches: Option<usize>,
         evaluate_examples: Option<usize>,
     }
-    let Train { batch, evaluate_batches, evaluate_examples } = serde_json::from_str::<Stored>(json).ok()?.train;
+    let Stored { task, train: Train { batch, evaluate_batches, evaluate_examples } } =
+        serde_json::from_str(json).ok()?;
     let default = TrainConfig::default();
     let train = TrainConfig { batch: batch.unwrap_or(default.batch), evaluate_batches, evaluate_examples, ..default };
-    Some(train.evaluation_size() as u64).filter(|examples| *examples > 0)
+    let config = RunConfig { task, train, ..RunConfig::default() };
+    Some(config.evaluation_size() as u64).filter(|examples| *examples > 0)
 }
 
 #[cfg(test)]
@@ -63,6 +66,8 @@ mod tests {
             (r#"{"train": {"batch": 2, "evaluate_examples": 256}}"#, Some(256)),
             (r#"{"train": {"batch": 2}}"#, Some(32)),
             ("{}", Some(256)),
+            (r#"{"task": {"kind": "classification"}}"#, None),
+            (r#"{"task": {"kind": "classification"}, "train": {"evaluate_batches": 2}}"#, Some(32)),
             (r#"{"train": {"batch": 16, "evaluate_batches": 0}}"#, None),
             (r#"{"train": {"evaluate_examples": 0}}"#, None),
             (r#"{"train": {"batch": -1}}"#, None),

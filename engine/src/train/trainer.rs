@@ -337,7 +337,7 @@ impl Trainer {
 
     /// The loss on held-out text; `None` when `should_stop` cut it short.
     pub fn evaluate(&mut self, should_stop: &dyn Fn() -> bool) -> Result<Option<EvaluationReport>, TrainError> {
-        let limit = self.config.train.evaluation_size();
+        let limit = self.config.evaluation_size();
         let model = self.stepper.frozen()?;
         let held_out = self.batcher.held_out();
         let mut numbers = Vec::new();
@@ -485,7 +485,7 @@ impl Trainer {
 
     /// The validation examples of an evaluation.
     pub fn evaluated_set(&self) -> EvaluatedSet {
-        let limit = self.config.train.evaluation_size();
+        let limit = self.config.evaluation_size();
         self.batcher.held_out().evaluated_set(&self.corpus, &self.objective, limit)
     }
 

@@ -38,7 +38,7 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
         score_error = Some(found.score_error);
     }
     let held_out = subject.held_out(subject.batch(length), length).map_err(JobError::refusal)?;
-    let limit = if job.data.is_some() { 0 } else { subject.config.train.evaluation_size() };
+    let limit = if job.data.is_some() { 0 } else { subject.config.evaluation_size() };
     let stopped = || JobError::failure("It was stopped.");
     let should_stop = || control.should_stop();
     let mut found = evaluate(&subject.model, &subject.objective, held_out.batches(limit), &should_stop)

@@ -75,7 +75,7 @@ fn main() {
     let (mut one, mut two, mut labelled, mut frequent) = (0.0, 0.0, 0_u64, 0_u64);
     let is_causal = mask.is_none()
         || held_out.batches(config.train.batch).all(|batch| !batch.input_ids.contains(&mask.unwrap_or(0)));
-    for batch in held_out.batches(config.train.evaluation_size()) {
+    for batch in held_out.batches(config.evaluation_size()) {
         for (at, label) in batch.labels.iter().enumerate() {
             let Ok(id) = u32::try_from(*label) else { continue };
             // The token before one that follows is the one that is read.

@@ -378,14 +378,14 @@ fn a_table_is_mapped_by_its_columns_and_seen_before_it_is_trained_on() {
     assert_eq!(config.task.map(|task| task.kind()), Some("classification"));
     assert_eq!(config.model.kind, Architecture::Encoder);
     // What is held out of it is evaluated as a whole, unless somebody asks for less.
-    assert_eq!(config.train.evaluation_size(), 0);
+    assert_eq!(config.evaluation_size(), 0);
     // Another text has no task, and this one has it again.
     screen.choose("Source", "Built-in English");
     let config = screen.window().panels.configure.config().clone();
-    assert_eq!((config.task, config.train.evaluation_size()), (None, config.train.default_evaluation_size()));
+    assert_eq!((&config.task, config.evaluation_size()), (&None, config.train.default_evaluation_size()));
     screen.choose("Source", "A table with labels");
     let config = screen.window().panels.configure.config().clone();
-    assert!(config.task.is_some() && config.train.evaluation_size() == 0);
+    assert!(config.task.is_some() && config.evaluation_size() == 0);
     screen.fill("Evaluate on", "20");
     screen.fill("Batch", "2");
     let train = screen.window().panels.configure.config().train.clone();

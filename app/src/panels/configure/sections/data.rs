@@ -297,7 +297,7 @@ pub fn follow_labels(config: &mut RunConfig, memory: &mut SourceMemory) {
     let source = &config.data.source;
     if config.task.as_ref().is_some_and(|task| !task.learns_from(source)) {
         memory.task = config.task.take();
-        if config.train.evaluation_size() == 0 {
+        if config.evaluation_size() == 0 {
             config.train.evaluate_on(config.train.default_evaluation_size());
         }
     }
@@ -308,7 +308,7 @@ pub fn follow_labels(config: &mut RunConfig, memory: &mut SourceMemory) {
     config.task = known.or_else(|| usual_task(source));
     // Examples with labels are few beside tokens: what is told of a set is of all of it.
     let usual = [&config.train, &TrainConfig::default()].map(TrainConfig::default_evaluation_size);
-    if usual.contains(&config.train.evaluation_size()) {
+    if usual.contains(&config.evaluation_size()) {
         config.train.evaluate_on(0);
     }
     // Nothing else answers about whole examples.

@@ -153,6 +153,7 @@ pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
     form.decimal(ui, DECAY, &mut train.weight_decay);
     form.decimal(ui, CLIP, &mut train.clip_norm);
     parts_ui(ui, form, config);
+    let mut evaluated = config.evaluation_size();
     let train = &mut config.train;
     if hides_tokens {
         form.decimal(ui, MASK, &mut train.mask_fraction);
@@ -169,7 +170,6 @@ pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
         let words = format!("The run is evaluated {}: too few for a within-run spread.", times(count));
         note_ui(ui, &words);
     }
-    let mut evaluated = train.evaluation_size();
     if form.size(ui, EVALUATE_EXAMPLES, &mut evaluated, 64) {
         train.evaluate_on(evaluated);
     }
