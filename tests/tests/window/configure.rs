@@ -375,7 +375,7 @@ fn a_table_is_mapped_by_its_columns_and_seen_before_it_is_trained_on() {
     let config = screen.window().panels.configure.config().clone();
     let Source::Table(table) = &config.data.source else { panic!("{:?}", config.data.source) };
     assert_eq!((table.text[0].to_string(), table.label.to_string()), ("sentence".to_owned(), "mark".to_owned()));
-    assert_eq!(config.task.map(|task| task.kind()), Some("classification"));
+    assert_eq!(config.task.as_ref().map(TaskConfig::kind), Some("classification"));
     assert_eq!(config.model.kind, Architecture::Encoder);
     // What is held out of it is evaluated as a whole, unless somebody asks for less.
     assert_eq!(config.evaluation_size(), 0);
