@@ -70,7 +70,8 @@ pub fn open_config(screen: &mut Screen, path: &Path) {
     }
     screen.fill("Config file path", &path.display().to_string());
     screen.click("Open TOML");
-    let written = from_toml(&fs::read_to_string(path).unwrap()).unwrap();
+    // Configure counts the examples of an evaluation whatever the batch.
+    let written = from_toml(&fs::read_to_string(path).unwrap()).unwrap().with_evaluation_size();
     screen.wait("the file's config", |screen| *screen.window().panels.configure.config() == written);
     screen.settle();
 }
