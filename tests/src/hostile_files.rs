@@ -24,7 +24,7 @@ pub const MOST_MEMORY: u64 = 1536 << 20;
 /// Bytes of a message that people can still read.
 const LONGEST_MESSAGE: usize = 6000;
 
-/// What a file holds that takes no space on disk.
+/// Content of a file that takes no space on disk.
 const HOLE: u64 = 40 << 30;
 
 /// Kind, name and what makes the file in a folder; the arguments that read it.
@@ -132,24 +132,24 @@ const TRAIN_TABLE: &[&str] = &["train", "table.toml", "--json"];
 const ANSWERS: &str =
     r#"{"data": [{"paragraphs": [{"context": "a", "qas": [{"id": "1", "question": "?", "answers": [REST]}]}]}]}"#;
 
-/// What came of one file.
+/// Outcome of one file.
 #[derive(Clone, Debug)]
 pub struct FileOutcome {
     /// The kind of the file.
     pub kind: &'static str,
-    /// What is wrong with it.
+    /// Fault of the file.
     pub name: &'static str,
     /// The most memory that was taken, in bytes.
     pub peak_bytes: u64,
     /// Seconds until the answer.
     pub seconds: f64,
-    /// What the program made of it.
+    /// Verdict on the program's answer.
     pub verdict: Verdict,
-    /// Its last line of standard error.
+    /// Last line of the program's standard error.
     pub said: String,
 }
 
-/// What the program made of a file.
+/// Verdict on the program's answer to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// It answered.

@@ -189,7 +189,7 @@ pub struct RaceArgs {
     /// the others are held against. Each has the shape and the attention of its model, and all learn the same task.
     #[arg(long, value_name = "RUN|DIR,..", value_delimiter = ',', conflicts_with_all = ["variant", "families"])]
     pub begin: Vec<String>,
-    /// How many seeds each is trained with, counted up from the config's; with one, differences are shown and not tested.
+    /// Seeds that each is trained with, counted up from the config's; with one, differences are shown and not tested.
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
     pub seeds: u64,
     /// Leave out what cannot be trained, instead of refusing all; it is listed with its reason.
@@ -211,7 +211,7 @@ pub struct SweepArgs {
     /// Take the values of several fields together, the first with the first, instead of every combination.
     #[arg(long)]
     pub list: bool,
-    /// How many seeds each is trained with, counted up from the config's; with one, differences are shown and not tested.
+    /// Seeds that each is trained with, counted up from the config's; with one, differences are shown and not tested.
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
     pub seeds: u64,
     /// Leave out what cannot be trained, instead of refusing all; it is listed with its reason.

@@ -88,7 +88,7 @@ impl<'a> Judge<'a> {
         Ok(Self { path, records, names: records.iter().map(name).collect(), curves, standings })
     }
 
-    /// Why differences of single runs were not tested; none where all are of one seed, or none has a direction.
+    /// Reason why differences of single runs were not tested; none where all are of one seed, or none has a direction.
     fn untested(&self, metrics: &[String]) -> Option<String> {
         let seeds = |index: usize| {
             let mut all = metrics.iter().flat_map(|metric| [Part::Last, Part::Best].map(|part| (metric, part)));

@@ -28,7 +28,7 @@ pub fn command(path: Option<&Path>, records: &[RunRecord], tag: Option<&str>) ->
     Some(hint::command(&format!("repeat {runs} --seeds {SEEDS_TO_TEST}"), path))
 }
 
-/// Why differences were not tested, and what to do about it: `1 seed each: not tested. Queue 2 more: headroom repeat ...`.
+/// Note on differences that were not tested, with a command that helps: `1 seed each: not tested. Queue 2 more: headroom repeat ...`.
 pub fn text(path: Option<&Path>, why: &str, records: &[RunRecord], tag: Option<&str>) -> String {
     match command(path, records, tag) {
         Some(command) => {

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 enum Progress {
     /// There is none yet.
     Pending,
-    /// What `--json` promises was written: an error that follows is told on standard error alone.
+    /// Notes that the object which `--json` promises was written: an error that follows is told on standard error alone.
     Answered,
     /// It was told why there is no answer, after which nothing may follow.
     Refused,

@@ -114,7 +114,7 @@ impl QueuedRace<'_> {
     }
 }
 
-/// What is said where not every run trained to its end: how each that can goes on. `again`: the command that compares all.
+/// Note on runs that did not train to their end: the command that resumes each. `again`: the command that compares all.
 pub(super) fn unfinished(reading: &Store, runs: &[RunId], again: &str, store: Option<&Path>) -> CliResult<String> {
     let mut lines = vec!["Not every run trained to its end. Go on with each of these, one after the other:".to_owned()];
     for run in runs {

@@ -225,7 +225,7 @@ fn as_text(
     text
 }
 
-/// Why differences of these were not tested, where some were not.
+/// Note on differences that were not tested, where some were not.
 pub fn untested(all: &[Standing]) -> Option<String> {
     let others: Vec<(&str, (usize, usize))> =
         all.iter().filter_map(|standing| Some((standing.name.as_str(), standing.untested()?))).collect();

@@ -28,7 +28,7 @@ pub struct RepeatArgs {
     /// The runs with this tag, such as `race:NAME`, oldest first; further seeds get it, too.
     #[arg(long, conflicts_with = "runs")]
     pub tag: Option<String>,
-    /// How many seeds each config is to have; those that it has count.
+    /// Seeds that each config is to have; those that it has count.
     #[arg(long, value_name = "COUNT", default_value_t = crate::compare::SEEDS_TO_TEST, value_parser = seeds)]
     pub seeds: usize,
     /// Answer as one JSON object at the end.

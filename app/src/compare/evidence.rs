@@ -195,7 +195,7 @@ impl Delta {
         if write(value) == write(baseline) { Self { verdict: Verdict::Same, ..self } } else { self }
     }
 
-    /// Whether it was tested, or is a count that needs no test.
+    /// True if it was tested, or is a count that needs no test.
     pub fn is_tested(&self) -> bool {
         !matches!(self.basis, Basis::Untested(..))
     }
@@ -243,7 +243,7 @@ impl Delta {
     }
 }
 
-/// Why a difference was not tested, by the numbers of seeds.
+/// Reason why a difference was not tested, by the numbers of seeds.
 pub fn untested_words(base: usize, own: usize) -> String {
     let seeds = |n: usize| if n == 1 { "1 seed".to_owned() } else { format!("{n} seeds") };
     if (base, own) == (1, 1) {

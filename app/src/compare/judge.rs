@@ -19,7 +19,7 @@ pub enum NotJudged {
     Text,
     /// They were evaluated on different examples of one validation set.
     Rows {
-        /// How many each was evaluated on; none for all.
+        /// Validation examples that each was evaluated on; none for all.
         examples: [Option<u64>; 2],
         /// True if both runs counted them; a run of an earlier version has only what its config asks for.
         is_counted: bool,

@@ -15,16 +15,16 @@ pub const SEEDS_TO_TEST: usize = 3;
 pub struct FurtherRun {
     /// Place of the run whose config it has, in the list that was given.
     pub of: usize,
-    /// Its seed.
+    /// Seed of the run.
     pub seed: u64,
 }
 
 /// Seeds of one config.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ConfigSeeds {
-    /// Those of runs that trained to their end, or still may.
+    /// Seeds of runs that trained to their end, or still may.
     counted: BTreeSet<u64>,
-    /// Those of any run: what ended early with a seed would end so again.
+    /// Seeds of any run: a run that ended early would end so again with its seed.
     taken: BTreeSet<u64>,
 }
 
@@ -80,7 +80,7 @@ pub fn most_seeds_each(further: &[FurtherRun]) -> usize {
     further.iter().map(|run| count(run.of)).max().unwrap_or_default()
 }
 
-/// Why differences were not tested: the names of the others, each with the seeds of the baseline and its own; none where there are
+/// Differences that were not tested: the names of the others, each with the seeds of the baseline and its own; none where there are
 /// none.
 pub fn untested_sentence(others: &[(&str, (usize, usize))]) -> Option<String> {
     let (base, _) = others.first()?.1;

@@ -7,7 +7,7 @@ use super::{ExampleMetric, ExampleNoise};
 pub struct RunOutcomes(Vec<(u64, ExampleMetric, ExampleNoise)>);
 
 impl RunOutcomes {
-    /// Of these evaluations.
+    /// Evaluations that are asked for.
     pub fn of<'a>(evaluations: impl IntoIterator<Item = &'a ExampleOutcomes>) -> Self {
         let mut found: Vec<(u64, ExampleMetric, ExampleNoise)> = Vec::new();
         for evaluation in evaluations {

@@ -18,7 +18,7 @@
 //! not seen among N has a probability below 3/N at 95 %); of few examples that all favour one model six are needed for a verdict, as in
 //! the exact test of McNemar.
 //!
-//! Of more than 4,096 examples neighbours are put together into as many blocks, whose sums take the place of single residuals: the
+//! Where there are more than 4,096 examples, neighbours are put together into as many blocks, whose sums take the place of single residuals: the
 //! variance is as well known, and neighbours that are alike (windows of one document) are no longer counted as independent.
 
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl ExampleMetric {
     }
 }
 
-/// How far the metric that examples give may lie from the recorded one, as a share of it: they are kept in single precision.
+/// Largest distance of the metric that examples give from the recorded one, as a share of it: they are kept in single precision.
 const TOLERANCE: f64 = 1e-3;
 
 /// Most residuals that are kept of an evaluation.
@@ -74,7 +74,7 @@ pub struct ExampleNoise {
     residuals: Arc<[f64]>,
     /// The metric of all examples together.
     value: f64,
-    /// By how much one label more changes the residual of an example; 0 for losses.
+    /// Amount by which one label more changes the residual of an example; 0 for losses.
     quantum: f64,
 }
 
@@ -107,7 +107,7 @@ impl ExampleNoise {
         Some(Self { evaluated: evaluated.into(), examples, residuals: residuals.into(), value, quantum })
     }
 
-    /// Whether the examples give this value of the metric: else they are of another evaluation, or the metric weighs them in its own way.
+    /// True if the examples give this value of the metric: else they are of another evaluation, or the metric weighs them in its own way.
     pub fn gives(&self, value: f64) -> bool {
         (self.value - value).abs() <= TOLERANCE * value.abs().max(TOLERANCE)
     }

@@ -10,7 +10,7 @@ use crate::compare::RunOutcomes;
 /// Identity of the outcomes of an evaluation: step, number of examples, and the bits of the first and the last loss.
 type Print = (u64, usize, Option<u32>, Option<u32>);
 
-/// What was derived, by run, with the evaluations that it was derived from.
+/// Derived values, by run, with the evaluations that it was derived from.
 #[derive(Default)]
 pub struct SamplingNoiseCache(BTreeMap<RunId, (Vec<Print>, RunOutcomes)>);
 

@@ -32,7 +32,7 @@ const LARGEST_DIRECTORY: u64 = 16 << 20;
 /// A number that says: it stands in the extra field of 64 bits.
 const ELSEWHERE: u64 = u32::MAX as u64;
 
-/// Why an archive is refused, as the end of a sentence.
+/// Reason why an archive is refused, as the end of a sentence.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ArchiveError {
     #[error("it is no archive as PyTorch writes them since version 1.6; save it again, best as safetensors")]
@@ -50,7 +50,7 @@ pub(super) enum ArchiveError {
 /// Place of an entry.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// Where its own record begins.
+    /// Offset of its own record.
     start: u64,
     bytes: u64,
     is_stored: bool,
@@ -138,7 +138,7 @@ impl Archive {
     }
 }
 
-/// Where the directory of entries begins, and its bytes.
+/// Offset of the directory of entries, and its bytes.
 fn directory(source: &mut File, bytes: u64) -> Result<(u64, u64), ArchiveError> {
     let tail = bytes.min((LONGEST_COMMENT + END_BYTES + LOCATOR_64_BYTES) as u64);
     let tail_start = bytes - tail;

@@ -58,7 +58,7 @@ pub struct LoadedModel {
     pub config: Option<RunConfig>,
     /// Tokens with a meaning for generation, as far as the directory says.
     pub marks: Marks,
-    /// Where it came from, if it was converted.
+    /// Lineage, if it was converted.
     pub lineage: Option<Lineage>,
     /// What its outputs stand for, of a model that ends in one class or a number.
     pub labels: Option<Labels>,
@@ -73,7 +73,7 @@ pub(super) struct OpenedModel<'a> {
     pub plan: ModelPlan,
     /// The config of the run that made it, where there was one.
     pub config: Option<RunConfig>,
-    /// Where it came from, if it was converted.
+    /// Lineage, if it was converted.
     pub lineage: Option<Lineage>,
     labels: Option<Labels>,
     normalisation: Option<Normalisation>,

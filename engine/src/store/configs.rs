@@ -9,7 +9,7 @@ use crate::config::{RunConfig, TaskConfig, TrainConfig};
 pub(crate) struct KnownConfigs {
     /// Number of the last run whose config was read.
     pub upto: i64,
-    /// Why a config cannot be read.
+    /// Reasons why configs cannot be read.
     pub unreadable: BTreeMap<i64, String>,
     /// Validation examples that a config asks for in one evaluation; configs that ask for all are left out.
     asked: BTreeMap<i64, u64>,

@@ -162,7 +162,7 @@ pub enum StoreError {
     RunDamaged {
         /// Its number.
         number: i64,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// A file or folder of a run is not where runs keep theirs, or is reached through a link.
@@ -198,7 +198,7 @@ pub enum StoreError {
     AnalysisUnreadable {
         /// Its id.
         id: String,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// What was predicted of an advised run cannot be read.
@@ -206,7 +206,7 @@ pub enum StoreError {
     AdviceUnreadable {
         /// The run.
         run: RunId,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// The outcomes of single examples cannot be read.
@@ -216,7 +216,7 @@ pub enum StoreError {
         run: RunId,
         /// The evaluation.
         kind: &'static str,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// No snapshot has that key.
@@ -230,7 +230,7 @@ pub enum StoreError {
     SnapshotUnreadable {
         /// The key.
         id: i64,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// The run's own files could not be removed.

@@ -6,9 +6,9 @@
 /// `n[i] / sum(n)`: a mean of means would let a label in a micro-batch of few labels count for more.
 #[derive(Debug, PartialEq)]
 pub(super) struct Shares {
-    /// By which the mean loss of each is multiplied before its backward pass.
+    /// Factors of the mean losses, applied before each backward pass.
     pub each: Vec<f64>,
-    /// By which the sum over them is divided.
+    /// Divisor of the sum over them.
     pub divisor: f64,
 }
 

@@ -321,7 +321,7 @@ pub enum Event {
         run: RunId,
         /// The evaluation.
         kind: OutcomeKind,
-        /// Its outcomes; none where they were not recorded.
+        /// The outcomes; none where they were not recorded.
         outcomes: Option<Box<ExampleOutcomes>>,
     },
     /// Answer to [`super::Command::LoadSamples`].

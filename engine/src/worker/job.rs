@@ -46,7 +46,7 @@ pub(super) struct TrainJob {
     pub(super) run: RunId,
     /// With absolute paths.
     pub(super) config: RunConfig,
-    /// Those of the version that began it.
+    /// Numerics of the version that began it.
     pub(super) numerics: Numerics,
     /// Whether it goes on from a checkpoint, where there is one.
     pub(super) is_continued: bool,

@@ -20,7 +20,7 @@ pub(super) struct KeptCheckpoints {
 }
 
 impl KeptCheckpoints {
-    /// Those that a run of `steps` steps has when it goes on, with a regular checkpoint at `every` so many. What is not to be read is
+    /// Checkpoints that a run of `steps` steps has when it resumes, with a regular checkpoint at `every` so many. What is not to be read is
     /// not to be removed either.
     pub(super) fn of(records: Vec<CheckpointRecord>, every: u64, steps: u64) -> Self {
         let own = records.into_iter().filter(|record| record.problem.is_none());
@@ -95,7 +95,7 @@ mod tests {
         PathBuf::from(format!("step-{step}"))
     }
 
-    /// Those of a run of 1,000 steps.
+    /// Checkpoints of a run of 1,000 steps.
     fn none(every: u64) -> KeptCheckpoints {
         KeptCheckpoints::of(Vec::new(), every, 1000)
     }

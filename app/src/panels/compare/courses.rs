@@ -15,7 +15,7 @@ use crate::{
 #[derive(Default)]
 pub struct Courses {
     curves: HashMap<u64, Vec<Curves>>,
-    /// Of runs in groups alone: one run is not tested.
+    /// Verdict on runs in groups alone: one run is not tested.
     outcomes: HashMap<u64, RunOutcomes>,
 }
 

@@ -33,15 +33,15 @@ pub(super) struct MoreSeeds {
     of: Print,
     runs: Vec<RunSummary>,
     further: Vec<FurtherRun>,
-    /// Whether there are several configs: seeds of one alone are held against nothing.
+    /// True if there are several configs: seeds of one alone are held against nothing.
     has_several: bool,
-    /// Whether some of them wait or train.
+    /// True if some of them wait or train.
     is_coming: bool,
-    /// Whether they were queued, and the list of runs does not show it yet.
+    /// True if they were queued, and the list of runs does not show it yet.
     is_asked: bool,
 }
 
-/// Why differences of the table were not tested; none where all were.
+/// Differences of the table that were not tested; none where all were.
 pub(super) fn why_untested(rows: &[Row], measures: &[Measure]) -> Option<String> {
     let is_metric = |measure: &Measure| matches!(measure, Measure::Last(_) | Measure::Best(_) | Measure::At(..));
     let seeds = |row: &Row| {

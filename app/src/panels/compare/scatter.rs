@@ -202,7 +202,7 @@ impl ScatterView {
         self.points.iter().any(|point| point.interval.is_some())
     }
 
-    /// That the points of the front were not tested against each other, where some have one seed: then none is called better.
+    /// Note that the points of the front were not tested against each other, where some have one seed: then none is called better.
     fn untested(&self) -> Option<&'static str> {
         let single = counted(&self.points).filter(|point| point.seeds < 2).count();
         match single {

@@ -195,7 +195,7 @@ struct Reader<'a> {
     has_data: bool,
     /// Other keys of the file.
     others: BTreeSet<String>,
-    /// Why reading ended.
+    /// Reason why reading ended.
     refused: Option<SquadError>,
 }
 
@@ -323,7 +323,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Where characters of a text begin: of every [`Characters::STEP`]th it is known.
+/// Offsets of the characters of a text, kept for every [`Characters::STEP`]th.
 struct Characters {
     marks: Vec<usize>,
     count: usize,

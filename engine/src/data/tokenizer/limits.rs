@@ -41,7 +41,7 @@ const LARGEST_ID: u64 = (1 << 24) - 1;
 /// Bytes of rules in memory, a table of characters among them.
 const RULES_BYTES: usize = 16 << 20;
 
-/// How many times as long rules may make any text in theory, and a given one in fact.
+/// Largest growth of any text by rules in theory, and of a given one in fact, as factors.
 const MOST_GROWTH: f64 = 4096.0;
 const MOST_GROWTH_OF_TEXT: usize = 36;
 
@@ -53,7 +53,7 @@ const SMALL: usize = 4 << 10;
 #[derive(Clone)]
 pub(super) struct Growth {
     rules: Vec<NormalizerWrapper>,
-    /// Whether text in ASCII may become much longer, too.
+    /// True if text in ASCII may become much longer, too.
     is_any_text_checked: bool,
 }
 
@@ -196,7 +196,7 @@ fn check_texts(rule: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// How many times as long each rule can make a text, and one in ASCII.
+/// Largest factor by which each rule can lengthen a text, and one in ASCII.
 fn growth(rules: &[&Value]) -> Result<Vec<(f64, f64)>, String> {
     let factor = |rule: &&Value| {
         check_texts(rule)?;
@@ -242,7 +242,7 @@ fn longest_entry(map: &str) -> Result<f64, String> {
     Ok((longest as f64).max(1.0))
 }
 
-/// How many times as long a rule makes a character of ASCII at most.
+/// Largest factor by which a rule lengthens a character of ASCII.
 fn ascii_growth(rule: &Value) -> Result<f64, String> {
     let rule: NormalizerWrapper =
         serde_json::from_value(rule.clone()).map_err(|error| crate::text::shortened(&error.to_string(), 200))?;
@@ -484,7 +484,7 @@ mod tests {
         assert!(refused("decoder", &decoders).contains("40000 times"));
     }
 
-    /// What rules make of a text is seen before it is made.
+    /// The growth of a text by its rules is measured before it is normalised.
     #[test]
     fn a_text_that_rules_would_multiply_is_refused() {
         let growth = checked("normalizer", &sequence(vec![replace("a", "aa"); 12])).unwrap().unwrap();

@@ -21,7 +21,7 @@ struct Inner {
     tokenizer: Tokenizer,
     /// Takes them for ordinary text.
     plain: Tokenizer,
-    /// What tells whether a text becomes much longer, where one may.
+    /// Measure of a text's growth, where one may become much longer.
     growth: Option<Growth>,
     specials: Specials,
     special_ids: BTreeSet<u32>,

@@ -18,13 +18,13 @@ const DEEPEST: usize = 64;
 /// The most parts of a file, and of them columns.
 const MOST_ROW_GROUPS: usize = 1 << 16;
 
-/// What a file begins and ends with.
+/// Magic bytes at both ends of a file.
 const MARK: [u8; 4] = *b"PAR1";
 
 /// Checks the footer of a file of so many bytes.
 ///
 /// # Errors
-/// What is wrong with it, as the end of a sentence.
+/// Fault of a footer, as the end of a sentence.
 pub(super) fn check(file: &mut File, bytes: u64) -> Result<(), String> {
     let failed = |error: std::io::Error| error.to_string();
     if bytes < 12 {

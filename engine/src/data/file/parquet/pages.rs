@@ -38,7 +38,7 @@ const VALUE_BYTES: u64 = 64;
 /// Copies of a value on its way: its page, the row and the line of JSON.
 const COPIES: u64 = 3;
 
-/// How many times as large what was packed can be.
+/// Largest ratio of unpacked to packed bytes.
 fn most_unpacked(compression: Compression, packed: u64) -> u64 {
     packed.saturating_mul(match compression {
         Compression::UNCOMPRESSED => 1,
@@ -48,7 +48,7 @@ fn most_unpacked(compression: Compression, packed: u64) -> u64 {
     })
 }
 
-/// What the header of a page says.
+/// Header of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Header {
     unpacked: i64,
@@ -123,7 +123,7 @@ fn read_header(mut file: &File, at: u64, end: u64) -> std::result::Result<Header
 /// Checks the pages of a part of a file of so many bytes, and returns the memory that reading its rows takes.
 ///
 /// # Errors
-/// What is wrong with them, as the end of a sentence.
+/// Fault of a page, as the end of a sentence.
 pub(super) fn check(file: &File, bytes: u64, group: &RowGroupMetaData) -> std::result::Result<u64, String> {
     if group.num_columns() == 0 {
         return Err("it has no columns".to_owned());
@@ -325,7 +325,7 @@ fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     None
 }
 
-/// Where lengths that are packed as differences end, if there are no more than `values` of them.
+/// End of lengths that are packed as differences, if there are no more than `values` of them.
 fn lengths(bytes: &[u8], values: u64) -> Result<usize> {
     let found = differences(bytes).ok_or(()).or_else(|()| refused("the lengths in a page are damaged"))?;
     let (count, end) = found;
