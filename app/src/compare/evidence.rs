@@ -156,7 +156,7 @@ impl Delta {
     /// Of measured values, by the rule of this file; none where one side has none or a mean is not finite.
     pub fn measured(own: &[Reading], baseline: &[Reading], direction: Direction) -> Option<Self> {
         let (own, base) = (by_seed(own), by_seed(baseline));
-        let pairs: Vec<(&Seed<'_>, &Seed<'_>)> =
+        let pairs: Vec<(&SeedRuns<'_>, &SeedRuns<'_>)> =
             own.iter().filter_map(|own| Some((own, base.iter().find(|base| base.seed == own.seed)?))).collect();
         let within_run = within_run(&own).zip(within_run(&base)).map(|(own, base)| own.hypot(base));
         let (own_values, base_values) = (Summary::of(&values(&own))?, Summary::of(&values(&base))?);
@@ -165,7 +165,7 @@ impl Delta {
             let differences: Vec<f64> = pairs.iter().map(|(own, base)| own.value - base.value).collect();
             let found = Summary::of(&differences)?;
             let mean = pairs.iter().map(|(_, base)| base.value).sum::<f64>() / found.n as f64;
-            let (own, base): (Vec<&Seed<'_>>, Vec<&Seed<'_>>) = pairs.into_iter().unzip();
+            let (own, base): (Vec<&SeedRuns<'_>>, Vec<&SeedRuns<'_>>) = pairs.into_iter().unzip();
             (found.mean, mean, Basis::Pairs(found.n), vec![over_seeds(&found)], sampling(&own, &base))
         } else {
             let basis = if is_tested { Basis::Groups } else { Basis::Untested };
@@ -254,18 +254,18 @@ pub fn untested_words(base: usize, own: usize) -> String {
 }
 
 /// Runs of one seed: their mean counts once, since a repetition tells nothing of other seeds.
-struct Seed<'a> {
+struct SeedRuns<'a> {
     seed: u64,
     value: f64,
     runs: Vec<&'a Reading>,
 }
 
-fn by_seed(readings: &[Reading]) -> Vec<Seed<'_>> {
-    let mut seeds: Vec<Seed<'_>> = Vec::with_capacity(readings.len());
+fn by_seed(readings: &[Reading]) -> Vec<SeedRuns<'_>> {
+    let mut seeds: Vec<SeedRuns<'_>> = Vec::with_capacity(readings.len());
     for reading in readings {
         match seeds.iter_mut().find(|known| known.seed == reading.seed) {
             Some(known) => known.runs.push(reading),
-            None => seeds.push(Seed { seed: reading.seed, value: reading.value, runs: vec![reading] }),
+            None => seeds.push(SeedRuns { seed: reading.seed, value: reading.value, runs: vec![reading] }),
         }
     }
     for seed in &mut seeds {
@@ -275,7 +275,7 @@ fn by_seed(readings: &[Reading]) -> Vec<Seed<'_>> {
     seeds
 }
 
-fn values(seeds: &[Seed<'_>]) -> Vec<f64> {
+fn values(seeds: &[SeedRuns<'_>]) -> Vec<f64> {
     seeds.iter().map(|seed| seed.value).collect()
 }
 
@@ -285,7 +285,7 @@ fn over_seeds(summary: &Summary) -> NoiseSource {
 }
 
 /// Noise of the validation sample in the difference of two means over seeds.
-fn sampling(own: &[&Seed<'_>], base: &[&Seed<'_>]) -> Option<SamplingNoise> {
+fn sampling(own: &[&SeedRuns<'_>], base: &[&SeedRuns<'_>]) -> Option<SamplingNoise> {
     let mut weighted: Vec<(f64, Option<&ExampleNoise>)> = Vec::new();
     for (seeds, sign) in [(own, 1.0), (base, -1.0)] {
         for seed in seeds {
@@ -297,7 +297,7 @@ fn sampling(own: &[&Seed<'_>], base: &[&Seed<'_>]) -> Option<SamplingNoise> {
 }
 
 /// Within-run spread of these runs, the root of the mean of their variances; none where one has none.
-fn within_run(seeds: &[Seed<'_>]) -> Option<f64> {
+fn within_run(seeds: &[SeedRuns<'_>]) -> Option<f64> {
     let runs = || seeds.iter().flat_map(|seed| &seed.runs);
     let squares = runs().map(|run| Some(run.within_run?.sd.powi(2))).sum::<Option<f64>>()?;
     Some((squares / runs().count() as f64).sqrt())

@@ -8,7 +8,7 @@
 //!
 //! whose mean is 0. A metric g(M) such as the perplexity has the residuals g'(M) rᵢ (delta method). A difference of
 //! averages over seeds is D = Σₖ wₖ Mₖ, with wₖ = 1/n for the runs of one side and -1/n for those of the other; its residuals are
-//! dᵢ = Σₖ wₖ rₖᵢ. Where all runs have the same nᵢ, this is (N / Σn) (ΔLᵢ - D nᵢ). What all runs find equally hard falls away,
+//! dᵢ = Σₖ wₖ rₖᵢ. Where all runs have the same nᵢ, this is `(N / Σn) (ΔLᵢ - D nᵢ)`. What all runs find equally hard falls away,
 //! since they read the same examples. The variance of dᵢ over the examples is v = Σ dᵢ² / (N - 1), and v/N the share of the
 //! validation sample in the variance of D.
 //!
@@ -16,7 +16,7 @@
 //! part them. So v counts two labels more that the models answer differently, one in favour of each:
 //! 2 (N / Σn)² is added to Σ dᵢ². Where nothing differs, the half-width is 2.8/N, which is the rule of three (an event that was
 //! not seen among N has a probability below 3/N at 95 %); of few examples that all favour one model six are needed for a verdict, as in
-//! the exact test of McNemar.
+//! the exact sign test.
 //!
 //! Where there are more than 4,096 examples, neighbours are put together into as many blocks, whose sums take the place of single residuals: the
 //! variance is as well known, and neighbours that are alike (windows of one document) are no longer counted as independent.

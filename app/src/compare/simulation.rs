@@ -3,13 +3,13 @@
 //!
 //! A run of a config reads 96 examples of 1 to 4 labels. The loss of a label of example j in a run with seed i is
 //!
-//! 2 + b_j + g_j + e_i + x_ij + shift
+//! `2 + b_j + g_j + e_i + x_ij + shift`
 //!
-//! - b_j is how hard the example is, standard deviation 1, the same for every run;
-//! - g_j is what the config makes of the example, drawn anew for each config: which config is the better one on other examples is
+//! - `b_j` is how hard the example is, standard deviation 1, the same for every run;
+//! - `g_j` is what the config makes of the example, drawn anew for each config: which config is the better one on other examples is
 //!   open, though none is on average;
-//! - e_i is what the seed makes of all examples. Half of its variance belongs to the seed and is the same for both configs;
-//! - x_ij is what seed and example do together;
+//! - `e_i` is what the seed makes of all examples. Half of its variance belongs to the seed and is the same for both configs;
+//! - `x_ij` is what seed and example do together;
 //! - shift is the planted difference, 0 where nothing is to be found.
 //!
 //! Everything is drawn from a normal distribution or, with heavy tails, from one of which a tenth is four times as wide. The baseline and the
@@ -25,11 +25,11 @@ const EXAMPLES: usize = 96;
 #[derive(Clone, Copy)]
 struct Planted {
     name: &'static str,
-    /// Standard deviation of e_i.
+    /// Of `e_i`.
     seed: f64,
-    /// Standard deviation of x_ij.
+    /// Of `x_ij`.
     both: f64,
-    /// Standard deviation of g_j.
+    /// Of `g_j`.
     config: f64,
     heavy: bool,
     /// True if outcomes of single examples were recorded.
@@ -151,7 +151,7 @@ fn table(title: &str, columns: &[String], rows: &[(String, Vec<f64>)]) -> String
     let mut text = format!("\n| {title} | {} |\n|---|{}\n", columns.join(" | "), "---|".repeat(columns.len()));
     for (name, shares) in rows {
         let shares: Vec<String> = shares.iter().map(|share| format!("{:.1} %", 100.0 * share)).collect();
-        text += &format!("| {name} | {} |\n", shares.join(" | "));
+        text.extend(["| ", name, " | ", &shares.join(" | "), " |\n"]);
     }
     text
 }
