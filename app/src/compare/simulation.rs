@@ -25,11 +25,11 @@ const EXAMPLES: usize = 96;
 #[derive(Clone, Copy)]
 struct Planted {
     name: &'static str,
-    /// Of `e_i`.
+    /// Standard deviation of `e_i`.
     seed: f64,
-    /// Of `x_ij`.
+    /// Standard deviation of `x_ij`.
     both: f64,
-    /// Of `g_j`.
+    /// Standard deviation of `g_j`.
     config: f64,
     heavy: bool,
     /// True if outcomes of single examples were recorded.
