@@ -13,6 +13,11 @@ use crate::text::escaped_line;
 
 /// The table in which sqlx keeps what migrations were done.
 const MIGRATIONS: &str = "_sqlx_migrations";
+/// Tables that SQLite itself makes when somebody has it gather statistics (`ANALYZE`): plain numbers for its planner.
+const STATISTICS: [&str; 2] = [
+    "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
+    "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
+];
 /// Characters of a name that a message shows at most.
 const SHOWN: usize = 60;
 
@@ -37,6 +42,10 @@ impl Object {
         Ok(Self { kind: word(text(0)?), name: word(text(1)?), table: word(text(2)?), sql })
     }
 
+    fn is_statistics(&self) -> bool {
+        self.kind == "table" && self.sql.as_deref().is_some_and(|sql| STATISTICS.contains(&sql))
+    }
+
     fn label(&self) -> String {
         let name: String = self.name.chars().take(SHOWN).collect();
         let kind: String = self.kind.chars().take(SHOWN).collect();
@@ -44,14 +53,15 @@ impl Object {
     }
 }
 
-/// Everything in a database's schema.
+/// Everything in a database's schema but SQLite's statistics.
 pub(crate) async fn objects(connection: &mut SqliteConnection) -> sqlx::Result<BTreeSet<Object>> {
     let rows = sqlx::query(
         "SELECT CAST(type AS BLOB), CAST(name AS BLOB), CAST(tbl_name AS BLOB), CAST(sql AS BLOB) FROM sqlite_schema",
     )
     .fetch_all(connection)
     .await?;
-    rows.iter().map(Object::of).collect()
+    let objects = rows.iter().map(Object::of).collect::<sqlx::Result<Vec<_>>>()?;
+    Ok(objects.into_iter().filter(|object| !object.is_statistics()).collect())
 }
 
 /// The difference between a schema and the one that `migrations` up to `version` make, in words for a message; none where

@@ -401,6 +401,16 @@ fn a_schema_that_no_migration_makes_is_refused() {
     }
 }
 
+/// `ANALYZE` in another program adds a table of SQLite's own.
+#[test]
+fn a_store_of_which_sqlite_gathered_statistics_opens() {
+    let case = Case::new();
+    case.tamper("ANALYZE");
+    for mode in [OpenMode::ReadWrite, OpenMode::ReadOnly] {
+        case.check_healthy(&Store::open(&case.database(), mode).unwrap());
+    }
+}
+
 /// A default of hundreds of megabytes was read by every command.
 #[test]
 fn a_schema_that_is_too_large_is_refused_before_it_is_read() {
