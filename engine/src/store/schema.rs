@@ -14,10 +14,8 @@ use crate::text::escaped_line;
 /// The table in which sqlx keeps what migrations were done.
 const MIGRATIONS: &str = "_sqlx_migrations";
 /// Tables that SQLite itself makes when somebody has it gather statistics (`ANALYZE`): plain numbers for its planner.
-const STATISTICS: [&str; 2] = [
-    "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
-    "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
-];
+const STATISTICS: [&str; 2] =
+    ["CREATE TABLE sqlite_stat1(tbl,idx,stat)", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"];
 /// Characters of a name that a message shows at most.
 const SHOWN: usize = 60;
 
