@@ -1,10 +1,13 @@
 //! Curves of stored runs, on which the tests of their differences rest.
 
-use headroom_engine::store::{OutcomeKind, RunId, RunSummary, Store};
+use headroom_engine::{
+    objective::Metric,
+    store::{OutcomeKind, RunId, RunSummary, Store},
+};
 use serde_json::{Value, json};
 
 use super::{error::CliResult, plain};
-use crate::compare::{Basis, Course, Delta, ExampleMetric, RunOutcomes, Verdict};
+use crate::compare::{Basis, Course, Delta, RunOutcomes, Verdict};
 
 /// A curve over steps.
 #[derive(Default)]
@@ -18,8 +21,11 @@ impl Curve {
     /// Reads that of a run, with the outcomes of single examples where the series is a mean over them.
     pub fn read(store: &Store, run: &RunId, series: &str) -> CliResult<Self> {
         let data = store.series(run, series, None)?;
-        let outcomes =
-            if ExampleMetric::of(series).is_some() { read_outcomes(store, run)? } else { RunOutcomes::default() };
+        let outcomes = if Metric::find(series).is_some_and(|metric| metric.of_examples.is_some()) {
+            read_outcomes(store, run)?
+        } else {
+            RunOutcomes::default()
+        };
         Ok(Self { x: data.steps.into_iter().map(|step| step as f64).collect(), y: data.values, outcomes })
     }
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use headroom_engine::{
-    config::{Problem, RunConfig, from_toml},
+    config::{Problem, RunConfig},
     store::{RunId, RunRecord, RunState},
     worker::Command,
 };
@@ -66,7 +66,7 @@ fn config_of(records: &[RunRecord], further: &FurtherRun) -> CliResult<RunConfig
     let Some(record) = records.get(further.of) else {
         return Err(CliError::Failed("A run is missing from the list.".to_owned()));
     };
-    let config = from_toml(&record.config_toml).map_err(|error| {
+    let config = record.run_config().map_err(|error| {
         let message = format!("The config of the run {} cannot be read. {error}", record.summary.id);
         CliError::Failed(message)
     })?;

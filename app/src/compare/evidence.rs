@@ -311,7 +311,7 @@ fn share(difference: f64, base: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    use crate::compare::ExampleMetric;
+    use headroom_engine::objective::ExampleMetric;
 
     fn reading(seed: u64, value: f64) -> Reading {
         Reading { seed, value, within_run: None, examples: None }

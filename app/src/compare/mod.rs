@@ -41,7 +41,7 @@ pub use metric::{
 pub use more_seeds::{FurtherRun, SEEDS_TO_TEST, further_runs, most_seeds_each, name_with_seed, untested_sentence};
 pub use names::{first_names, is_of_race, name_of_seeds, names_apart, unequal_samples_words, unequal_training_words};
 pub use outcomes::RunOutcomes;
-pub use sampling::{ExampleMetric, ExampleNoise};
+pub use sampling::ExampleNoise;
 pub use standings::{Figure, Standing, Value, is_finished, standings};
 pub use stats::{Band, Summary, student_t_95};
 pub use text_table::{Cell, TextTable};

@@ -1,6 +1,9 @@
-use headroom_engine::store::ExampleOutcomes;
+use headroom_engine::{
+    objective::{ExampleMetric, Metric},
+    store::ExampleOutcomes,
+};
 
-use super::{ExampleMetric, ExampleNoise};
+use super::ExampleNoise;
 
 /// Noise of the validation sample in the evaluations of a run whose single examples were recorded: its best and its last one.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,8 +22,8 @@ impl RunOutcomes {
             let correct: Vec<f64> = correct.iter().flatten().map(|&correct| f64::from(correct)).collect();
             for (metric, sums) in [
                 (ExampleMetric::Loss, &losses),
-                (ExampleMetric::Perplexity, &losses),
-                (ExampleMetric::Accuracy, &correct),
+                (ExampleMetric::ExpOfLoss, &losses),
+                (ExampleMetric::Correct, &correct),
             ] {
                 let noise = ExampleNoise::of(metric, sums, labels, evaluated_hash);
                 found.extend(noise.map(|noise| (*step, metric, noise)));
@@ -32,7 +35,7 @@ impl RunOutcomes {
     /// Noise of the validation sample of a series that had this value after a step. None where the examples of that evaluation were not
     /// recorded or give another value, and where the series is no mean over examples.
     pub fn noise(&self, series: &str, value: f64, step: u64) -> Option<ExampleNoise> {
-        let metric = ExampleMetric::of(series)?;
+        let metric = Metric::find(series)?.of_examples?;
         let (.., noise) = self.0.iter().find(|(at, of, noise)| (*at, *of) == (step, metric) && noise.gives(value))?;
         Some(noise.clone())
     }
@@ -51,7 +54,8 @@ mod tests {
         let known = RunOutcomes::of([&outcomes(50, Some(vec![2, 1, 0])), &outcomes(100, None)]);
         let is_known = |series: &str, value: f64, step: u64| known.noise(series, value, step).is_some();
         assert!(is_known("validation/loss", 1.0, 50) && is_known("validation/loss", 1.0, 100));
-        assert!(is_known("validation/perplexity", std::f64::consts::E, 50));
+        let exponential = Metric::of_objectives().find(|metric| metric.of_examples == Some(ExampleMetric::ExpOfLoss));
+        assert!(is_known(exponential.unwrap().series, std::f64::consts::E, 50));
         assert!(!is_known("validation/loss", 1.0, 75), "another step");
         assert!(!is_known("validation/loss", 1.5, 50), "another value: of an attempt before");
         assert!(is_known("validation/accuracy", 0.5, 50) && !is_known("validation/accuracy", 0.5, 100));

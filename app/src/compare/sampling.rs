@@ -6,7 +6,7 @@
 //!
 //! rᵢ = (N / Σn) (xᵢ - M nᵢ),
 //!
-//! whose mean is 0. A metric g(M) such as the perplexity has the residuals g'(M) rᵢ (delta method). A difference of
+//! whose mean is 0. A metric g(M), such as exp(M), has the residuals g'(M) rᵢ (delta method). A difference of
 //! averages over seeds is D = Σₖ wₖ Mₖ, with wₖ = 1/n for the runs of one side and -1/n for those of the other; its residuals are
 //! dᵢ = Σₖ wₖ rₖᵢ. Where all runs have the same nᵢ, this is `(N / Σn) (ΔLᵢ - D nᵢ)`. What all runs find equally hard falls away,
 //! since they read the same examples. The variance of dᵢ over the examples is v = Σ dᵢ² / (N - 1), and v/N the share of the
@@ -23,6 +23,8 @@
 
 use std::sync::Arc;
 
+use headroom_engine::objective::ExampleMetric;
+
 /// Noise of the validation sample in a difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SamplingNoise {
@@ -32,29 +34,6 @@ pub struct SamplingNoise {
     pub freedom: usize,
     /// Number of examples.
     pub examples: usize,
-}
-
-/// Metrics that are means over examples, or follow from one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExampleMetric {
-    /// Loss per label.
-    Loss,
-    /// exp(loss).
-    Perplexity,
-    /// Share of labels that were predicted correctly.
-    Accuracy,
-}
-
-impl ExampleMetric {
-    /// The kind of a series; none where it is no mean over examples, such as BLEU, F1 and correlations.
-    pub fn of(series: &str) -> Option<Self> {
-        match series.strip_prefix("validation/")? {
-            "loss" => Some(Self::Loss),
-            "perplexity" => Some(Self::Perplexity),
-            name if name.ends_with("accuracy") => Some(Self::Accuracy),
-            _ => None,
-        }
-    }
 }
 
 /// Largest distance of the metric that examples give from the recorded one, as a share of it: they are kept in single precision.
@@ -89,8 +68,8 @@ impl ExampleNoise {
         }
         let mean = sums.iter().sum::<f64>() / total;
         let (value, slope) = match metric {
-            ExampleMetric::Loss | ExampleMetric::Accuracy => (mean, 1.0),
-            ExampleMetric::Perplexity => (mean.exp(), mean.exp()),
+            ExampleMetric::Loss | ExampleMetric::Correct => (mean, 1.0),
+            ExampleMetric::ExpOfLoss => (mean.exp(), mean.exp()),
         };
         if !value.is_finite() {
             return None;
@@ -103,7 +82,7 @@ impl ExampleNoise {
                 *block += scale * (sum - mean * f64::from(*labels));
             }
         }
-        let quantum = if metric == ExampleMetric::Accuracy { scale } else { 0.0 };
+        let quantum = if metric == ExampleMetric::Correct { scale } else { 0.0 };
         Some(Self { evaluated: evaluated.into(), examples, residuals: residuals.into(), value, quantum })
     }
 
@@ -140,7 +119,7 @@ mod tests {
     use crate::compare::student_t_95;
 
     fn accuracy(correct: &[f64], evaluated: &str) -> ExampleNoise {
-        ExampleNoise::of(ExampleMetric::Accuracy, correct, &vec![1; correct.len()], evaluated).unwrap()
+        ExampleNoise::of(ExampleMetric::Correct, correct, &vec![1; correct.len()], evaluated).unwrap()
     }
 
     fn difference(own: &ExampleNoise, base: &ExampleNoise) -> Option<SamplingNoise> {
@@ -169,13 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn a_perplexity_has_the_noise_of_its_loss_times_its_slope() {
+    fn an_exponential_has_the_noise_of_its_loss_times_its_slope() {
         let (labels, sums) = ([2_u32, 2, 2], [1.0, 2.0, 3.0]);
         let noise = |metric| ExampleNoise::of(metric, &sums, &labels, "text").unwrap();
-        let (loss, perplexity) = (noise(ExampleMetric::Loss), noise(ExampleMetric::Perplexity));
-        assert!(loss.gives(1.0) && perplexity.gives(std::f64::consts::E));
+        let (loss, exponential) = (noise(ExampleMetric::Loss), noise(ExampleMetric::ExpOfLoss));
+        assert!(loss.gives(1.0) && exponential.gives(std::f64::consts::E));
         let of = |noise: &ExampleNoise| ExampleNoise::of_sum(&[(1.0, Some(noise))]).unwrap().variance;
-        assert!((of(&perplexity) / of(&loss) - std::f64::consts::E.powi(2)).abs() < 1e-12);
+        assert!((of(&exponential) / of(&loss) - std::f64::consts::E.powi(2)).abs() < 1e-12);
     }
 
     #[test]
@@ -228,22 +207,5 @@ mod tests {
         assert_eq!(of(&[1.0, 2.0], &[0, 0]), None);
         assert_eq!(of(&[1.0], &[2]), None);
         assert_eq!(of(&[1.0, f64::NAN], &[2, 2]), None);
-    }
-
-    #[test]
-    fn only_means_over_examples_have_residuals() {
-        use ExampleMetric::{Accuracy, Loss, Perplexity};
-        for (series, kind) in [
-            ("validation/loss", Some(Loss)),
-            ("validation/perplexity", Some(Perplexity)),
-            ("validation/accuracy", Some(Accuracy)),
-            ("validation/token_accuracy", Some(Accuracy)),
-            ("validation/f1", None),
-            ("validation/pearson", None),
-            ("translation/bleu", None),
-            ("train/loss", None),
-        ] {
-            assert_eq!(ExampleMetric::of(series), kind, "{series}");
-        }
     }
 }

@@ -15,9 +15,9 @@
 //! Everything is drawn from a normal distribution or, with heavy tails, from one of which a tenth is four times as wide. The baseline and the
 //! other have the same seeds (pairs), or other ones (Welch).
 
-use headroom_engine::store::Direction;
+use headroom_engine::{objective::ExampleMetric, store::Direction};
 
-use super::{Delta, ExampleMetric, ExampleNoise, Reading, Verdict};
+use super::{Delta, ExampleNoise, Reading, Verdict};
 
 const EXAMPLES: usize = 96;
 
@@ -125,7 +125,7 @@ impl Planted {
         };
         let sums: Vec<f64> = losses.iter().zip(labels).map(of_labels).collect();
         let value = sums.iter().sum::<f64>() / labels.iter().map(|&labels| f64::from(labels)).sum::<f64>();
-        let metric = if self.accuracy { ExampleMetric::Accuracy } else { ExampleMetric::Loss };
+        let metric = if self.accuracy { ExampleMetric::Correct } else { ExampleMetric::Loss };
         let examples =
             ExampleNoise::of(metric, &sums, labels, "text").filter(|noise| self.recorded && noise.gives(value));
         Reading { seed, value, within_run: None, examples }
@@ -224,12 +224,12 @@ fn a_difference_of_three_standard_deviations_is_found_with_five_seeds() {
     }
 }
 
-/// Prints both tables: `cargo test -p headroom-app --lib compare::simulation -- --ignored --nocapture`.
+/// Writes both tables: `TABLES=verdicts.md cargo test -p headroom-app --lib compare::simulation -- --ignored`.
 #[test]
-#[ignore = "prints tables for documents"]
+#[ignore = "writes tables for documents"]
 fn tables() {
     let seeds = |of: &mut dyn Iterator<Item = u64>| of.map(|seeds| format!("{seeds} seeds")).collect::<Vec<String>>();
     let wrong = table("false verdicts among 2,000", &seeds(&mut (2..=10)), &false_verdicts());
     let right = table("verdicts among 500", &seeds(&mut [2, 3, 5, 10].into_iter()), &power());
-    std::io::Write::write_all(&mut std::io::stdout(), [wrong, right].concat().as_bytes()).unwrap();
+    std::fs::write(std::env::var("TABLES").unwrap(), [wrong, right].concat()).unwrap();
 }

@@ -13,6 +13,7 @@ const fn share(series: &'static str, title: &'static str, phrase: &'static str, 
         direction: Direction::Higher,
         formula,
         of_sums: None,
+        of_examples: None,
     }
 }
 

@@ -2,7 +2,9 @@
 
 use candle_core::{Device, Tensor};
 
-use super::{Answers, Batch, Direction, ExampleSums, Metric, Quantity, Sums, Task, recorded::VALIDATION_LOSS};
+use super::{
+    Answers, Batch, Direction, ExampleMetric, ExampleSums, Metric, Quantity, Sums, Task, recorded::VALIDATION_LOSS,
+};
 use crate::{
     config::Classification,
     model::{ForwardOptions, Loss, Model, ModelError},
@@ -19,6 +21,7 @@ const fn of_confusion(series: &'static str, title: &'static str, of_sums: fn(&Su
         direction: Direction::Higher,
         formula: "",
         of_sums: Some(of_sums),
+        of_examples: None,
     }
 }
 
@@ -27,6 +30,7 @@ const ACCURACY: Metric = Metric {
     phrase: "{} of examples right",
     quantity: Quantity::Share,
     formula: "examples whose most probable class is the right one / examples",
+    of_examples: Some(ExampleMetric::Correct),
     ..of_confusion("validation/accuracy", "Accuracy", |sums| Confusion::of(sums).accuracy())
 };
 

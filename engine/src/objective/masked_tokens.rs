@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Batch, Direction, Example, ExampleSums, IGNORED, Labeller, Metric, Quantity, Showing, Specials, Sums, Task,
-    Vocabulary, recorded::VALIDATION_LOSS, task::spread_labels,
+    Batch, Direction, Example, ExampleMetric, ExampleSums, IGNORED, Labeller, Metric, Quantity, Showing, Specials,
+    Sums, Task, Vocabulary, recorded::VALIDATION_LOSS, task::spread_labels,
 };
 use crate::{
     config::MaskedTokens,
@@ -25,6 +25,7 @@ const ACCURACY: Metric = Metric {
     direction: Direction::Higher,
     formula: "hidden tokens whose most probable token is the right one / hidden tokens",
     of_sums: Some(|sums| sums.share(CORRECT)),
+    of_examples: Some(ExampleMetric::Correct),
 };
 
 impl Task for MaskedTokens {

@@ -27,6 +27,19 @@ pub struct Metric {
     pub formula: &'static str,
     /// Its value from what an evaluation counted, of all batches together; none where it is logged as it comes.
     pub of_sums: Option<fn(&Sums) -> f64>,
+    /// Its relation to the outcomes of single examples; none where it is no mean over them, as BLEU, F1 and correlations are none.
+    pub of_examples: Option<ExampleMetric>,
+}
+
+/// Relation of a metric to the outcomes of single examples: a mean over their labels, or a function of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExampleMetric {
+    /// Loss per label.
+    Loss,
+    /// exp(loss per label).
+    ExpOfLoss,
+    /// Share of labels that were predicted correctly.
+    Correct,
 }
 
 impl Metric {

@@ -31,7 +31,7 @@ pub use crate::config::Objective;
 pub use batch::{Batch, IGNORED, Pixels, Sources};
 pub use examples::ExampleSums;
 pub use labels::{Answers, ConfusionMatrix, Labels};
-pub use metric::{Direction, Measured, Measurements, Metric, Quantity};
+pub use metric::{Direction, ExampleMetric, Measured, Measurements, Metric, Quantity};
 pub use questions::{AnswerText, Found, Guess, Guesses, Paragraph, Question, Questions, Spans, Window};
 pub use recorded::RECORDED;
 pub use span::guesses;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Batch, Direction, Example, ExampleSums, Framing, Labeller, Metric, Quantity, Showing, Specials, Sums, Task,
-    Vocabulary, recorded::VALIDATION_LOSS,
+    Batch, Direction, Example, ExampleMetric, ExampleSums, Framing, Labeller, Metric, Quantity, Showing, Specials,
+    Sums, Task, Vocabulary, recorded::VALIDATION_LOSS,
 };
 use crate::{
     config::NextToken,
@@ -21,6 +21,7 @@ pub(super) const PERPLEXITY: Metric = Metric {
     direction: Direction::Lower,
     formula: "exp(L) of the mean validation loss L in nats per token; 1 = certain and right, the vocabulary size = guessing",
     of_sums: Some(|sums| sums.mean_loss().exp()),
+    of_examples: Some(ExampleMetric::ExpOfLoss),
 };
 
 impl Task for NextToken {

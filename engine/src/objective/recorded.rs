@@ -1,4 +1,4 @@
-use super::{Direction, Metric, Quantity, Sums, series_names};
+use super::{Direction, ExampleMetric, Metric, Quantity, Sums, series_names};
 
 /// A metric that is logged as it comes.
 const fn logged(series: &'static str, title: &'static str, formula: &'static str) -> Metric {
@@ -11,6 +11,7 @@ const fn logged(series: &'static str, title: &'static str, formula: &'static str
         direction: Direction::None,
         formula,
         of_sums: None,
+        of_examples: None,
     }
 }
 
@@ -20,6 +21,7 @@ pub(super) const VALIDATION_LOSS: Metric = Metric {
     phrase: "validation loss {}",
     direction: Direction::Lower,
     of_sums: Some(Sums::mean_loss),
+    of_examples: Some(ExampleMetric::Loss),
     ..logged(
         series_names::VALIDATION_LOSS,
         "Validation loss",

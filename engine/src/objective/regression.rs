@@ -19,6 +19,7 @@ const PEARSON: Metric = Metric {
     direction: Direction::Higher,
     formula: "covariance of right and predicted numbers / product of their deviations; no number where either is constant",
     of_sums: Some(|sums| correlation(&sums.answers)),
+    of_examples: None,
 };
 
 /// -1..=1.

@@ -31,6 +31,7 @@ const fn share(
         direction: Direction::Higher,
         formula,
         of_sums: Some(of_sums),
+        of_examples: None,
     }
 }
 

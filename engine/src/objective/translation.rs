@@ -2,8 +2,8 @@
 //! before it (Vaswani et al. 2017).
 
 use super::{
-    Batch, Direction, ExampleSums, Framing, Metric, Quantity, Showing, Specials, Sums, Task, next_token::PERPLEXITY,
-    recorded::VALIDATION_LOSS,
+    Batch, Direction, ExampleMetric, ExampleSums, Framing, Metric, Quantity, Showing, Specials, Sums, Task,
+    next_token::PERPLEXITY, recorded::VALIDATION_LOSS,
 };
 use crate::{
     config::Translation,
@@ -24,6 +24,7 @@ const ACCURACY: Metric = Metric {
     formula: "tokens of the translations whose most probable token, after the right ones before it, is the right one / \
               tokens of the translations",
     of_sums: Some(|sums| sums.share(CORRECT)),
+    of_examples: Some(ExampleMetric::Correct),
 };
 
 impl Task for Translation {

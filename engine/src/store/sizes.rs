@@ -17,7 +17,8 @@ macro_rules! run_texts {
           + COALESCE(octet_length(machine_os), 0) + COALESCE(octet_length(failure_why), 0)
           + COALESCE(octet_length(failure_what_to_do), 0) + COALESCE(octet_length(diverged_at), 0)
           + COALESCE(octet_length(parent_run), 0) + COALESCE(octet_length(note), 0)
-          + COALESCE(octet_length(held_out_hash), 0) + COALESCE(octet_length(health), 0))"
+          + COALESCE(octet_length(held_out_hash), 0) + COALESCE(octet_length(health), 0)
+          + COALESCE(octet_length(evaluated_hash), 0))"
     };
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use headroom_engine::store::RunSummary;
+use headroom_engine::{objective::Metric, store::RunSummary};
 
 use super::lines::Bundle;
 use crate::{
-    compare::{Course, ExampleMetric, RunOutcomes, curve_x},
+    compare::{Course, RunOutcomes, curve_x},
     plot::{CurveX, Series, XAxis},
     state::State,
 };
@@ -39,7 +39,7 @@ impl Courses {
             }
         }
         let mut outcomes = HashMap::new();
-        if metrics.iter().any(|metric| ExampleMetric::of(metric).is_some()) {
+        if metrics.iter().any(|metric| Metric::find(metric).is_some_and(|metric| metric.of_examples.is_some())) {
             for run in bundles.iter().filter(|bundle| bundle.runs.len() > 1).flat_map(|bundle| &bundle.runs) {
                 outcomes.extend(state.run_outcomes(&run.id).map(|found| (run.number, found)));
             }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use egui::Ui;
 use headroom_engine::{
-    config::{RunConfig, counted, from_toml},
+    config::{RunConfig, counted},
     store::{RunId, RunState, RunSummary},
     worker::Command,
 };
@@ -121,7 +121,7 @@ impl MoreSeeds {
             };
             let config = match known.get(&run.id) {
                 Some(config) => config.clone(),
-                None => match from_toml(&record.config_toml) {
+                None => match record.run_config() {
                     Ok(config) => config,
                     Err(error) => {
                         let why = format!("The config of \"{}\" cannot be read by this version. {error}", run.name);

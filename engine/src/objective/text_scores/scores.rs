@@ -11,6 +11,7 @@ const fn score(series: &'static str, title: &'static str, phrase: &'static str, 
         direction: Direction::Higher,
         formula,
         of_sums: None,
+        of_examples: None,
     }
 }
 
