@@ -579,10 +579,11 @@ fn digest(folder: &Path) -> u64 {
         path.hash(&mut hash);
         let kind = path.symlink_metadata().map(|there| (there.file_type(), there.permissions()));
         format!("{kind:?}").hash(&mut hash);
-        if path.is_dir() {
-            digest(&path).hash(&mut hash);
-        } else {
-            fs::read(&path).unwrap_or_default().hash(&mut hash);
+        match path.symlink_metadata().map(|there| there.file_type()) {
+            Ok(kind) if kind.is_dir() => digest(&path).hash(&mut hash),
+            Ok(kind) if kind.is_file() => fs::read(&path).unwrap_or_default().hash(&mut hash),
+            // A link may lead to a device without an end.
+            _ => fs::read_link(&path).ok().hash(&mut hash),
         }
     }
     hash.finish()
