@@ -464,7 +464,9 @@ fn which_values_are_the_good_ones_is_told_and_what_a_task_is_judged_by() {
 
     screen.state().current = None;
     let run = example_run(0);
-    screen.state().records.get_mut(&run).unwrap().config["task"] = json!({ "kind": "classification" });
+    let config = "format = 1\n[data]\nkind = \"table\"\npath = \"x.tsv\"\n[task]\nkind = \"classification\"\n[model]\nkind = \"encoder\"";
+    let config = serde_json::to_value(headroom_engine::config::from_toml(config).unwrap()).unwrap();
+    screen.state().records.get_mut(&run).unwrap().config = config;
     let told = |last: f64, best: Option<f64>| SeriesSummary {
         last,
         last_step: 600,

@@ -80,7 +80,7 @@ impl MixingView {
             format::significant(f64::from(tone.high), 2)
         );
         ui.label(RichText::new(text).small().color(palette.weak)).on_hover_text(
-            "Scores of head i are x Wq diag(mᵢ) Wkᵀ yᵀ: mᵢ is row i. Heads with similar rows score similarly; a \
+            "Scores of head i are x Wq diag(m) Wkᵀ yᵀ, where m is row i. Heads with similar rows score similarly; a \
              column of zeros is used by no head.",
         );
         let columns = shared_columns();
