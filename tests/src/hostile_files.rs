@@ -256,10 +256,9 @@ impl HostileFiles {
             ended = child.try_wait().expect("a status");
             std::thread::sleep(Duration::from_millis(1));
         }
-        if ended.is_none() {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        // One that has ended is waited for once more, which asks nothing of it.
+        let _ = child.kill();
+        let _ = child.wait();
         let text = |name: &str| String::from_utf8_lossy(&fs::read(at.join(name)).unwrap_or_default()).into_owned();
         let (stdout, stderr) = (text("stdout"), text("stderr"));
         let reports = fs::read_dir(&temporary).map_or(0, |entries| {

@@ -3,6 +3,7 @@
 use egui::{Button, Grid, Id, RichText, Spinner, TextEdit, Ui};
 use headroom_engine::{
     config::{Beginning, Problem, RunConfig},
+    store::RunRecord,
     worker::Which,
 };
 
@@ -262,7 +263,7 @@ fn known(of: &SubjectId, name: String, cx: &mut PanelContext<'_>) -> Known {
             (path.display().to_string(), trains.map_err(|why| format!("It cannot be trained further: {why}.")))
         }
         SubjectId::Run(run) => {
-            let config = cx.state.records.get(run).map(|record| record.json_config());
+            let config = cx.state.records.get(run).map(RunRecord::json_config);
             let found = match config {
                 Some(Ok(RunConfig { model, attention, .. })) => Ok((model, attention)),
                 Some(Err(why)) => Err(all_told(&why.problems())),

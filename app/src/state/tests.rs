@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
 use headroom_engine::{
+    objective::Measurements,
     store::{
         Cut, Direction, RunId, RunRecord, RunState, RunSummary, SeriesData, SeriesSummary, TextSample,
         series_names::{TRAIN_LOSS, VALIDATION_LOSS},
@@ -172,7 +173,13 @@ fn a_run_that_starts_again_shows_nothing_of_the_attempt_before() {
     state.apply(Event::Queue { current: Some(job("a")), is_paused: false, waiting: Vec::new() });
     // What an earlier attempt in this window left there.
     state.apply(step("a", 90));
-    state.apply(Event::Evaluated { run: run.clone(), step: 90, loss: 3.0, metrics: Default::default(), best: false });
+    state.apply(Event::Evaluated {
+        run: run.clone(),
+        step: 90,
+        loss: 3.0,
+        metrics: Measurements::default(),
+        best: false,
+    });
     state.take_requests();
     state.apply(Event::Started {
         run: run.clone(),

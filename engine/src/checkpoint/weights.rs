@@ -90,10 +90,12 @@ pub(super) fn matched<'a>(
         let own = wanted.get(ours).filter(|own| is_file_shape(plan, ours, own, shape));
         (ours.as_str(), own.map_or(*shape, Vec::as_slice))
     });
-    check_shapes(plan, &shapes.collect())
-        .map_err(|error| error.renamed(|name| names.file_name(name)))
-        .and_then(|()| if unknown.is_empty() { Ok(()) } else { Err(ModelError::Unexpected { names: unknown }) })
-        .map_err(|source| CheckpointError::Weights { source, path: dir.to_owned() })?;
+    let checked = check_shapes(plan, &shapes.collect()).map_err(|error| error.renamed(|name| names.file_name(name)));
+    let checked = match checked {
+        Ok(()) if !unknown.is_empty() => Err(ModelError::Unexpected { names: unknown }),
+        checked => checked,
+    };
+    checked.map_err(|source| CheckpointError::Weights { source, path: dir.to_owned() })?;
     Ok(known.into_iter().map(|(ours, (found, _))| (ours, found.to_owned())).collect())
 }
 

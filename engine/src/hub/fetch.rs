@@ -113,13 +113,11 @@ struct Wanted {
 impl Wanted {
     /// The name under which it is written until it is whole. Without a hash it is of this file of this commit alone.
     fn key(&self) -> String {
-        match &self.hash {
-            Some(hash) => hash.to_string(),
-            None => {
-                let place = format!("{}/{}", self.commit, self.path);
-                format!("unchecked-{}", hex(&Sha256::digest(place.as_bytes())))
-            }
+        if let Some(hash) = &self.hash {
+            return hash.to_string();
         }
+        let place = format!("{}/{}", self.commit, self.path);
+        format!("unchecked-{}", hex(&Sha256::digest(place.as_bytes())))
     }
 
     /// The most bytes that are taken of it; `said` is what the answer says of its size.
@@ -430,15 +428,14 @@ impl Download<'_> {
                 let range = header_text(&reply.headers, header::CONTENT_RANGE.as_str());
                 let range = range.and_then(|range| range.parse::<ContentRange>().ok());
                 let length = content_length(reply);
-                match range.filter(|range| !is_packed(reply) && range.follows(part.bytes, self.file.bytes, length)) {
+                let range = range.filter(|range| range.follows(part.bytes, self.file.bytes, length));
+                if let Some(range) = range.filter(|_| !is_packed(reply)) {
                     // Where more is to come than this part holds, the rest is asked for next.
-                    Some(range) => Ok(range.total()),
-                    None => {
-                        // From now on the whole is asked for. What is here stays until that comes.
-                        part.takes_ranges = false;
-                        let why = "it sent another part of the file than was asked for";
-                        Err(Trouble::Connection(why.to_owned()))
-                    }
+                    Ok(range.total())
+                } else {
+                    // From now on the whole is asked for. What is here stays until that comes.
+                    part.takes_ranges = false;
+                    Err(Trouble::Connection("it sent another part of the file than was asked for".to_owned()))
                 }
             }
             // The whole of it, also where a part was asked for.

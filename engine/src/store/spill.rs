@@ -353,7 +353,7 @@ mod tests {
     fn a_large_file_is_read_in_parts() {
         let folder = tempfile::tempdir().unwrap();
         let mut spill = Spill::new(folder.path().join("spill"));
-        let entries: Vec<Entry> = (0..BATCH_LINES as u64 + 1).map(|step| point(step, 0.5)).collect();
+        let entries: Vec<Entry> = (0..=BATCH_LINES as u64).map(|step| point(step, 0.5)).collect();
         spill.append(&entries).unwrap();
         let mut batches = spill.batches().unwrap();
         let mut read = Vec::new();

@@ -245,7 +245,7 @@ mod tests {
         let batch = |number: u64| {
             let mut stream = crate::ops::random::Stream::new(number, crate::ops::random::Purpose::Test, 0);
             let mut batch = Objective::NEXT_TOKEN.random_batch(40, [2, 12], &mut stream);
-            let labelled = if number % 2 == 0 { 1 } else { 24 };
+            let labelled = if number.is_multiple_of(2) { 1 } else { 24 };
             batch.labels.iter_mut().skip(labelled).for_each(|label| *label = crate::objective::IGNORED);
             batch
         };
@@ -265,6 +265,6 @@ mod tests {
             let mut stepper = Stepper::new(&plan, &parameters, &config, &Device::Cpu).unwrap();
             stepper.step(0, 1, 1e-3, |_| batch(number)).unwrap().unwrap().loss
         });
-        assert_eq!(old.loss, (each[0] + each[1]) / 2.0);
+        assert_eq!(old.loss, f64::midpoint(each[0], each[1]));
     }
 }

@@ -174,10 +174,8 @@ impl Trainer {
         let objective = config.objective();
         let judged_by = judging_metric(&config).map_err(|problem| TrainError::Config(vec![problem]))?;
         let batcher = Batcher::new(&corpus, &objective, train.batch, config.data.sequence_length, config.seed)?;
-        let batcher = match numerics.weights_micro_batches() {
-            true => batcher.with_accumulation(train.accumulation),
-            false => batcher,
-        };
+        let accumulation = if numerics.weights_micro_batches() { train.accumulation } else { 1 };
+        let batcher = batcher.with_accumulation(accumulation);
         let dtype = dtype_of(config.precision);
         let goal = plan;
         let is_chosen = match &start {

@@ -634,11 +634,10 @@ mod tests {
         place.lose_states();
         assert_eq!(place.kept(), [(CheckpointKind::Best, found)]);
         // It starts again, and is ended before it is where it was.
-        let stopped = (20..400).step_by(5).find_map(|question| {
+        let stopped = (20..400).step_by(5).find(|question| {
             let again = Place::new(&toml);
-            again.train(false, &JobControl::stop_at(question), SELDOM);
-            let done = again.record().summary.steps_done;
-            (4..8).contains(&done).then_some(question)
+            again.train(false, &JobControl::stop_at(*question), SELDOM);
+            (4..8).contains(&again.record().summary.steps_done)
         });
         place.train(true, &JobControl::stop_at(stopped.unwrap()), SELDOM);
         let record = place.record();

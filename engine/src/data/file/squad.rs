@@ -380,7 +380,7 @@ mod tests {
             let text = hollow.replace("REST", &"{},".repeat(100_000)).replace(",]", "]");
             assert!(read(&text).is_err());
         }
-        let answers = file("1.1", &asked(&"{},".repeat(100_000).trim_end_matches(','), ""));
+        let answers = file("1.1", &asked("{},".repeat(100_000).trim_end_matches(','), ""));
         assert!(read(&answers).unwrap_err().to_string().contains("`answers[0].text`"));
         // Names behind what they are of, and a version behind both.
         let text = format!(

@@ -301,8 +301,12 @@ impl<'de> Visitor<'de> for &mut Parts {
                 "pre_tokenizer" => self.pre_tokenizer = map.next_value_seed(Bounded(&budget))?,
                 "post_processor" => self.post_processor = map.next_value_seed(Bounded(&budget))?,
                 "decoder" => self.decoder = map.next_value_seed(Bounded(&budget))?,
-                "added_tokens" => drop(map.next_value::<Option<AddedTokens>>()?),
-                "model" => drop(map.next_value::<Model>()?),
+                "added_tokens" => {
+                    let _ = map.next_value::<Option<AddedTokens>>()?;
+                }
+                "model" => {
+                    let _ = map.next_value::<Model>()?;
+                }
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -381,7 +385,9 @@ impl<'de> Deserialize<'de> for Model {
                                 return refused(format!("`{key}` is {longest}, where {LONGEST_WORD} is the most"));
                             }
                         }
-                        "vocab" => drop(map.next_value::<Vocabulary>()?),
+                        "vocab" => {
+                            let _ = map.next_value::<Vocabulary>()?;
+                        }
                         _ => drop(map.next_value::<IgnoredAny>()?),
                     }
                 }

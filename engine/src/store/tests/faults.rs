@@ -290,7 +290,9 @@ fn remove(path: &Path, what: &str) {
             let other = tempfile::tempdir().unwrap();
             drop(Store::open(&other.path().join("b.db"), OpenMode::ReadWrite).unwrap());
             std::fs::copy(other.path().join("b.db"), beside(".new")).unwrap();
-            ["-wal", "-shm"].into_iter().for_each(|ending| std::fs::remove_file(beside(ending)).unwrap());
+            for ending in ["-wal", "-shm"] {
+                std::fs::remove_file(beside(ending)).unwrap();
+            }
             std::fs::rename(beside(".new"), path).unwrap();
         }
         "folder" => std::fs::remove_dir_all(path.parent().unwrap()).unwrap(),

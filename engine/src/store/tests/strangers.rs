@@ -415,8 +415,9 @@ fn a_store_of_which_sqlite_gathered_statistics_opens() {
 #[test]
 fn a_schema_that_is_too_large_is_refused_before_it_is_read() {
     let column = |bytes: usize| format!("ALTER TABLE tags ADD COLUMN more TEXT DEFAULT '{}'", "x".repeat(bytes));
-    let tables =
-        |count: usize| (0..count).map(|number| format!("CREATE TABLE t{number} (x);")).collect::<Vec<_>>().join("");
+    let tables = |count: usize| {
+        (0..count).fold(String::new(), |all, number| all + "CREATE TABLE t" + &number.to_string() + " (x);")
+    };
     for (sql, word) in [
         // At the bound and beyond it: the statement of the table is longer than the default in it.
         (column(60 << 10), "the table `tags` is not as Headroom makes it"),

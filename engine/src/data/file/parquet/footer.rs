@@ -47,23 +47,33 @@ pub(super) fn check(file: &mut File, bytes: u64) -> Result<(), String> {
     let mut footer = Vec::new();
     let _ = file.seek(SeekFrom::Start(bytes - 8 - length)).map_err(failed)?;
     let _ = file.take(length).read_to_end(&mut footer).map_err(failed)?;
-    let columns = columns(&footer).ok_or("its footer is damaged")?;
-    let columns =
-        columns.ok_or_else(|| format!("it has more than {MOST_COLUMNS} columns or {MOST_ROW_GROUPS} parts"))?;
+    let columns = match columns(&footer).ok_or("its footer is damaged")? {
+        Columns::Counted(children) => children,
+        Columns::TooMany => {
+            return Err(format!("it has more than {MOST_COLUMNS} columns or {MOST_ROW_GROUPS} parts"));
+        }
+    };
     if is_tree(&columns) { Ok(()) } else { Err("the tree of its columns is damaged, or deeper than any".to_owned()) }
 }
 
-/// The number of children of every column and group of columns; the inner none where there are too many of them or of
-/// parts, the outer one where the footer is damaged.
-fn columns(footer: &[u8]) -> Option<Option<Vec<i64>>> {
+/// Columns that a footer says to have.
+enum Columns {
+    /// Number of children of every column and group of columns.
+    Counted(Vec<i64>),
+    /// More columns, or parts, than are read.
+    TooMany,
+}
+
+/// The columns of a footer; none where it is damaged.
+fn columns(footer: &[u8]) -> Option<Columns> {
     let (mut header, mut last, mut children) = (Compact::new(footer), 0, Vec::new());
     loop {
         match header.field(&mut last)? {
-            (_, 0) => return Some(Some(children)),
+            (_, 0) => return Some(Columns::Counted(children)),
             (2, LIST) => {
                 let (STRUCT, count) = header.list()? else { return None };
                 if count > MOST_COLUMNS {
-                    return Some(None);
+                    return Some(Columns::TooMany);
                 }
                 for _ in 0..count {
                     children.push(children_of(&mut header)?);
@@ -72,7 +82,7 @@ fn columns(footer: &[u8]) -> Option<Option<Vec<i64>>> {
             (4, LIST) => {
                 let (kind, count) = header.list()?;
                 if count > MOST_ROW_GROUPS {
-                    return Some(None);
+                    return Some(Columns::TooMany);
                 }
                 for _ in 0..count {
                     header.skip(kind)?;
