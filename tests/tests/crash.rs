@@ -237,7 +237,7 @@ fn accumulation_and_two_threads_go_on_along_the_same_curve() {
 #[test]
 fn a_run_resumes_by_the_numerics_by_which_it_began() {
     let program = program();
-    program.write("c.toml", &busy(&TINY_ENCODER.replace("batch = 4", "batch = 2\naccumulation = 2")));
+    program.write("c.toml", busy(&TINY_ENCODER.replace("batch = 4", "batch = 2\naccumulation = 2")));
     let training = program.start(&["train", "c.toml", "--json"]);
     let queued = training.wait_for("queued", |_| true).unwrap();
     let run = queued["run"].as_str().unwrap().to_owned();

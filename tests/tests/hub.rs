@@ -529,7 +529,8 @@ fn wrong_ranges_are_not_asked_for_without_end() {
     assert_eq!(ranges(&scene.hub)[1..], [Some("bytes=3000-".to_owned()), Some("bytes=5000-".to_owned())]);
     // One byte at a request is progress, and too little.
     let scene = Scene::new();
-    let faults: Vec<Fault> = [Fault::CutAfter(100)].into_iter().chain([Fault::RangeOf(1); 2000]).collect();
+    let faults: Vec<Fault> =
+        [Fault::CutAfter(100)].into_iter().chain(std::iter::repeat_n(Fault::RangeOf(1), 2000)).collect();
     scene.hub.fault(WEIGHTS, &faults);
     let hasty = HubSettings { patience: Duration::from_millis(500), ..scene.settings() };
     let told = fetch(&hasty, &request(), &mut |_| {}, &|| false).unwrap_err().to_string();

@@ -55,7 +55,7 @@ fn size(chance: &mut Chance, below: u64) -> usize {
 
 /// The same fault, whenever the contents are asked for.
 fn always(hub: &Hub, fault: Fault) {
-    hub.fault(WEIGHTS, &[fault; 2000]);
+    hub.fault(WEIGHTS, &vec![fault; 2000]);
 }
 
 /// A fault after the connection was cut off, so that a part is asked for.
