@@ -27,8 +27,9 @@ impl Numerics {
     }
 }
 
+/// The version of a record that does not name one.
 impl Default for Numerics {
     fn default() -> Self {
-        Self::CURRENT
+        Self::FIRST
     }
 }
