@@ -18,7 +18,7 @@
 //! not seen among N has a probability below 3/N at 95 %); of few examples that all favour one model six are needed for a verdict, as in
 //! the exact sign test.
 //!
-//! Where there are more than 4,096 examples, neighbours are put together into as many blocks, whose sums take the place of single residuals: the
+//! Beyond 4,096 examples, neighbours are put together into as many blocks, whose sums take the place of single residuals: the
 //! variance is as well known, and neighbours that are alike (windows of one document) are no longer counted as independent.
 
 use std::sync::Arc;

@@ -27,7 +27,7 @@ pub struct Metric {
     pub formula: &'static str,
     /// Its value from what an evaluation counted, of all batches together; none where it is logged as it comes.
     pub of_sums: Option<fn(&Sums) -> f64>,
-    /// Its relation to the outcomes of single examples; none where it is no mean over them, as BLEU, F1 and correlations are none.
+    /// Relation to the outcomes of single examples; none where it is no mean over them, as BLEU, F1 and correlations are none.
     pub of_examples: Option<ExampleMetric>,
 }
 
