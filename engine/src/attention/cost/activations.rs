@@ -1,6 +1,9 @@
 //! Numbers (not bytes) that the operations of the model keep from forward until backward.
 
-use super::{Workload, scoring::Scoring};
+use super::{
+    Workload,
+    scoring::{Scoring, Streams},
+};
 use crate::{
     attention::{Cell, ModelPlan, OutputPlan, Positions, StackPlan},
     config::{Compatibility, Precision},
@@ -23,17 +26,17 @@ fn with_dropout(plan: &StackPlan, numbers: u64) -> u64 {
 }
 
 /// Numbers kept by layer `layer`.
-pub(super) fn layer(plan: &StackPlan, layer: usize, work: &Workload) -> LayerActivations {
+pub(super) fn layer(plan: &StackPlan, layer: usize, streams: Streams, work: &Workload) -> LayerActivations {
     // Layers that leave scores out, and designs that single operations do not know, are composed of small operations.
     if work.in_blocks && plan.coverage.is_full() && plan.is_fusible() {
-        block(plan, layer, work)
+        block(plan, layer, streams, work)
     } else {
-        composed(plan, layer, work)
+        composed(plan, layer, streams, work)
     }
 }
 
 /// A layer inside of one operation. Dropout is applied in place and drawn again in backward: it keeps nothing.
-fn block(plan: &StackPlan, layer: usize, work: &Workload) -> LayerActivations {
+fn block(plan: &StackPlan, layer: usize, streams: Streams, work: &Workload) -> LayerActivations {
     let tokens = work.tokens();
     let stream = tokens.saturating_mul(plan.width as u64);
     let head = tokens.saturating_mul(plan.head_size as u64);
@@ -49,7 +52,7 @@ fn block(plan: &StackPlan, layer: usize, work: &Workload) -> LayerActivations {
         tokens.saturating_mul(2).saturating_mul(computed)
     };
     LayerActivations {
-        projections: tokens.saturating_mul(Scoring::of(plan, layer).kept),
+        projections: tokens.saturating_mul(Scoring::of(plan, layer, streams).kept),
         scores: maps.saturating_add(map.saturating_mul(lent)),
         mix: head.saturating_mul(live),
         output: stream.saturating_mul(attends),
@@ -80,7 +83,7 @@ pub(super) fn working(plan: &StackPlan, work: &Workload) -> u64 {
     let tokens = work.tokens();
     let (d, f) = (plan.width as u64, plan.feed_forward as u64);
     let attention = |layer: usize| {
-        let scoring = Scoring::of(plan, layer);
+        let scoring = Scoring::of(plan, layer, Streams::One);
         let mixed = plan.head_plan.live(layer) as u64 * plan.head_size as u64;
         // The gradients of projections and what was made of them, of the mixed values, and of the input.
         scoring.kept.saturating_add(2 * scoring.derived).saturating_add(mixed).saturating_add(d)
@@ -92,7 +95,7 @@ pub(super) fn working(plan: &StackPlan, work: &Workload) -> u64 {
 }
 
 /// A layer composed of small operations.
-fn composed(plan: &StackPlan, layer: usize, work: &Workload) -> LayerActivations {
+fn composed(plan: &StackPlan, layer: usize, streams: Streams, work: &Workload) -> LayerActivations {
     let tokens = work.tokens();
     let stream = tokens.saturating_mul(plan.width as u64);
     let inner = tokens.saturating_mul(plan.feed_forward as u64);
@@ -100,7 +103,7 @@ fn composed(plan: &StackPlan, layer: usize, work: &Workload) -> LayerActivations
     let map = tokens.saturating_mul(work.sequence as u64);
     let (computed, live) = (plan.head_plan.computed(layer) as u64, plan.head_plan.live(layer) as u64);
     let attends = u64::from(live > 0);
-    let scoring = Scoring::of(plan, layer);
+    let scoring = Scoring::of(plan, layer, streams);
     let is_joint = is_joint(plan, layer, work);
     // A fused matrix is cut into three, which are copies; where all three are one product, three are put together.
     let copies = if plan.joins_projections == is_joint { 0 } else { plan.width as u64 };
@@ -136,7 +139,7 @@ fn is_joint(plan: &StackPlan, layer: usize, work: &Workload) -> bool {
 
 /// Whether a GPU has kernels that attend to heads of this size in tiles.
 fn in_tiles(plan: &StackPlan, layer: usize, work: &Workload) -> bool {
-    let query = Scoring::of(plan, layer).query_size;
+    let query = Scoring::of(plan, layer, Streams::One).query_size;
     work.precision != Precision::F64 && query == plan.head_size && FLASH_SIZES.contains(&query)
 }
 

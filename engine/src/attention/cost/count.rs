@@ -1,6 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Part, PartCost, Workload, activations, scoring::Scoring};
+use super::{
+    Part, PartCost, Workload, activations,
+    scoring::{Scoring, Streams},
+};
 use crate::{
     attention::{
         HeadTable, InputPlan, LinearBiases, ModelPlan, NormKind, OutputPlan, Positions, StackPlan, VocabularyHead,
@@ -126,7 +129,8 @@ impl Cost {
 /// multiplications by diagonals count (a shared matrix's, and a mixing row's on both sides), content biases do not.
 pub fn layer_macs(plan: &ModelPlan, sequence: usize) -> u64 {
     let exact = Cost::of(plan, &Workload::inference(1, sequence, crate::config::Precision::F32)).layer_macs();
-    let layers = plan.stacks().flat_map(|stack| (0..stack.layers).map(move |layer| Scoring::of(stack, layer)));
+    let layers =
+        plan.stacks().flat_map(|stack| (0..stack.layers).map(move |layer| Scoring::of(stack, layer, Streams::One)));
     layers.fold(exact, |macs, scoring| {
         let tokens = |macs: u64| macs.saturating_mul(sequence as u64);
         macs.saturating_sub(tokens(scoring.projection_macs)).saturating_add(tokens(scoring.published_macs))
@@ -162,11 +166,13 @@ fn layer_cost(plan: &StackPlan, layer: usize, number: usize, work: &Workload) ->
         cross: None,
         ..plan.exact()
     });
-    let mut parts = attention_cost(plan, layer, work);
-    for (part, more) in parts.iter_mut().zip(cross.iter().flat_map(|cross| attention_cost(cross, layer, work))) {
+    let mut parts = attention_cost(plan, layer, Streams::One, work);
+    for (part, more) in
+        parts.iter_mut().zip(cross.iter().flat_map(|cross| attention_cost(cross, layer, Streams::Two, work)))
+    {
         part.add(&more);
     }
-    let kept = activations::layer(plan, layer, work);
+    let kept = activations::layer(plan, layer, Streams::One, work);
     let bytes = work.precision.bytes();
     let cost = |part, parameters, macs, numbers: u64| {
         PartCost::new(part, parameters, macs, numbers.saturating_mul(bytes), work.is_training())
@@ -174,7 +180,7 @@ fn layer_cost(plan: &StackPlan, layer: usize, number: usize, work: &Workload) ->
     // A layer without attention has no norm for it.
     let norms = [Some(plan), cross.as_ref()].into_iter().flatten().filter(|of| of.head_plan.live(layer) > 0).count();
     let crossed = cross.as_ref().filter(|cross| cross.head_plan.live(layer) > 0);
-    let crossed = crossed.map_or(0, |cross| activations::layer(cross, layer, work).norm / 2);
+    let crossed = crossed.map_or(0, |cross| activations::layer(cross, layer, Streams::Two, work).norm / 2);
     let inner_maps = if plan.design.is_gated { 2 } else { 1 };
     let mut feed_forward = product(&[1 + inner_maps, d, f]);
     if plan.design.biases == LinearBiases::All {
@@ -191,14 +197,14 @@ fn layer_cost(plan: &StackPlan, layer: usize, number: usize, work: &Workload) ->
     LayerCost { layer: number, parts }
 }
 
-/// What the self-attention of a layer costs.
-fn attention_cost(plan: &StackPlan, layer: usize, work: &Workload) -> Vec<PartCost> {
+/// What an attention of a layer costs.
+fn attention_cost(plan: &StackPlan, layer: usize, streams: Streams, work: &Workload) -> Vec<PartCost> {
     let (d, d_k) = (plan.width, plan.head_size);
     let (b, t) = (work.batch, work.sequence);
     let mixing = plan.head_plan.live(layer) * d_k;
-    let scoring = Scoring::of(plan, layer);
+    let scoring = Scoring::of(plan, layer, streams);
     let output_bias = if scoring.has_output_bias { d } else { 0 };
-    let kept = activations::layer(plan, layer, work);
+    let kept = activations::layer(plan, layer, streams, work);
     let bytes = work.precision.bytes();
     let cost = |part, parameters, macs, numbers: u64| {
         PartCost::new(part, parameters, macs, numbers.saturating_mul(bytes), work.is_training())
@@ -328,13 +334,18 @@ fn outside_cost(plan: &ModelPlan, work: &Workload) -> Vec<PartCost> {
     let shared = plan.stacks().filter(|stack| stack.trained_restore() == Some(Restore::Common));
     let shared = shared.map(StackPlan::restore_numbers).fold(0, u64::saturating_add);
     let norms = plan.stacks().map(|stack| activations::norm(stack, work)).fold(0, u64::saturating_add);
+    let mut embedding = cost(
+        Part::Embedding,
+        input.saturating_add(product(&[positions, e])).saturating_add(relative as u64),
+        input_macs,
+        activations::embedding(plan, work),
+    );
+    if matches!(plan.input, InputPlan::Patches { .. }) {
+        // No gradient goes to pixels: one of the two products less.
+        embedding.backward_flops = embedding.backward_flops.saturating_sub(embedding.forward_flops);
+    }
     vec![
-        cost(
-            Part::Embedding,
-            input.saturating_add(product(&[positions, e])).saturating_add(relative as u64),
-            input_macs,
-            activations::embedding(plan, work),
-        ),
+        embedding,
         // After the embeddings where norms come last, at the end where they come first.
         cost(Part::Norm, plan.stacks().map(outer_norms).fold(0, u64::saturating_add), 0, norms),
         cost(Part::Scores, shared, 0, 0),
@@ -348,7 +359,7 @@ fn transient_bytes(plan: &ModelPlan, work: &Workload) -> u64 {
         .stacks()
         .flat_map(|stack| (0..stack.layers).map(move |layer| (stack, layer)))
         .map(|(stack, layer)| {
-            let kept = activations::layer(stack, layer, work);
+            let kept = activations::layer(stack, layer, Streams::One, work);
             [kept.projections, kept.scores, kept.mix, kept.output, kept.feed_forward, kept.norm]
                 .into_iter()
                 .fold(0, u64::saturating_add)
@@ -462,7 +473,7 @@ mod tests {
                         .map(|part| of(cost.part(part).unwrap()))
                         .sum::<u64>()
                 };
-                let scoring = Scoring::of(&plan.stack, layer);
+                let scoring = Scoring::of(&plan.stack, layer, Streams::One);
                 let published = sequence as u64 * scoring.published_macs;
                 let macs = sum(|p| p.macs) - cost.part(Part::Projections).unwrap().macs + published;
                 assert_eq!(Some(macs), expected["attention_macs_per_layer"][layer].as_u64(), "{}", row["id"]);
@@ -597,7 +608,11 @@ mod tests {
                 ("shared", shared(), 1),
             ] {
                 let plan = layer(d as usize, number("m") as usize, compatibility);
-                assert_eq!(Scoring::of(&plan.stack, 0).parameters - biases * d, number(name), "{name} at {d}");
+                assert_eq!(
+                    Scoring::of(&plan.stack, 0, Streams::One).parameters - biases * d,
+                    number(name),
+                    "{name} at {d}"
+                );
             }
         }
         for row in table["collaborative_layer_costs"].as_array().unwrap() {
@@ -608,7 +623,7 @@ mod tests {
                 None => Compatibility::default(),
             };
             let plan = layer(d as usize, number("H") as usize, compatibility.clone());
-            let found = Scoring::of(&plan.stack, 0);
+            let found = Scoring::of(&plan.stack, 0, Streams::One);
             // Biases, content biases too, do not count there.
             let biases = if compatibility == Compatibility::default() { 3 * d } else { d + number("H") * d };
             assert_eq!(found.parameters - biases + d * d, number("layer_params_no_bias"), "{row}");
@@ -685,7 +700,7 @@ mod tests {
             (config.data.sequence_length, config.train.batch) = (256, 2);
             change(&mut config);
             let plan = ModelPlan::resolve(&config, 101).unwrap();
-            activations::layer(&plan.stack, 0, &Workload::training(&config)).scores
+            activations::layer(&plan.stack, 0, Streams::One, &Workload::training(&config)).scores
         };
         let (rows, map) = (2 * 256 * 4, 2 * 256 * 256 * 4);
         assert_eq!(scores(&|_| ()), 2 * rows, "heads of 64 in 16 bits");

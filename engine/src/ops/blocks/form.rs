@@ -312,6 +312,12 @@ impl ScoringForm {
         ]
     }
 
+    /// Columns that are read of the stream that asks (queries), and of the stream that is attended to (keys, content biases, values).
+    pub fn sides(&self) -> [Vec<Columns>; 2] {
+        let [queries, keys, contents, values] = self.roles();
+        [queries, [keys, contents, values].concat()]
+    }
+
     /// Whether heads mix the columns of a query that they share.
     pub fn is_mixed(&self) -> bool {
         let mixes = |scores: &ScoreColumns| match scores.query.of {
