@@ -1,13 +1,14 @@
 use serde::{Deserialize, Serialize};
 
 /// Mean squared errors of scores as shares of their variance, with k = 0, 1, ... of them computed: at 0 it is 1, and
-/// with all of them 0.
+/// with all of them 0. A fit to S samples has rank S at most: from k = S on there is no error on other samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ErrorCurve {
     /// On the examples that everything was chosen from: too good, the more so the fewer they are.
     pub fitted: Vec<f64>,
-    /// On examples that had no part in it. May be above 1; empty where there were none.
+    /// On examples that had no part in it. May be above 1; empty where there were none, and shorter than `fitted` where the fit was to
+    /// fewer samples than there are entries.
     pub held_out: Vec<f64>,
 }
 
@@ -44,7 +45,11 @@ impl ErrorSum {
         }
     }
 
-    pub(super) fn shares(self) -> ErrorCurve {
+    /// Shares of the error at 0. `samples`: those that were fitted to.
+    pub(super) fn shares(mut self, samples: u64) -> ErrorCurve {
+        if samples + 1 < self.fitted.len() as u64 {
+            self.held_out.truncate(samples as usize);
+        }
         let shares = |sums: Vec<f64>| {
             let whole = sums.first().copied().unwrap_or(0.0);
             sums.into_iter().map(|sum| if whole > 0.0 { sum / whole } else { 0.0 }).collect()

@@ -5,6 +5,9 @@ use super::curve::Errors;
 /// Residual variance below this share of the largest variance counts as none, as in [`super::greedy`].
 const NOTHING: f64 = 1e-12;
 
+/// Residual variance below this share of an entry's own variance is what rounding left: divided by, it makes any number.
+const ROUNDING: f64 = 1e-10;
+
 /// What comes of computing entries one after the other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Followed {
@@ -32,12 +35,13 @@ pub(super) fn follow(c: &[f64], held_out: Option<&[f64]>, n: usize, order: &[usi
     let mut lower = if keeps_factor { vec![0.0_f32; n * (n + 1) / 2] } else { Vec::new() };
     let mut place = vec![0; n];
     order.iter().enumerate().for_each(|(at, &entry)| place[entry] = at);
-    let floor = NOTHING * diagonal(&c, n).fold(0.0, f64::max);
+    let least = NOTHING * diagonal(&c, n).fold(0.0, f64::max);
+    let floors: Vec<f64> = diagonal(&c, n).map(|variance| least.max(ROUNDING * variance)).collect();
     let mut errors = Errors { fitted: vec![trace(&c, n)], held_out: h.iter().map(|h| trace(h, n)).collect() };
     for (step, &pick) in order.iter().enumerate() {
         let pivot: Vec<f64> = c[pick * n..(pick + 1) * n].to_vec();
         let variance = pivot[pick];
-        let says = variance > floor;
+        let says = variance > floors[pick];
         let gains: Vec<f64> = if says { pivot.iter().map(|value| value / variance).collect() } else { vec![0.0; n] };
         if keeps_factor && says {
             let root = variance.sqrt();

@@ -254,9 +254,10 @@ impl ReconstructionSum {
         if let Some(whole) = found.whole.as_ref().filter(|whole| whole.samples < whole.pairs as u64) {
             self.notes.push(format!(
                 "Whole maps of {} pairs were chosen from {}: their second moments have not full rank, so that only the \
-                 held-out errors say what holds of other text.",
+                 held-out errors say what holds of other text, and there are none from {} on. Ask for more examples.",
                 grouped(whole.pairs as u64),
-                counted(whole.samples, "map")
+                counted(whole.samples, "map"),
+                counted(whole.samples, "pair")
             ));
         }
         let left_out = found.scopes.iter().filter(|scope| !scope.has_factors).count();
@@ -321,9 +322,9 @@ fn by_rows(
         held_out_samples: held_out.samples(),
         trace,
         held_out_trace,
-        greedy: greedy.shares(),
-        eigen: eigen.shares(),
-        random: random.shares(),
+        greedy: greedy.shares(fitted.samples()),
+        eigen: eigen.shares(fitted.samples()),
+        random: random.shares(fitted.samples()),
         ranks,
         has_factors: keeps_factors,
         factors,

@@ -273,7 +273,8 @@ fn few_examples_and_broken_scores_are_told_of() {
     assert_eq!((one.scopes[0].reliable_pairs(N), one.scopes[0].reliable_pairs(1)), (1, 1), "three maps fit one pair");
     assert!(notes.iter().any(|note| note.contains("marked where more than 1 pair are computed")), "{notes:?}");
     let (four, notes) = finished(4).unwrap();
-    assert!(four.scopes[0].greedy.held_out[N] == 0.0 && notes.iter().any(|note| note.contains("chosen from 6 maps")));
+    assert_eq!(four.scopes[0].greedy.held_out.len(), 6, "six maps have rank six: nothing is told of more pairs");
+    assert!(notes.iter().any(|note| note.contains("chosen from 6 maps")));
     let mut sum = ReconstructionSum::new(shape(true, 1), &ReconstructionSpec::default(), None).unwrap();
     let (mut broken, last) = (planted(2, 2, 0.1, 1), planted(1, 2, 0.1, 2));
     let add = |sum: &mut ReconstructionSum, broken: &[f32]| {
@@ -292,4 +293,38 @@ fn few_examples_and_broken_scores_are_told_of() {
         sum.finish(&plan(false), &|_| (), &|| true)
     });
     assert!(matches!(stopped.unwrap(), Err(AnalysisError::Stopped)));
+}
+
+/// Whole maps chosen from 512 examples had an error of 8.8e8 at 512 pairs: what rounding left of a variance was divided by.
+#[test]
+fn no_error_is_told_beyond_the_rank_of_the_fit_and_rounding_is_not_divided_by() {
+    let spec = ReconstructionSpec { whole: true, ..ReconstructionSpec::default() };
+    let (found, _) = found(false, &spec, (20, 2, 0.1));
+    let whole = found.whole.unwrap();
+    assert_eq!((whole.samples, whole.pairs), (30, N * N));
+    for curve in [&whole.greedy, &whole.eigen, &whole.random] {
+        assert_eq!((curve.fitted.len(), curve.held_out.len()), (N * N + 1, 30));
+        assert!(curve.held_out.iter().all(|error| error.is_finite()));
+    }
+    // As many samples as pairs, and more: every number has a meaning.
+    let (found, _) = self::found(false, &spec, (60, 2, 0.1));
+    assert_eq!(found.whole.unwrap().greedy.held_out.len(), N * N + 1);
+    // The moments of 200 samples of 230 entries: past the rank nothing but rounding is left.
+    let (samples, n) = (200, 230);
+    let mut stream = Stream::new(7, Purpose::Test, 3);
+    let mut moments = || -> Vec<f64> {
+        let rows: Vec<Vec<f64>> = (0..samples).map(|_| (0..n).map(|_| stream.normal()).collect()).collect();
+        let at = |i: usize, j: usize| rows.iter().map(|row| row[i] * row[j]).sum::<f64>() / samples as f64;
+        (0..n * n).map(|place| at(place / n, place % n)).collect()
+    };
+    let (fitted, held_out) = (moments(), moments());
+    let errors = vector::VectorErrors::new(&fitted, Some(&held_out), n, 0, false).unwrap();
+    for curve in [&errors.greedy, &errors.random] {
+        let at_rank = curve.held_out[samples];
+        assert!(
+            curve.held_out[samples..].iter().all(|error| *error <= at_rank * 1.0001),
+            "{:?}",
+            &curve.held_out[samples..]
+        );
+    }
 }

@@ -80,7 +80,7 @@ impl WholeSum {
         let curve = |errors| {
             let mut sum = ErrorSum::new(count, has_held_out);
             sum.add(errors);
-            sum.shares()
+            sum.shares(samples)
         };
         let mut ranks = vec![-1.0; size];
         for (rank, entry) in errors.order.iter().enumerate() {
