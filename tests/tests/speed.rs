@@ -41,7 +41,7 @@ fn a_sweep_is_measured_kept_shown_and_compared() {
     let program = program();
     program.write("tiny.toml", TINY_DECODER);
     let mut arguments = SWEEP.to_vec();
-    arguments.extend(["--largest-batch", "--memory", "8000000", "--json"]);
+    arguments.extend(["--largest-batch", "--memory", "100000000", "--json"]);
     let answer = program.run(&arguments).expect_code(0).expect_words(&["Point 1 of 3", "model.heads=1"]);
     let record = answer.json();
     let points = record["results"]["points"].as_array().unwrap();
@@ -185,9 +185,11 @@ fn what_cannot_be_swept_is_refused_before_anything_is_measured() {
 fn the_largest_batch_is_found_and_tried() {
     let program = program();
     program.write("tiny.toml", TINY_DECODER);
-    let arguments = ["bench", "largest-batch", "tiny.toml", "--memory", "8000000", "--json"];
+    let arguments = ["bench", "largest-batch", "tiny.toml", "--memory", "100000000", "--json"];
     let found = program.run(&arguments).expect_code(0).json();
     assert!(found["batch"].as_u64().unwrap() > 1 && found["is_confirmed"] == true, "{found}");
+    let peak = found["peak_memory_bytes"].as_u64().unwrap();
+    assert!(peak <= 100_000_000, "the process holds what was allowed: {found}");
     let told = program.run(&arguments[..5]).expect_code(0).stdout;
     assert!(told.contains("examples fit"), "{told}");
 }
@@ -255,7 +257,7 @@ fn generation_is_measured_with_every_cache_kept_and_shown() {
             "2",
             "--largest-batch",
             "--memory",
-            "20000000",
+            "200000000",
             "--name",
             "texts",
             "--json",

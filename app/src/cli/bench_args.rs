@@ -111,7 +111,8 @@ pub struct BenchGenerateArgs {
     /// Search for the most sources at the same time that fit into memory as well, and generate once with them.
     #[arg(long)]
     pub largest_batch: bool,
-    /// Bytes that runs may use by estimate [default: what is free; for the largest batch 75 % of it].
+    /// Bytes that runs may use by estimate, and that a process may hold with the largest batch [default: what is free; for the largest
+    /// batch 75 % of it].
     #[arg(long, value_name = "BYTES")]
     pub memory: Option<u64>,
     /// Replace `threads`.
@@ -162,7 +163,7 @@ pub struct BenchSweepArgs {
     /// Search for the largest batch that fits into memory as well, at every point and for every side.
     #[arg(long)]
     pub largest_batch: bool,
-    /// Bytes that the search for the largest batch may use [default: 75 % of what is free; never more].
+    /// Bytes that a process with the largest batch may hold [default: 75 % of what is free; never more].
     #[arg(long, value_name = "BYTES", requires = "largest_batch")]
     pub memory: Option<u64>,
     /// Replace `threads`.
@@ -191,7 +192,7 @@ pub struct LargestBatchArgs {
     /// Tokens of the vocabulary [default: as the tokenizer is expected to have].
     #[arg(long)]
     pub vocabulary: Option<usize>,
-    /// Bytes that may be used [default: 75 % of what is free; never more].
+    /// Bytes that a process may hold that takes a step [default: 75 % of what is free; never more].
     #[arg(long, value_name = "BYTES")]
     pub memory: Option<u64>,
     /// Answer as JSON.

@@ -20,8 +20,11 @@ const MOST: usize = 1 << 16;
 /// A process holds this much before it builds anything; a limit below could never be kept.
 const LEAST_LIMIT: u64 = 256 << 20;
 
-/// How often a batch that turned out too large is made smaller.
-const ATTEMPTS: usize = 6;
+/// How often a batch that turned out too large is made smaller, at first by an eighth.
+const ATTEMPTS: usize = 12;
+
+/// After so many attempts it is made smaller by a quarter.
+const CAREFUL: usize = 6;
 
 /// The most examples of a forward pass that fit into memory.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,6 +79,7 @@ pub fn largest_batch(
     };
     let batch = search(|batch| Ok(needed(batch)? <= free_bytes))?;
     let peak_memory_bytes = Cell::new(None);
+    let limit_of_process = limit_bytes.filter(|_| device.is_cpu());
     let (batch, is_confirmed) = confirm(batch, |batch| {
         let mut config = config.clone();
         config.train.batch = batch;
@@ -85,7 +89,7 @@ pub fn largest_batch(
         match probe.ask(&request, is_stopped) {
             Asked::Answered(MemoryAnswer::Found(found)) => {
                 peak_memory_bytes.set(found.peak_memory_bytes);
-                Ok(())
+                within(limit_of_process, found.peak_memory_bytes)
             }
             Asked::Answered(MemoryAnswer::Not { outcome: Outcome::OutOfMemory { needed_bytes, .. } }) => {
                 Err(TrainError::OutOfMemory { needed: needed_bytes })
@@ -136,18 +140,32 @@ pub(super) fn usable_memory(device: &Device, limit_bytes: Option<u64>) -> Result
     Ok(Usable { machine_free_bytes, free_bytes, most_bytes })
 }
 
+/// Holds a limit that somebody named against what a process really held: it is one of the whole process, whatever the estimate of
+/// the model says.
+///
+/// # Errors
+/// If the process held more.
+pub(super) fn within(limit_bytes: Option<u64>, peak_memory_bytes: Option<u64>) -> Result<(), TrainError> {
+    match (peak_memory_bytes, limit_bytes) {
+        (Some(peak), Some(limit)) if peak > limit => Err(TrainError::OutOfMemory { needed: peak }),
+        _ => Ok(()),
+    }
+}
+
 /// The batch with which a step can be taken, and whether one was: `batch`, or a smaller one.
 pub(super) fn confirm(
     mut batch: usize,
     step: impl Fn(usize) -> Result<(), TrainError>,
 ) -> Result<(usize, bool), TrainError> {
-    for _ in 0..ATTEMPTS {
+    for attempt in 0..ATTEMPTS {
         if batch == 0 {
             break;
         }
         match step(batch) {
             Ok(()) => return Ok((batch, true)),
-            Err(TrainError::Memory { .. } | TrainError::OutOfMemory { .. }) => batch -= batch.div_ceil(8),
+            Err(TrainError::Memory { .. } | TrainError::OutOfMemory { .. }) => {
+                batch -= batch.div_ceil(if attempt < CAREFUL { 8 } else { 4 });
+            }
             Err(error) => return Err(error),
         }
     }

@@ -7,7 +7,7 @@ use crate::{
     model::open_device_of,
     speed::{
         LargestBatch, MemoryAnswer, MemoryProbe, MemoryRequest,
-        largest::{confirm, search, usable_memory},
+        largest::{confirm, search, usable_memory, within},
         measurement::Outcome,
         probe::{Asked, measure_memory},
     },
@@ -58,6 +58,7 @@ pub(super) fn largest_generation(
             Some(found) => {
                 peak.set(found.peak_memory_bytes);
                 secs.set(found.run_secs);
+                within(limit_bytes.filter(|_| device.is_cpu()), found.peak_memory_bytes)?;
             }
             None => is_untold.set(true),
         }
