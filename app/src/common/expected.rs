@@ -22,9 +22,9 @@ const ALIKE: f64 = 4.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expected {
     secs: f64,
-    /// Threads that it is for.
+    /// Threads of the runs whose speed it is from.
     threads: usize,
-    /// Threads that the config asks for.
+    /// Threads that the config asks for, which it is for.
     asked: usize,
     /// Whether earlier runs say so.
     is_measured: bool,
@@ -33,8 +33,8 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Time for so many FLOPs, from the speed of earlier runs on the device with as many threads, or with the number nearest to it; before there is one,
-    /// on the processor, from the number of cores. None where nothing is known.
+    /// Time for so many FLOPs, from the speed of earlier runs on the device with as many threads, or with the number nearest to it, scaled by the
+    /// cores that the threads have; before there is one, on the processor, from the number of cores. None where nothing is known.
     /// `of_step`: FLOPs of a step, by which runs are like it.
     pub fn of(flops: f64, of_step: u64, config: &RunConfig, state: &State) -> Option<Self> {
         let asked = config.threads_used();
@@ -55,6 +55,7 @@ impl Expected {
                     _ => speed,
                 };
                 let is_alike = likeness == Likeness::Alike;
+                let speed = if on_cpu { speed * cores(asked) / cores(threads).max(1.0) } else { speed };
                 Some(Self { secs: flops / speed, threads, asked, is_measured: true, is_alike })
             }
             None => on_cpu.then_some(Self {
@@ -67,10 +68,9 @@ impl Expected {
         }
     }
 
-    /// The time in round words, and for how many threads where they are not those of the config.
+    /// The time in round words.
     pub fn words(&self) -> String {
-        let time = expected_words(self.secs);
-        if self.threads == self.asked { time } else { format!("{time} with {}", threads_words(self.threads)) }
+        expected_words(self.secs)
     }
 
     /// Where it is from.
@@ -87,9 +87,9 @@ impl Expected {
                     .to_owned()
             }
             Self { threads, asked, .. } => format!(
-                "From the speed of earlier runs with {}: none with {} was measured in this store.",
-                threads_words(*threads),
-                threads_words(*asked)
+                "Scaled to {} from the speed of earlier runs with {}: none with as many was measured in this store.",
+                threads_words(*asked),
+                threads_words(*threads)
             ),
         }
     }
@@ -163,7 +163,7 @@ mod tests {
     use crate::examples;
 
     #[test]
-    fn the_expected_time_is_of_as_many_threads_or_says_of_how_many() {
+    fn the_expected_time_is_of_as_many_threads_or_scaled_to_them() {
         let mut config = RunConfig { threads: 1, ..RunConfig::default() };
         let flops = 6e13;
         let expected = |config: &RunConfig, state: &State| Expected::of(flops, 6_000_000_000, config, state);
@@ -181,9 +181,15 @@ mod tests {
         };
         state.runs = vec![run(0, 2, 60.0, "cpu"), run(1, 2, 60.0, "cpu"), run(2, 1, 6.0, "cuda:0")];
         let one = expected(&config, &state).unwrap();
-        assert_eq!((one.secs, one.threads), (flops / 1e11, 2), "none with one thread was measured");
-        assert!(one.words().ends_with(" with 2 threads"), "{}", one.words());
-        assert!(one.about().contains("none with 1 thread was measured"), "{}", one.about());
+        // Where the machine has two cores, one thread takes twice the time of two.
+        let cores = std::thread::available_parallelism().map_or(1, usize::from).min(2) as f64;
+        assert_eq!((one.secs, one.threads), (flops / (1e11 / cores), 2), "none with one thread was measured");
+        assert!(!one.words().contains("thread"), "{}", one.words());
+        assert!(
+            one.about().starts_with("Scaled to 1 thread from the speed of earlier runs with 2 threads"),
+            "{}",
+            one.about()
+        );
         state.runs.push(run(3, 1, 100.0, "cpu"));
         let one = expected(&config, &state).unwrap();
         assert_eq!((one.secs, one.threads), (flops / 6e10, 1));
