@@ -155,6 +155,7 @@ fn shortened(mut config: Table) -> Table {
     least(section, "batch", batch);
     least(section, "accumulation", accumulation);
     section.remove("epochs");
+    section.remove("evaluate_examples");
     for (field, value) in [("steps", STEPS), ("evaluate_every", 15), ("evaluate_batches", 2), ("checkpoint_every", 0)] {
         section.insert(field.to_owned(), value.into());
     }
