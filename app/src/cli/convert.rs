@@ -346,6 +346,7 @@ fn tell_price(price: &Price) -> CliResult {
         table.row([layer.to_string(), distance, percent(*output_error)]);
     }
     print::block(&table.text())?;
+    print::line("The output of the last layer is that after the norm at the end, where the model has one.")?;
     let (Some(before), Some(now)) = (price.loss_before, price.loss) else {
         return format::without_loss(price).map_or(Ok(()), print::line);
     };

@@ -236,7 +236,7 @@ fn step_of(lineage: &Lineage) -> String {
             found.loss_before.zip(found.loss).map(|(before, now)| format!("; loss {before:.4} before, {now:.4} after"));
         let output = 100.0 * found.output_error;
         format!(
-            "; on {}: error of the last layer's output {output:.2} %{}",
+            "; on {}: error of the last layer's output, after a norm at the end, {output:.2} %{}",
             plain(&found.data),
             losses.unwrap_or_default()
         )

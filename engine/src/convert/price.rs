@@ -38,7 +38,8 @@ pub struct LayerPrice {
     /// where no head attends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map_distance: Option<f64>,
-    /// `‖x - x~‖ / ‖x‖` of the stream after the layer, over all positions.
+    /// `‖x - x~‖ / ‖x‖` of the stream after the layer, over all positions. Of the last layer after the norm at the end, where the model
+    /// has one.
     pub output_error: f64,
 }
 

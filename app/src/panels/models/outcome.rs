@@ -177,7 +177,8 @@ fn price_ui(ui: &mut Ui, price: &Price) {
                 "Distance of maps",
                 "Total-variation distance of its heads' maps to what they were, a mean over rows and heads, 0 to 1",
             ),
-            ("Error of output", "|x - x~| / |x| of the stream after the layer; both models run as wholes"),
+            ("Error of output", "|x - x~| / |x| of the stream after the layer, of the last layer after the norm at the end where the model has one; both models \
+                 run as wholes"),
         ] {
             let label = ui.label(RichText::new(name).small());
             if !help.is_empty() {
