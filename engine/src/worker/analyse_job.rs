@@ -6,7 +6,7 @@ use std::{
 use rayon::ThreadPoolBuilder;
 
 use super::{
-    Event, Subspace,
+    Event, Subspace, Target,
     job::AnalyseJob,
     job_context::{JobContext, STACK_BYTES},
     job_control::JobControl,
@@ -18,12 +18,21 @@ use crate::{
         Analysis, AnalysisContext, AnalysisError, AnalysisSpec, Basis, ScoreSpectra, SpectrumSpec, Topic, analyse,
         examples_at_once,
     },
-    config::counted,
+    config::{DataConfig, FileTokenizer, Tokenizer, counted},
     data::memory,
 };
 
 /// Between two readings of progress.
 const APART: Duration = Duration::from_millis(50);
+
+/// Text with the tokenizer by which it was read: of a model directory that of the directory.
+fn as_read(mut text: Box<DataConfig>, target: &Target) -> Box<DataConfig> {
+    if let Target::Directory(path) = target {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.clone()).join("tokenizer.json");
+        text.tokenizer = Tokenizer::File(FileTokenizer { path });
+    }
+    text
+}
 
 /// Analyses the attention of a run's checkpoint or of a model directory, and keeps the result.
 pub(super) fn analyse_job(context: &JobContext, job: AnalyseJob, control: &JobControl) {
@@ -155,7 +164,7 @@ fn carry_out(
         target: subject.named.clone(),
         step: subject.step,
         data: subject.data.clone(),
-        text: job.data.clone(),
+        text: job.data.clone().map(|text| as_read(text, &job.target)),
         is_own_text: subject.is_own_text,
         notes,
         topics,
