@@ -145,7 +145,12 @@ pub fn entrants_json(records: &[RunRecord], all: &[Standing]) -> Vec<Json> {
             "not_judged": standing.not_judged.map(NotJudged::reason),
         });
         if let Json::Object(object) = &mut object {
-            for (figure, value) in &standing.values {
+            for figure in &figures {
+                // A figure that no run came to is there too, as null: scripts find every key whatever was cut short.
+                let Some(value) = standing.values.get(figure) else {
+                    object.insert(figure.key().to_owned(), Json::Null);
+                    continue;
+                };
                 let Value { summary, against } = value;
                 let sd = summary.sd.is_finite().then_some(summary.sd);
                 let judged = against.map(|against| curves::as_json(&against, None));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use headroom_engine::{
-    objective::Metric,
+    objective::{Metric, judging_metrics},
     store::{Direction, RunRecord, RunState, series_names},
 };
 use serde_json::Value as Json;
@@ -37,11 +37,15 @@ impl Figure {
     const ALL: [Self; 6] =
         [Self::BestLoss, Self::LastLoss, Self::Parameters, Self::FlopsPerStep, Self::StepsPerSec, Self::PeakMemory];
 
-    /// The figures of these runs in the order of the table: those of any run, with the metrics of their task behind the losses.
+    /// The figures of these runs in the order of the table: those of any run, with the metrics of their task behind the losses, whether an
+    /// evaluation has found them yet or not.
     pub fn of_runs(runs: &[RunRecord]) -> Vec<Self> {
         let has_task = runs.first().is_some_and(|run| task_of(&run.config).is_some());
         let is_there = |metric: &&Metric| runs.iter().any(|run| run.summary.metrics.contains_key(metric.series));
-        let own = Metric::of_evaluations().filter(|_| has_task).filter(is_there);
+        let config = runs.first().and_then(|run| run.json_config().ok());
+        let known = config.as_ref().map(judging_metrics).unwrap_or_default();
+        let is_known = |metric: &&Metric| is_there(metric) || known.iter().any(|own| own.series == metric.series);
+        let own = Metric::of_evaluations().filter(|_| has_task).filter(is_known);
         let (losses, others) = Self::ALL.split_at(2);
         let metrics = own.map(|metric| Self::Metric(metric.series));
         losses.iter().copied().chain(metrics).chain(others.iter().copied()).collect()
