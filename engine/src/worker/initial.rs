@@ -9,7 +9,7 @@ use crate::{
     attention::{ModelPlan, OutputPlan},
     checkpoint::{Lineage, LoadedModel, file_name, load_model_dir, read_plan, weights_sha256},
     config::{Problem, RunConfig},
-    data::{Corpus, Silent, TextTokenizer, source_labels},
+    data::{Corpus, Normalisation, Silent, TextTokenizer, source_labels},
     hub::{HubSettings, RepoKind, RepoName, cached},
     model::{ParameterSet, is_of_head, is_of_pooler},
     objective::Labels,
@@ -141,6 +141,8 @@ pub(super) struct Begun {
     /// What is told of it.
     pub(super) told: Option<Event>,
     /// What its outputs stand for, where it has a task and that is known.
+    /// How images become the numbers that it was trained on, where it reads images and says so.
+    pub(super) normalisation: Option<Normalisation>,
     pub(super) labels: Option<Labels>,
     named: String,
 }
@@ -160,12 +162,12 @@ impl Begun {
         let plan =
             plan.trained_further(&job.config).map_err(|problems| refused("its checkpoint", &listed(&problems)))?;
         let named = "its checkpoint".to_owned();
-        Ok(Self { plan, start, tokenizer_json, lineage, told: None, labels: None, named })
+        Ok(Self { plan, start, tokenizer_json, lineage, told: None, labels: None, normalisation: None, named })
     }
 
-    /// The same with what its outputs stand for.
-    pub(super) fn with_labels(self, labels: Option<Labels>) -> Self {
-        Self { labels, ..self }
+    /// The same with what its outputs stand for, and how images become its numbers.
+    pub(super) fn reading(self, labels: Option<Labels>, normalisation: Option<Normalisation>) -> Self {
+        Self { labels, normalisation, ..self }
     }
 
     /// The model that the config names.
@@ -239,6 +241,7 @@ impl Begun {
             tokenizer_json: loaded.tokenizer_json,
             lineage: Some(lineage),
             told: Some(told),
+            normalisation: loaded.normalisation,
             labels,
             named,
         })

@@ -10,6 +10,7 @@ use crate::{
         BestMetric, CheckpointError, Lineage, LoadedModel, TrainingState, load_model_dir, load_training_state,
     },
     config::Coverage,
+    data::Normalisation,
     objective::{Labels, judging_metric},
     store::{CheckpointKind, NewCheckpoint, StoreError, series_names},
     train::{Progress, Resume, TrainError, Trainer, dtype_of},
@@ -82,6 +83,8 @@ pub(super) struct Found {
     pub(super) lineage: Option<Lineage>,
     /// What its outputs stand for, where it has a task.
     pub(super) labels: Option<Labels>,
+    /// How images become its numbers, where it reads images.
+    pub(super) normalisation: Option<Normalisation>,
 }
 
 /// The newest checkpoint from which training can go on exactly; none where the run has not come to its first one.
@@ -174,7 +177,7 @@ fn load(path: &std::path::Path, job: &TrainJob, device: &Device) -> Result<Optio
         best_step: state.best.as_ref().map(|best| best.step),
         is_evaluation_due: rest.is_evaluation_due,
     };
-    let LoadedModel { plan, parameters, tokenizer_json, lineage, labels, .. } = model;
+    let LoadedModel { plan, parameters, tokenizer_json, lineage, labels, normalisation, .. } = model;
     let resume = Resume { parameters, moments: state.optimiser, progress };
-    Ok(Some(Found { resume, plan, tokenizer_json, lineage, labels }))
+    Ok(Some(Found { resume, plan, tokenizer_json, lineage, labels, normalisation }))
 }

@@ -295,9 +295,9 @@ fn begun(context: &JobContext, job: &TrainJob, device: &Device) -> Result<Option
     let Some(initial) = &job.config.model.initial else { return Ok(None) };
     let found = if job.is_continued { newest_state(context, job, device)? } else { None };
     match found {
-        Some(Found { resume, plan, tokenizer_json, lineage, labels }) => {
+        Some(Found { resume, plan, tokenizer_json, lineage, labels, normalisation }) => {
             let begun = Begun::resumed(job, &plan, Start::Resume(resume), tokenizer_json, lineage)?;
-            Ok(Some(begun.with_labels(labels)))
+            Ok(Some(begun.reading(labels, normalisation)))
         }
         None => Begun::with(context, job, initial, device).map(Some),
     }
@@ -307,11 +307,16 @@ fn begun(context: &JobContext, job: &TrainJob, device: &Device) -> Result<Option
 fn prepare_begun(
     context: &JobContext,
     job: &TrainJob,
-    corpus: Corpus,
+    mut corpus: Corpus,
     device: &Device,
     begun: Begun,
 ) -> Result<Trainer, Unready> {
     begun.require_tokens(&corpus)?;
+    // A model goes on with the numbers that it knows, and not with those of the new images' own mean and deviation. The data, and
+    // with them the hashes, are the same.
+    if let (Some(images), Some(own)) = (&mut corpus.images, &begun.normalisation) {
+        images.normalisation = own.clone();
+    }
     require_labels(&corpus, begun.labels.as_ref())?;
     require_memory(job, &begun.plan, device)?;
     require_disk(context, job, &begun.plan)?;

@@ -160,6 +160,34 @@ fn a_model_of_images_is_trained_evaluated_asked_exported_and_begun_with() {
 }
 
 /// A stop and a continuation change no bit of a curve.
+/// Images twice as dark: a model that begins with another reads them by its own mean and deviation, and not by theirs.
+#[test]
+fn a_model_of_images_goes_on_with_its_own_mean_and_deviation() {
+    let program = with_images();
+    let run = program.train(CONFIG, &["--steps", "40"]);
+    let _ = program.run(&["export", &run, "--to", "model", "--which", "last"]).expect_code(0);
+    for (part, count) in [("train", 300_usize), ("dev", 50)] {
+        let pixels = (0..count).flat_map(image).map(|pixel| pixel / 2).collect();
+        program.write(&format!("dark-{part}-images-idx3-ubyte"), idx(&[count as u32, 12, 12], pixels));
+        let classes = (0..count).map(|number| (number % 2) as u8).collect();
+        program.write(&format!("dark-{part}-labels-idx1-ubyte"), idx(&[count as u32], classes));
+    }
+    let dark = CONFIG.replace("\"train-images", "\"dark-train-images").replace("\"dev-images", "\"dark-dev-images");
+    program.write("dark.toml", dark.replace("dropout = 0.1", "dropout = 0.0\ninitial = \"model\""));
+    let settings = ["train.steps=1", "train.learning_rate=1e-30", "train.weight_decay=0", "train.evaluate_every=1"];
+    let events = program.run(&[&["train", "dark.toml", "--json", "--set"], settings.as_slice()].concat());
+    let events = events.expect_code(0).events();
+    let further = events.iter().find(|event| event["event"] == "queued").unwrap()["run"].as_str().unwrap().to_owned();
+    let direct =
+        program.run(&["eval", "model", "--data", "dark-dev-images-idx3-ubyte", "--json"]).expect_code(0).json();
+    let shown = program.show(&further);
+    assert_eq!(number(&shown["metrics"]["validation/loss"]["last"]).to_bits(), number(&direct["loss"]).to_bits());
+    // And so does what is made of it.
+    let _ = program.run(&["export", &further, "--to", "further", "--which", "last"]).expect_code(0);
+    let mean = |folder: &str| std::fs::read_to_string(program.path(folder).join("preprocessor_config.json")).unwrap();
+    assert_eq!(mean("model"), mean("further"));
+}
+
 #[test]
 fn a_stopped_run_of_images_goes_on_along_its_curve() {
     let program = with_images();
