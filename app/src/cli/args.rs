@@ -391,6 +391,9 @@ pub struct EvalArgs {
     /// has positions.
     #[arg(long, value_name = "N")]
     pub tokens: Option<usize>,
+    /// The number format: `f32`, `f64`, `f16`, `bf16`; without it that of the run, and `f32` for a directory.
+    #[arg(long)]
+    pub precision: Option<String>,
     /// Tell so many examples that the model puts into another class than their own, or questions that it gives another answer, the surest
     /// mistakes first.
     #[arg(long, value_name = "N", default_value_t = 0)]

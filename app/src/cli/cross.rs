@@ -132,6 +132,7 @@ fn evaluate(session: &Session, model: &Side, data: Option<Box<DataConfig>>, args
         noise: Vec::new(),
         noise_seed: 1,
         mistakes: 0,
+        precision: None,
         base_dir: PathBuf::new(),
     };
     let found = session.ask(command, "the evaluations did", |event| match event {

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use headroom_engine::{
-    config::{Column, Coverage, DataConfig, OtherText, RunConfig, Source, SquadSource, TableSource, counted},
+    config::{
+        Column, Coverage, DataConfig, OtherText, Precision, RunConfig, Source, SquadSource, TableSource, counted,
+    },
     data::is_squad_name,
     store::RunRecord,
     text::escaped_line,
@@ -15,7 +17,7 @@ use crate::findings::same_class;
 use super::{
     args::EvalArgs,
     error::{CliError, CliResult, joined},
-    plain, print,
+    generate, plain, print,
     session::{Heard, Session},
     table::Table,
     target::{Named, knows_its_text, named},
@@ -68,6 +70,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         noise: args.noise.clone(),
         noise_seed: args.noise_seed,
         mistakes: args.mistakes,
+        precision: args.precision.as_deref().map(generate::precision).transpose()?,
         base_dir: current_dir,
     };
     let event = session.ask(command, "the evaluation did", |event| match event {
@@ -204,6 +207,7 @@ fn tell(event: &Event) -> CliResult {
         counts,
         unit,
         sequence_length,
+        precision,
         coverage,
         score_error,
         confusion,
@@ -215,8 +219,9 @@ fn tell(event: &Event) -> CliResult {
     };
     let is_of_examples = unit.ends_with("example");
     print::line(format!(
-        "{target}: loss {} {unit}, on {} {} {}",
+        "{target}: loss {} {unit}{}, on {} {} {}",
         plain::number(*loss),
+        if *precision == Precision::F32 { String::new() } else { format!(", in {}", precision.name()) },
         counted(*tokens, if is_of_examples { "example" } else { "token" }),
         if is_of_examples { "of at most" } else { "in examples of" },
         counted(*sequence_length, "token")

@@ -25,6 +25,7 @@ impl MistakesState {
             noise: Vec::new(),
             noise_seed: 1,
             mistakes: MOST,
+            precision: None,
             base_dir: std::path::PathBuf::new(),
         });
         (self.asked, self.outcome) = (Some((run.clone(), request.ticket)), None);

@@ -104,6 +104,20 @@ impl Model {
         Ok(CopiedModel::new(plan, parameters, computing, gradients)?.model)
     }
 
+    /// A model without a graph that computes in a precision, as evaluations during training do.
+    ///
+    /// # Errors
+    /// If there is not enough memory, or the weights are not those of the plan.
+    pub fn frozen_at(plan: &ModelPlan, parameters: &ParameterSet, precision: Precision) -> Result<Self, ModelError> {
+        let Computing { dtype, products } = Computing::of(precision, parameters);
+        let is_own = parameters.iter().next().is_none_or(|(_, weight)| weight.dtype() == dtype);
+        if is_own {
+            Ok(Self::frozen(plan, parameters)?.with_products(products))
+        } else {
+            Self::frozen_in(plan, parameters, dtype)
+        }
+    }
+
     /// The same without a graph, for evaluation.
     pub fn frozen_in(plan: &ModelPlan, parameters: &ParameterSet, dtype: DType) -> Result<Self, ModelError> {
         let cast = |(name, tensor): (String, Tensor)| Ok::<_, ModelError>((name, narrowed(&tensor, dtype)?));

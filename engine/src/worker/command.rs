@@ -82,6 +82,9 @@ pub enum Command {
         /// answer, the surest mistakes first.
         #[serde(default)]
         mistakes: usize,
+        /// Number format; none: that of the run, and `f32` for a model directory.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        precision: Option<Precision>,
         /// Folder from which relative paths in `data` are taken.
         base_dir: PathBuf,
     },

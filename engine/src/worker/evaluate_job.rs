@@ -18,7 +18,8 @@ pub(super) fn evaluate_job(context: &JobContext, job: EvaluateJob, control: &Job
 }
 
 fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named: &str) -> Result<Event, JobError> {
-    let mut subject = Subject::load(context, &job.target, job.data.as_deref(), None).map_err(JobError::refusal)?;
+    let mut subject = Subject::load_to_evaluate(context, &job.target, job.data.as_deref(), job.precision)
+        .map_err(JobError::refusal)?;
     subject.require_predictions().map_err(JobError::refusal)?;
     let length = job.tokens.unwrap_or_else(|| subject.tokens());
     subject.require_positions(length).map_err(JobError::refusal)?;
@@ -34,7 +35,7 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
         let model = (subject.model.plan(), &subject.parameters);
         let tokenizer = subject.corpus.tokenizer.to_json();
         let found = coverage::approximate(context, model, wanted, (&subject.config, tokenizer), own, length, control)?;
-        subject.model = Model::frozen(&found.plan, &found.parameters).map_err(failure)?;
+        subject.model = Model::frozen_at(&found.plan, &found.parameters, subject.precision).map_err(failure)?;
         score_error = Some(found.score_error);
     }
     let held_out = subject.held_out(subject.batch(length), length).map_err(JobError::refusal)?;
@@ -82,6 +83,7 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
         counts,
         unit: subject.objective.task().loss_unit().to_owned(),
         sequence_length: length,
+        precision: subject.precision,
         coverage: job.coverage.as_ref().map(|wanted| {
             attention_words(&AttentionConfig { coverage: wanted.coverage.clone(), ..AttentionConfig::default() })
         }),

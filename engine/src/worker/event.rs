@@ -6,7 +6,7 @@ use crate::{
     analysis::{Analysis, MapThumbnails, reconstruction::RebuiltMap},
     attention::ModelPlan,
     checkpoint::DirectoryFacts,
-    config::{Precision, Problem},
+    config::{Precision, Problem, RunConfig},
     convert::{Conversion, ConvertedAttention, Price},
     data::{DataPreview, PreviewImage},
     generate::{BeamNode, CacheProof, Ending, SourceAttention},
@@ -373,6 +373,9 @@ pub enum Event {
         score_error: Option<f64>,
         /// How often each class was predicted where each is right, where examples are classified.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        /// Number format of the computation.
+        #[serde(default)]
+        precision: Precision,
         confusion: Option<Box<ConfusionMatrix>>,
         /// Examples that the model puts into another class than their own, or questions that it gives another answer, where that was
         /// asked for, the surest mistakes first.

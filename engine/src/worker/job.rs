@@ -61,6 +61,7 @@ pub(super) struct EvaluateJob {
     pub(super) noise: Vec<f64>,
     pub(super) noise_seed: u64,
     pub(super) mistakes: usize,
+    pub(super) precision: Option<Precision>,
 }
 
 /// Generates texts with a model.

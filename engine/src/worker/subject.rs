@@ -1,18 +1,19 @@
 use std::path::PathBuf;
 
-use candle_core::{DType, Device};
+use candle_core::Device;
 
 use super::{Event, Target, checkpoints, device, job_context::JobContext};
 use crate::{
     analysis::{NOT_YET, examples_at_once},
     attention::OutputPlan,
     checkpoint,
-    config::{DataConfig, DeviceChoice, ImagesSource, PairsSource, RunConfig, Source, Translation, counted},
+    config::{DataConfig, DeviceChoice, ImagesSource, PairsSource, Precision, RunConfig, Source, Translation, counted},
     data::{Corpus, DataError, HeldOut, Silent, TextTokenizer},
     hub::name_of_snapshot,
     model::{Model, ParameterSet},
     objective::{Labels, Objective},
     store::{RunId, Store},
+    train::dtype_of,
 };
 
 /// What the store knows of a run's model.
@@ -148,6 +149,8 @@ pub(super) struct Subject {
     /// Whether it is the held-out text of the run in its own order.
     pub(super) is_own_text: bool,
     pub(super) model: Model,
+    /// What it computes in.
+    pub(super) precision: Precision,
     pub(super) parameters: ParameterSet,
     /// Whether it is known on which text it was trained.
     pub(super) has_text: bool,
@@ -190,12 +193,24 @@ impl Subject {
         shuffled: Option<bool>,
     ) -> Result<Self, String> {
         let tell = |message| context.outbox.send(Event::Warning { run: None, message });
-        Self::load_from(&context.store, target, data, shuffled, Computes::WhereTrained, &tell)
+        Self::load_from(&context.store, target, data, shuffled, (Computes::WhereTrained, Some(Precision::F32)), &tell)
+    }
+
+    /// Loads a model to be evaluated in a precision: where none is given in that of its run, as training evaluated it, and else in
+    /// `f32`.
+    pub(super) fn load_to_evaluate(
+        context: &JobContext,
+        target: &Target,
+        data: Option<&DataConfig>,
+        precision: Option<Precision>,
+    ) -> Result<Self, String> {
+        let tell = |message| context.outbox.send(Event::Warning { run: None, message });
+        Self::load_from(&context.store, target, data, None, (Computes::WhereTrained, precision), &tell)
     }
 
     /// The same from a store on the processor.
     pub(super) fn load_on_processor(store: &Store, target: &Target, data: Option<&DataConfig>) -> Result<Self, String> {
-        Self::load_from(store, target, data, None, Computes::OnProcessor, &|_| ())
+        Self::load_from(store, target, data, None, (Computes::OnProcessor, Some(Precision::F32)), &|_| ())
     }
 
     fn load_from(
@@ -203,7 +218,7 @@ impl Subject {
         target: &Target,
         data: Option<&DataConfig>,
         shuffled: Option<bool>,
-        computes: Computes,
+        (computes, precision): (Computes, Option<Precision>),
         tell: &dyn Fn(String),
     ) -> Result<Self, String> {
         let (directory, stored) = open(store, target)?;
@@ -214,7 +229,9 @@ impl Subject {
         let (stored, run, step) = stored.map_or((None, None, None), |StoredModel { name, config, run, step }| {
             (Some((name, config)), Some(run), Some(step))
         });
-        let loaded = checkpoint::load_model_dir(&directory, DType::F32, &device).map_err(|error| error.to_string())?;
+        let precision = precision.or(stored.as_ref().map(|(_, config)| config.precision)).unwrap_or_default();
+        let loaded =
+            checkpoint::load_model_dir(&directory, dtype_of(precision), &device).map_err(|error| error.to_string())?;
         let translates = loaded.plan.translates();
         let shape = loaded.plan.image_shape().filter(|_| loaded.plan.classifies_images());
         let reads_text = loaded.plan.is_analysable() && loaded.plan.image_shape().is_none();
@@ -326,9 +343,22 @@ impl Subject {
         if is_shuffled {
             words.push_str(", shuffled");
         }
-        let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| error.to_string())?;
+        let model = Model::frozen_at(&loaded.plan, &loaded.parameters, precision).map_err(|error| error.to_string())?;
         let parameters = loaded.parameters;
-        Ok(Self { named, run, step, data: words, is_own_text, model, parameters, has_text, config, objective, corpus })
+        Ok(Self {
+            named,
+            run,
+            step,
+            data: words,
+            is_own_text,
+            model,
+            precision,
+            parameters,
+            has_text,
+            config,
+            objective,
+            corpus,
+        })
     }
 
     /// Refuses models whose attention is not analysed yet.

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
-    config::ImageShape,
+    config::{ImageShape, Precision},
     data::PreviewImage,
     objective::{ConfusionMatrix, Labels, Measurements},
     store::{NewSnapshot, snapshot_kinds},
@@ -192,6 +192,7 @@ fn wrong(mistakes: Vec<Mistake>) -> Event {
         counts: EvaluationCounts::default(),
         unit: "nats/example".to_owned(),
         sequence_length: 8,
+        precision: Precision::F32,
         coverage: None,
         score_error: None,
         confusion: None,

@@ -32,6 +32,7 @@ pub(super) fn commands(p: &Parts) -> Vec<Command> {
             noise: vec![p.finite],
             noise_seed: p.whole,
             mistakes: p.count,
+            precision: p.yes.then_some(Precision::F16),
             base_dir: base_dir.clone(),
         },
         Command::Generate { .. } => Command::Generate {

@@ -198,6 +198,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             tokens: p.whole,
             unit: text.clone(),
             sequence_length: p.count,
+            precision: Precision::Bf16,
             coverage: p.maybe.clone(),
             score_error: p.maybe_any(),
             confusion: Some(Box::new(ConfusionMatrix { labels: vec![text.clone()], counts: vec![vec![p.whole]] })),
