@@ -7,9 +7,10 @@ use std::{fmt::Write as _, fs, path::Path};
 use headroom_engine::{
     checkpoint::read_plan,
     config::{
-        Architecture, DataConfig, FileSource, InitialTokenizer, PairsSource, RunConfig, Source, StabilityChoice,
-        Tokenizer, Unwatched, from_toml, to_toml,
+        Architecture, ClassificationTask, DataConfig, FileSource, InitialTokenizer, PairsSource, RunConfig, Source,
+        StabilityChoice, TaskConfig, Tokenizer, Unwatched, from_toml, to_toml,
     },
+    worker::model_facts,
 };
 use headroom_tests::{Program, TINY_DECODER, TINY_ENCODER, TINY_TRANSLATION};
 use serde_json::Value;
@@ -495,4 +496,53 @@ fn a_fetched_model_is_found_in_the_cache() {
     command.env("HF_HUB_CACHE", program.path("cache"));
     let told = program.run_command(command).expect_code(0).events();
     assert!(find(&told, "begun_with")["model"].as_str().unwrap().contains(commit));
+}
+
+/// A table of four classes, and a model with more positions and another vocabulary than a config alone would give.
+#[test]
+fn costs_are_those_of_the_run_that_begins_with_the_model() {
+    let program = program();
+    let run = program.train(TINY_ENCODER, &["--steps", "4"]);
+    let _ = program.run(&["export", &run, "--to", "model"]).expect_code(0);
+    let rows = (0..60).map(|row| format!("the river runs to sea {row}\t{}\n", ["a", "b", "c", "d"][row % 4]));
+    program.write("rows.tsv", format!("text\tlabel\n{}", rows.collect::<String>()));
+    let mut config = begins(TINY_ENCODER, "model");
+    config.data.source = from_toml("format = 1\ntask.kind = \"classification\"\n[data]\nkind = \"table\"\npath = \"rows.tsv\"\ntext = \"text\"\nlabel = \"label\"\n[model]\nkind = \"encoder\"\n").unwrap().data.source;
+    config.task = Some(TaskConfig::Classification(ClassificationTask::default()));
+    config.data.sequence_length /= 2;
+    config.train.steps = Some(2);
+    program.write("further.toml", to_toml(&config));
+    let estimated = program.run(&["estimate", "further.toml", "--json"]).expect_code(0).json();
+    let trained = program.run(&["train", "further.toml", "--json"]).expect_code(0).events();
+    let further = find(&trained, "queued")["run"].as_str().unwrap();
+    let shown = program.show(further);
+    for key in ["parameters", "flops_per_step"] {
+        assert_eq!(estimated[key], shown[key], "{key}");
+        assert!(shown[key].as_u64().unwrap() > 0, "{shown}");
+    }
+    let _ = program.run(&["analyse", further]).expect_code(0);
+    let advised = program.run(&["advise", further, "--json"]).expect_code(0).json();
+    assert_eq!(advised["present"]["parameters"], shown["parameters"], "{advised}");
+    // What the form and the race dialog count by.
+    let facts = model_facts(None, &config, program.path("further.toml").parent().unwrap());
+    assert_eq!((facts.outputs, facts.initial.is_some()), (Some(4), true));
+    let cost = facts.training_cost(&config).unwrap();
+    assert_eq!(Some(cost.parameters), shown["parameters"].as_u64());
+    assert_eq!(Some(cost.flops_per_step), shown["flops_per_step"].as_u64());
+}
+
+/// What training evaluates in double precision, `eval` does too.
+#[test]
+fn a_run_is_evaluated_in_its_own_precision() {
+    let program = program();
+    let run = program.train(TINY_DECODER, &["--set", "precision=f64", "train.steps=10"]);
+    let best = program.show(&run)["metrics"]["validation/loss"]["best"].as_f64().unwrap();
+    let loss = |more: &[&str]| {
+        let found = program.run(&[&["eval", &run, "--json"], more].concat()).expect_code(0).json();
+        (found["loss"].as_f64().unwrap(), found["precision"].clone())
+    };
+    assert_eq!(loss(&[]), (best, "f64".into()));
+    let (single, precision) = loss(&["--precision", "f32"]);
+    assert!(single != best && (single - best).abs() < 1e-5 * best && precision == "f32", "{single} {best}");
+    let _ = program.run(&["eval", &run, "--precision", "f8"]).expect_code(2).expect_words(&["f32, f64, f16, bf16"]);
 }

@@ -5,6 +5,8 @@ use std::path::Path;
 use headroom_engine::{
     advise::{Advice, Adviser, Outcome},
     analysis::{Analysis, NOT_YET},
+    attention::ModelFacts,
+    checkpoint::read_plan,
     config::{RunConfig, free_tag, to_toml},
     store::{
         AdviceRecord, Advised, AnalysisId, RunFilter, RunId, RunRecord, RunState, RunSummary, Store, series_names,
@@ -69,8 +71,15 @@ fn of_run(store: Option<&Path>, args: &AdviseArgs, reading: &Store, record: &Run
     };
     let of_errors = other.as_ref().unwrap_or(&analysis);
     let errors = findings::score_errors(of_errors, &config);
-    let best = choose_checkpoint(&reading.checkpoints(&id)?, Which::Best).map(|best| best.step).ok();
-    let adviser = Adviser::new(&config, id.as_str(), record.summary.parameters, &analysis, errors)
+    let checkpoints = reading.checkpoints(&id)?;
+    let best = choose_checkpoint(&checkpoints, Which::Best).ok();
+    let plan = best.and_then(|best| read_plan(&best.path).ok());
+    let facts = plan.map_or_else(
+        || ModelFacts::of_parameters(&config, record.summary.parameters),
+        |plan| ModelFacts::of_run(&config, &plan),
+    );
+    let best = best.map(|best| best.step);
+    let adviser = Adviser::new(&config, id.as_str(), &facts, &analysis, errors)
         .map_err(|problems| CliError::problems(&format!("The config of the run {id}"), &problems))?;
     let advice = adviser.advise(advise_words::wishes(args));
     let sources = findings::sources_words(&analysis, errors.map(|_| of_errors), best);

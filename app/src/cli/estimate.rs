@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use headroom_engine::{
-    attention::{Cost, ModelPlan, ParameterMatch, Part, Workload, estimated_vocabulary},
+    attention::{ParameterMatch, Part},
     checkpoint::read_plan,
     config::{Problem, RunConfig, Tokenizer, counted},
     data::TextTokenizer,
+    worker::model_facts,
 };
 use serde_json::json;
 
@@ -14,25 +15,26 @@ use super::{
     args::EstimateArgs,
     config_source::GivenConfig,
     error::{CliError, CliResult},
-    plain, print,
+    open, plain, print,
     table::Table,
 };
 
 /// Counts parameters, FLOPs and memory of a training step.
 pub fn run(args: &EstimateArgs) -> CliResult {
     let GivenConfig { label, config, base_dir } = GivenConfig::read_without_text(&args.config)?;
-    let (mut vocabulary, mut known_from) = vocabulary(&config, &base_dir);
-    let problems = |problems: Vec<Problem>| CliError::problems(&label, &problems);
-    let mut plan = ModelPlan::resolve(&config, vocabulary).map_err(problems)?;
-    if let Some(initial) =
-        config.model.initial.as_ref().map(|initial| base_dir.join(initial)).filter(|dir| dir.is_dir())
-    {
-        let given = read_plan(&initial).map_err(|error| CliError::at("model.initial", error.to_string()))?;
-        plan = given.trained_further(&config).map_err(problems)?;
-        (vocabulary, known_from) = (plan.vocabulary(), KnownFrom::Model);
+    let directory = config.model.initial.as_ref().map(|initial| base_dir.join(initial)).filter(|dir| dir.is_dir());
+    if let Some(directory) = &directory {
+        read_plan(directory).map_err(|error| CliError::at("model.initial", error.to_string()))?;
     }
-    let matched = ParameterMatch::of(&config).map_err(|problems| CliError::problems(&label, &problems))?;
-    let cost = Cost::of(&plan, &Workload::training(&config));
+    // Runs of the usual store, where there is one, are models to begin with too.
+    let is_elsewhere = config.model.initial.is_some() && directory.is_none();
+    let store = is_elsewhere.then(|| open::reading_existing(None).ok()).flatten();
+    let facts = model_facts(store.as_ref(), &config, &base_dir);
+    let known_from = if facts.initial.is_some() { KnownFrom::Model } else { known_from(&config, &base_dir) };
+    let vocabulary = facts.vocabulary_of(&config);
+    let problems = |problems: Vec<Problem>| CliError::problems(&label, &problems);
+    let matched = ParameterMatch::of(&config).map_err(problems)?;
+    let cost = facts.training_cost(&config).map_err(problems)?;
     let parts: Vec<_> = Part::ALL.into_iter().map(|part| cost.part(part)).collect();
     if args.json {
         return print::json(&json!({
@@ -74,12 +76,16 @@ pub fn run(args: &EstimateArgs) -> CliResult {
     if let Some(found) = matched {
         print::line(format!("{found}."))?;
     }
+    if config.task.as_ref().is_some_and(|task| task.class_weights().is_some()) {
+        print::line(match facts.outputs {
+            Some(outputs) => format!("Counted for the {} of the data.", counted(outputs, "label")),
+            None => "Counted for two classes, or as many as have a weight: no labels could be read.".to_owned(),
+        })?;
+    }
     let tokens = counted(vocabulary, "token");
     print::line(match known_from {
         KnownFrom::Source if vocabulary == 0 => {
-            "Counted for images of the size that was found, or is assumed where none could be looked at, and two classes where \
-             nothing says how many there are."
-                .to_owned()
+            "Counted for images of the size that was found, or is assumed where none could be looked at.".to_owned()
         }
         KnownFrom::Source => format!("Counted for a vocabulary of {tokens}, that of the source."),
         KnownFrom::Bytes => format!("Counted for a vocabulary of {tokens}: bytes and special tokens."),
@@ -91,8 +97,8 @@ pub fn run(args: &EstimateArgs) -> CliResult {
         }
         KnownFrom::Model => format!("Counted for the {tokens} of the model to begin with; no text was read."),
         KnownFrom::Elsewhere => format!(
-            "Counted for a vocabulary of {tokens}, which is assumed: it is that of the model to begin with, which is looked for \
-             here only where model.initial is a directory."
+            "Counted for a vocabulary of {tokens}, which is assumed: it is that of the model to begin with, and that is neither \
+             a directory, nor a run of the usual store, nor a model that was fetched."
         ),
         KnownFrom::Assumption(why) => {
             format!(
@@ -133,17 +139,16 @@ impl KnownFrom {
     }
 }
 
-/// How many tokens a model of the config knows, as far as can be known without its text.
-fn vocabulary(config: &RunConfig, base_dir: &Path) -> (usize, KnownFrom) {
-    let estimated = estimated_vocabulary(config);
+/// Source of the number of tokens of a config without an initial model that is there.
+fn known_from(config: &RunConfig, base_dir: &Path) -> KnownFrom {
     match &config.data.tokenizer {
-        _ if config.data.source.has_own_tokens() => (estimated, KnownFrom::Source),
-        Tokenizer::Bytes(_) => (estimated, KnownFrom::Bytes),
-        Tokenizer::Bpe(_) | Tokenizer::WordPiece(_) | Tokenizer::Words(_) => (estimated, KnownFrom::Config),
-        Tokenizer::Initial(_) => (estimated, KnownFrom::Elsewhere),
+        _ if config.data.source.has_own_tokens() => KnownFrom::Source,
+        Tokenizer::Bytes(_) => KnownFrom::Bytes,
+        Tokenizer::Bpe(_) | Tokenizer::WordPiece(_) | Tokenizer::Words(_) => KnownFrom::Config,
+        Tokenizer::Initial(_) => KnownFrom::Elsewhere,
         Tokenizer::File(file) => match TextTokenizer::open_file(&base_dir.join(&file.path)) {
-            Ok(tokenizer) => (tokenizer.vocabulary_size(), KnownFrom::File),
-            Err(error) => (estimated, KnownFrom::Assumption(error.to_string())),
+            Ok(_) => KnownFrom::File,
+            Err(error) => KnownFrom::Assumption(error.to_string()),
         },
     }
 }

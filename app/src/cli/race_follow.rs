@@ -6,7 +6,7 @@ use std::{
 };
 
 use headroom_engine::{
-    attention::{ModelPlan, estimated_vocabulary},
+    attention::{ModelPlan, ParameterMatch, estimated_vocabulary},
     config::{Entrant, Problem, RunConfig, counted, free_tag, runs_of},
     store::{RunFilter, RunId, Store},
     text::escaped_line,
@@ -84,6 +84,11 @@ impl QueuedRace<'_> {
             }
         }
         self.refuse(&entrants)?;
+        for entrant in &entrants {
+            if let Some(matched) = entrant.config.as_ref().ok().and_then(|config| ParameterMatch::of(config).ok()?) {
+                print::aside(format!("{}: {matched}.", escaped_line(&entrant.name)));
+            }
+        }
         let configs = runs_of(&entrants, self.seeds);
         Ok((session, entrants, configs))
     }

@@ -61,6 +61,7 @@ counterparts!(commands, Command, {
     Command::CancelPrediction { .. } => CTRL_C,
     Command::Convert { .. } => Typed("convert"),
     Command::DescribeModel { .. } => Typed("show"),
+    Command::ReadFacts { .. } => Typed("estimate"),
     Command::ReadPlan { .. } => Typed("advise"),
     Command::PreviewConversion { .. } => Needs("`convert` itself says what it came to; it changes nothing that was there"),
     Command::CancelConversion { .. } => CTRL_C,

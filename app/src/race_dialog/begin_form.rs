@@ -2,7 +2,8 @@
 
 use egui::{Button, Grid, Id, RichText, Spinner, TextEdit, Ui};
 use headroom_engine::{
-    config::{Beginning, Problem, RunConfig},
+    attention::{ModelFacts, ModelPlan},
+    config::{Beginning, Entrant, Problem, RunConfig},
     store::RunRecord,
     worker::Which,
 };
@@ -32,8 +33,8 @@ const KEY: &str = "race.models";
 enum Known {
     /// It is being read.
     Reading,
-    /// What it begins with, and the tokens that it knows.
-    Beginning(Box<Beginning>, usize),
+    /// What it begins with, and the plan of the model.
+    Beginning(Box<Beginning>, Box<ModelPlan>),
     /// Why nothing begins with it.
     Unfit(String),
 }
@@ -41,6 +42,8 @@ enum Known {
 /// The models that are chosen and what comes of them.
 pub struct BeginForm {
     base: RunConfig,
+    /// Facts about its data.
+    facts: ModelFacts,
     /// The path that is typed.
     typed: String,
     chosen: Vec<SubjectId>,
@@ -56,7 +59,16 @@ impl BeginForm {
     /// None yet, for a config whose data, task and training all share.
     pub fn new(base: &RunConfig) -> Self {
         let (base, typed) = (base.clone(), String::new());
-        Self { base, typed, chosen: Vec::new(), known: Vec::new(), priced: Vec::new(), why_none: None }
+        let facts = ModelFacts::default();
+        Self { base, facts, typed, chosen: Vec::new(), known: Vec::new(), priced: Vec::new(), why_none: None }
+    }
+
+    /// Takes in what was found out about the model of the config.
+    pub fn know(&mut self, facts: &ModelFacts) {
+        if self.facts != *facts {
+            self.facts = facts.clone();
+            self.price();
+        }
     }
 
     /// The race is called this.
@@ -215,14 +227,19 @@ impl BeginForm {
 
     fn price(&mut self) {
         let beginning = |known: &Known| match known {
-            Known::Beginning(beginning, vocabulary) => Some((beginning.as_ref().clone(), *vocabulary)),
+            Known::Beginning(beginning, plan) => Some((beginning.as_ref().clone(), plan.as_ref().clone())),
             Known::Reading | Known::Unfit(_) => None,
         };
-        let (beginnings, vocabularies): (Vec<Beginning>, Vec<usize>) = self.known.iter().filter_map(beginning).unzip();
+        let (beginnings, plans): (Vec<Beginning>, Vec<ModelPlan>) = self.known.iter().filter_map(beginning).unzip();
         match Beginning::entrants(&self.base, &beginnings) {
             Ok(entrants) => {
-                let (priced, labels) = (entrants.into_iter().zip(vocabularies), labels_of(&self.base));
-                self.priced = priced.map(|(entrant, known)| Priced::knowing(entrant, known, &labels)).collect();
+                let labels = labels_of(&self.base);
+                let priced = |(entrant, plan): (Entrant, ModelPlan)| {
+                    // The facts about a model are of its own config, whatever else the base begins with.
+                    let config = entrant.config.clone().unwrap_or_else(|_| self.base.clone());
+                    Priced::of(entrant, (&config, &self.facts.with_initial(&plan)), &labels)
+                };
+                self.priced = entrants.into_iter().zip(plans).map(priced).collect();
                 self.why_none = None;
             }
             Err(why) => (self.priced, self.why_none) = (Vec::new(), Some(why.to_string())),
@@ -253,9 +270,9 @@ fn known(of: &SubjectId, name: String, cx: &mut PanelContext<'_>) -> Known {
             (false, _) => return Known::Reading,
         }
     }
-    let (vocabulary, trains) = match cx.state.models.plan(&of.target(Which::Best)) {
+    let (plan, trains) = match cx.state.models.plan(&of.target(Which::Best)) {
         Ok(None) => return Known::Reading,
-        Ok(Some(plan)) => (plan.vocabulary(), plan.config_to_train_further()),
+        Ok(Some(plan)) => (Box::new(plan.clone()), plan.config_to_train_further()),
         Err(why) => return Known::Unfit(why),
     };
     let (initial, found) = match of {
@@ -273,7 +290,7 @@ fn known(of: &SubjectId, name: String, cx: &mut PanelContext<'_>) -> Known {
         }
     };
     match found {
-        Ok((model, attention)) => Known::Beginning(Box::new(Beginning { name, initial, model, attention }), vocabulary),
+        Ok((model, attention)) => Known::Beginning(Box::new(Beginning { name, initial, model, attention }), plan),
         Err(why) => Known::Unfit(why),
     }
 }

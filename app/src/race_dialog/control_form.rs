@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, path::Path};
 use egui::{Grid, RichText, Ui};
 use headroom_engine::{
     analysis::AnalysisSpec,
+    attention::ModelFacts,
     config::{Entrant, RunConfig, free_tag},
     store::AnalysisId,
     worker::Command,
@@ -19,6 +20,8 @@ const MOST_EXAMPLES: usize = 100_000;
 /// What the control is asked with.
 pub struct ControlForm {
     base: RunConfig,
+    /// Facts about its model.
+    facts: ModelFacts,
     runs: [Priced; 2],
     examples: usize,
 }
@@ -26,6 +29,20 @@ pub struct ControlForm {
 impl ControlForm {
     /// Of a config, whichever of the two it is itself.
     pub fn new(base: &RunConfig) -> Self {
+        let facts = ModelFacts::default();
+        let runs = Self::runs(base, &facts);
+        Self { base: base.clone(), facts, runs, examples: AnalysisSpec::default().examples }
+    }
+
+    /// Takes in what was found out about the model of the config.
+    pub fn know(&mut self, facts: &ModelFacts) {
+        if self.facts != *facts {
+            self.facts = facts.clone();
+            self.runs = Self::runs(&self.base, facts);
+        }
+    }
+
+    fn runs(base: &RunConfig, facts: &ModelFacts) -> [Priced; 2] {
         let labels = labels_of(base);
         let run = |shuffled: bool| {
             let mut config = base.clone();
@@ -33,9 +50,9 @@ impl ControlForm {
             let name = if shuffled { "shuffled" } else { "in order" }.to_owned();
             let problems = config.validate();
             let config = if problems.is_empty() { Ok(config) } else { Err(problems) };
-            Priced::of(Entrant { name, overrides: Vec::new(), config }, &labels)
+            Priced::of(Entrant { name, overrides: Vec::new(), config }, (base, facts), &labels)
         };
-        Self { base: base.clone(), runs: [run(false), run(true)], examples: AnalysisSpec::default().examples }
+        [run(false), run(true)]
     }
 
     /// Both are called this.

@@ -66,6 +66,8 @@ pub struct RaceDialog {
     unfit: Vec<Problem>,
     /// Labels of its fields.
     labels: Labels,
+    /// The config that it was opened with.
+    base: RunConfig,
     base_dir: PathBuf,
 }
 
@@ -77,12 +79,18 @@ impl RaceDialog {
         let problems = base.clone().with_image_tokens().validate();
         let unfit = problems.into_iter().filter(|problem| !problem.field.starts_with("attention")).collect();
         let (name, labels) = (race_name(&base), labels_of(&base));
-        Self { kind: Kind::Race, name, seeds: 1, variants, begin, sweep, control, unfit, labels, base_dir }
+        Self { kind: Kind::Race, name, seeds: 1, variants, begin, sweep, control, unfit, labels, base, base_dir }
     }
 
     /// Draws it over the window; false once it is closed.
     pub fn ui(&mut self, ctx: &Context, cx: &mut PanelContext<'_>) -> bool {
         let mut open = true;
+        if let Some(facts) = cx.state.models.of_config(&self.base, &self.base_dir) {
+            self.variants.know(facts);
+            self.begin.know(facts);
+            self.sweep.know(facts);
+            self.control.know(facts);
+        }
         let frame = Frame::window(&ctx.global_style());
         let modal = dialog_ui(ctx, Id::unique("race"), frame, width(ctx), |ui| {
             let most = (ctx.content_rect().height() - 280.0).clamp(160.0, 620.0);

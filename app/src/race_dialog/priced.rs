@@ -1,7 +1,7 @@
 //! Entrants with what they cost.
 
 use headroom_engine::{
-    attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
+    attention::{Cost, ModelFacts, ParameterMatch},
     config::{DEFAULT_STEPS, Entrant, RunConfig},
 };
 
@@ -16,6 +16,8 @@ pub struct Priced {
     pub cost: Option<Price>,
     /// Why it cannot be trained, field by field under the labels of the form; empty where it can.
     pub why_not: String,
+    /// Result of the match of its parameters, where its config asks for one.
+    pub matched: Option<ParameterMatch>,
 }
 
 /// What one run costs.
@@ -30,8 +32,7 @@ pub struct Price {
 }
 
 impl Price {
-    fn of(config: &RunConfig, plan: &ModelPlan) -> Self {
-        let cost = Cost::of(plan, &Workload::training(config));
+    fn of(config: &RunConfig, cost: &Cost) -> Self {
         let steps = match (config.train.steps, config.train.epochs) {
             (Some(steps), _) => Some(steps),
             (None, None) => Some(DEFAULT_STEPS),
@@ -42,22 +43,14 @@ impl Price {
 }
 
 impl Priced {
-    /// Judges the entrant and counts what it costs. `labels`: those of the fields of its config.
-    pub fn of(entrant: Entrant, labels: &Labels) -> Self {
-        Self::judged(entrant, None, labels)
-    }
-
-    /// The same of one whose model is there, and knows so many tokens.
-    pub fn knowing(entrant: Entrant, vocabulary: usize, labels: &Labels) -> Self {
-        Self::judged(entrant, Some(vocabulary), labels)
-    }
-
-    fn judged(mut entrant: Entrant, vocabulary: Option<usize>, labels: &Labels) -> Self {
-        let resolved = entrant.config.as_ref().ok().map(|config| {
-            let config = &config.clone().with_image_tokens();
-            let vocabulary = vocabulary.unwrap_or_else(|| estimated_vocabulary(config));
-            ModelPlan::resolve(config, vocabulary).map(|plan| Price::of(config, &plan))
-        });
+    /// Judges the entrant and counts what it costs. `facts`: those about the model of `base`, the config that it was made of;
+    /// `labels`: those of the fields of its config.
+    pub fn of(mut entrant: Entrant, (base, facts): (&RunConfig, &ModelFacts), labels: &Labels) -> Self {
+        let resolved = entrant
+            .config
+            .as_ref()
+            .ok()
+            .map(|config| facts.kept_for(base, config).training_cost(config).map(|cost| Price::of(config, &cost)));
         let cost = match resolved {
             Some(Ok(price)) => Some(price),
             Some(Err(problems)) => {
@@ -67,7 +60,8 @@ impl Priced {
             None => None,
         };
         let told: Vec<String> = entrant.problems().iter().map(|problem| told(problem, labels)).collect();
-        Self { entrant, cost, why_not: told.join(" ") }
+        let matched = entrant.config.as_ref().ok().and_then(|config| ParameterMatch::of(config).ok().flatten());
+        Self { entrant, cost, why_not: told.join(" "), matched }
     }
 }
 

@@ -1,7 +1,10 @@
 //! The fields of a sweep and their values.
 
 use egui::{Grid, RichText, ScrollArea, TextEdit, Ui};
-use headroom_engine::config::{Axis, Combine, RunConfig, Sweep, SweepMistake, names_taken};
+use headroom_engine::{
+    attention::ModelFacts,
+    config::{Axis, Combine, RunConfig, Sweep, SweepMistake, names_taken},
+};
 
 use super::{priced::Priced, variants::costs_ui};
 use crate::{
@@ -45,6 +48,8 @@ fn example_of(base: &RunConfig, field: &str) -> String {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepForm {
     base: RunConfig,
+    /// Facts about its model.
+    facts: ModelFacts,
     axes: Vec<(String, String)>,
     /// Values of each field as they are typed.
     examples: Vec<String>,
@@ -58,9 +63,18 @@ impl SweepForm {
     pub fn new(base: &RunConfig) -> Self {
         let axes = vec![("model.layers".to_owned(), format!("{}, {}", base.model.layers, base.model.layers * 2))];
         let (examples, outcome) = (Vec::new(), Ok(Vec::new()));
-        let mut new = Self { base: base.clone(), axes, examples, combine: Combine::Grid, outcome };
+        let mut new =
+            Self { base: base.clone(), facts: ModelFacts::default(), axes, examples, combine: Combine::Grid, outcome };
         new.price();
         new
+    }
+
+    /// Takes in what was found out about the model of the config.
+    pub fn know(&mut self, facts: &ModelFacts) {
+        if self.facts != *facts {
+            self.facts = facts.clone();
+            self.price();
+        }
     }
 
     /// The sweep is called this.
@@ -87,7 +101,9 @@ impl SweepForm {
         let axes = self.axes.iter().map(|(field, values)| Axis::as_typed(&format!("{}={values}", field.trim())));
         let sweep = Sweep { base: self.base.clone(), axes: axes.collect(), combine: self.combine };
         self.outcome = match sweep.entrants() {
-            Ok(all) => Ok(all.into_iter().map(|entrant| Priced::of(entrant, &labels)).collect()),
+            Ok(all) => {
+                Ok(all.into_iter().map(|entrant| Priced::of(entrant, (&self.base, &self.facts), &labels)).collect())
+            }
             Err(mistakes) => Err(mistakes.iter().map(|mistake| mistake_told(mistake, &self.base, &labels)).collect()),
         };
     }

@@ -1,7 +1,10 @@
 //! The list of variants of a race, with their numbers.
 
 use egui::{Checkbox, Grid, Rect, RichText, Role, Sense, TextStyle, TextWrapMode, Ui, WidgetInfo, WidgetText, vec2};
-use headroom_engine::config::{About, Answer, Number, NumberValue, Race, RunConfig, Side};
+use headroom_engine::{
+    attention::{ModelFacts, ParameterMatch},
+    config::{About, Answer, Number, NumberValue, Race, RunConfig, Side, counted},
+};
 
 use super::{
     dialog::right_edge,
@@ -27,6 +30,8 @@ pub struct Variant {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variants {
     base: RunConfig,
+    /// Facts about its model.
+    facts: ModelFacts,
     all: Vec<Variant>,
     /// The baseline and, where it is another, the config as it is.
     fixed: Vec<Priced>,
@@ -42,9 +47,18 @@ impl Variants {
         let is_own = base.attention == base.attention.baseline(headroom_engine::config::Baseline::Standard);
         let chosen = |answer: &Answer| is_own && ["symmetric", "full"].contains(&answer.kind());
         let all = answers.into_iter().map(|answer| Variant { chosen: chosen(&answer), answer }).collect();
-        let mut new = Self { base: base.clone(), all, fixed: Vec::new(), priced: Vec::new() };
+        let mut new =
+            Self { base: base.clone(), facts: ModelFacts::default(), all, fixed: Vec::new(), priced: Vec::new() };
         new.price();
         new
+    }
+
+    /// Takes in what was found out about the model of the config.
+    pub fn know(&mut self, facts: &ModelFacts) {
+        if self.facts != *facts {
+            self.facts = facts.clone();
+            self.price();
+        }
     }
 
     /// The race is called this.
@@ -64,14 +78,15 @@ impl Variants {
     fn price(&mut self) {
         let race = |variants: Vec<Side>| Race { base: self.base.clone(), variants }.entrants().unwrap_or_default();
         let labels = labels_of(&self.base);
-        self.fixed = race(Vec::new()).into_iter().map(|entrant| Priced::of(entrant, &labels)).collect();
+        let known = (&self.base, &self.facts);
+        self.fixed = race(Vec::new()).into_iter().map(|entrant| Priced::of(entrant, known, &labels)).collect();
         let one = |variant: &Variant| {
             let side = Side { name: variant.answer.words(), overrides: vec![variant.answer.to_override()] };
             let entrants = Race { base: self.base.clone(), variants: vec![side] }.entrants();
             // A variant of the name of one that races anyway is that one.
             let known = || self.fixed.iter().find(|entrant| entrant.entrant.name == variant.answer.words()).cloned();
             let labels = labels_of(&with(&self.base, &variant.answer));
-            let priced = |entrant| Priced::of(entrant, &labels);
+            let priced = |entrant| Priced::of(entrant, (&self.base, &self.facts), &labels);
             entrants.map_or_else(|_| known(), |mut entrants| entrants.pop().map(priced))
         };
         self.priced = self.all.iter().filter_map(one).collect();
@@ -163,19 +178,27 @@ pub(super) fn costs_ui(ui: &mut Ui, priced: &Priced, base: Option<Price>) {
         reason_ui(ui, &priced.why_not, &priced.why_not);
         return;
     };
-    let number = |ui: &mut Ui, shown: String, own: u64, base: Option<u64>| {
+    let number = |ui: &mut Ui, shown: String, own: u64, base: Option<u64>, matched: Option<&ParameterMatch>| {
         ui.horizontal(|ui| {
             ui.label(shown);
             if let Some(base) = base.filter(|base| *base > 0) {
                 let share = (own as f64 - base as f64) / base as f64;
                 ui.label(RichText::new(format::delta_percent(share)).small().color(palette.weak));
             }
+            if let Some(matched) = matched {
+                let words = match matched.added {
+                    0 => "no layer added".to_owned(),
+                    added => format!("+{}", counted(added, "layer")),
+                };
+                ui.label(RichText::new(words).small().color(palette.weak)).on_hover_text(format!("{matched}."));
+            }
         });
     };
     let of = |pick: fn(Price) -> u64| base.map(pick);
-    number(ui, format::si(cost.parameters as f64, ""), cost.parameters, of(|base| base.parameters));
+    let matched = priced.matched.as_ref();
+    number(ui, format::si(cost.parameters as f64, ""), cost.parameters, of(|base| base.parameters), matched);
     let flops = cost.flops_per_step;
-    number(ui, format::flops(flops as f64), flops, of(|base| base.flops_per_step));
+    number(ui, format::flops(flops as f64), flops, of(|base| base.flops_per_step), None);
 }
 
 /// Why something takes no part, over the columns that are free at its right, to where the dialog ends; it makes none of them wider.
@@ -231,6 +254,29 @@ mod tests {
             let may_be_as_large = ["collaborative", "some_pairs"].contains(&variant.answer.kind());
             assert!(own.parameters < baseline.parameters || may_be_as_large, "{variant:?}");
         }
+    }
+
+    /// A table of four classes and a tokenizer that was trained before: every entrant costs what its run would.
+    #[test]
+    fn variants_are_priced_by_what_is_known_of_the_model() {
+        let text = "format = 1\n[data]\nkind = \"table\"\npath = \"rows.tsv\"\ntext = \"text\"\nlabel = \"label\"\nsequence_length = 16\n\
+                    [task]\nkind = \"classification\"\n[model]\nkind = \"encoder\"\nlayers = 4\nheads = 4\nwidth = 32\n\
+                    [attention]\nmatch_parameters = \"standard\"\nreuse = { kind = \"partial\", heads = 1 }\n";
+        let base = headroom_engine::config::from_toml(text).unwrap();
+        let mut variants = Variants::new(&base);
+        let facts = ModelFacts { vocabulary: Some(77), outputs: Some(4), ..ModelFacts::default() };
+        variants.know(&facts);
+        for priced in variants.fixed.iter().chain(&variants.priced) {
+            let Ok(config) = &priced.entrant.config else { continue };
+            let cost = facts.training_cost(config).unwrap();
+            let Price { parameters, flops_per_step, .. } = priced.cost.unwrap();
+            assert_eq!((parameters, flops_per_step), (cost.parameters, cost.flops_per_step), "{}", priced.entrant.name);
+        }
+        assert_eq!(
+            variants.fixed[1].matched.map(|matched| matched.added),
+            Some(0),
+            "one head is far less than a layer"
+        );
     }
 
     #[test]

@@ -268,11 +268,11 @@ impl State {
             Event::SnapshotData { snapshot } if snapshot.record.kind == snapshot_kinds::MIXING => {
                 self.take_mixing(*snapshot);
             }
-            Event::Checked { revision, problems, free_bytes, vocabulary, preview } => {
+            Event::Checked { revision, problems, free_bytes, facts, preview } => {
                 // An answer to an older question that comes late is worth nothing.
                 if self.check.as_ref().is_none_or(|known| known.revision <= revision) {
                     let preview = preview.map(|preview| *preview);
-                    self.check = Some(CheckAnswer { revision, problems, free_bytes, vocabulary, preview });
+                    self.check = Some(CheckAnswer { revision, problems, free_bytes, facts: *facts, preview });
                 }
             }
             Event::Evaluation { target, loss, metrics, tokens, unit, .. } => {
@@ -318,6 +318,7 @@ impl State {
             | Event::Converting { .. }
             | Event::ConversionPreviewed { .. }
             | Event::ModelDescribed { .. }
+            | Event::FactsRead { .. }
             | Event::PlanRead { .. }) => self.models.apply(ticket, event, &mut self.messages),
             event @ (Event::Fetched { .. }
             | Event::Fetching { .. }

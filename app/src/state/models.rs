@@ -1,9 +1,9 @@
 use std::path::{Path, PathBuf};
 
 use headroom_engine::{
-    attention::ModelPlan,
+    attention::{ModelFacts, ModelPlan},
     checkpoint::DirectoryFacts,
-    config::DataConfig,
+    config::{DataConfig, RunConfig},
     convert::Conversion,
     store::RunId,
     worker::{Command, Event, ModelCost, Request, Target, Ticket, Which},
@@ -64,6 +64,8 @@ pub struct Preview {
 pub struct ModelsState {
     facts: RequestCache<String, DirectoryFacts>,
     plans: RequestCache<String, ModelPlan>,
+    /// Facts about the models of configs.
+    of_configs: RequestCache<String, ModelFacts>,
     previews: RequestCache<String, Preview>,
     /// The conversions of this window, the newest last.
     pub conversions: Vec<ConversionRun>,
@@ -79,6 +81,7 @@ impl Default for ModelsState {
         Self {
             facts: RequestCache::keeping(KEPT),
             plans: RequestCache::keeping(KEPT),
+            of_configs: RequestCache::keeping(KEPT),
             previews: RequestCache::keeping(KEPT),
             conversions: Vec::new(),
             opened: None,
@@ -120,6 +123,12 @@ impl ModelsState {
             return Err(why.to_owned());
         }
         Ok(self.plans.get(&key, || Command::ReadPlan { target: target.clone() }))
+    }
+
+    /// Facts about the model of a config, by which its costs are counted; none while they are being read.
+    pub fn of_config(&mut self, config: &RunConfig, base_dir: &Path) -> Option<&ModelFacts> {
+        let command = || Command::ReadFacts { config: Box::new(config.clone()), base_dir: base_dir.to_owned() };
+        self.of_configs.get(&key(&(config, base_dir)), command)
     }
 
     /// Reads both again: they may have changed, or be there now.
@@ -231,13 +240,17 @@ impl ModelsState {
 
     /// Whether the panel shows where it asked why this request failed.
     pub(super) fn says(&self, ticket: Ticket) -> bool {
-        self.facts.asked(ticket) || self.plans.asked(ticket) || self.previews.asked(ticket)
+        self.facts.asked(ticket)
+            || self.plans.asked(ticket)
+            || self.of_configs.asked(ticket)
+            || self.previews.asked(ticket)
     }
 
     pub(super) fn take_requests(&mut self) -> Vec<Request> {
         let mut all = std::mem::take(&mut self.outgoing);
         all.extend(self.facts.take_requests());
         all.extend(self.plans.take_requests());
+        all.extend(self.of_configs.take_requests());
         all.extend(self.previews.take_requests());
         all
     }
@@ -248,13 +261,17 @@ impl ModelsState {
             run.phase = if run.is_stopping { Phase::Done { stopped: true } } else { Phase::Failed(why.to_owned()) };
             return true;
         }
-        self.facts.fail(ticket, why) || self.plans.fail(ticket, why) || self.previews.fail(ticket, why)
+        self.facts.fail(ticket, why)
+            || self.plans.fail(ticket, why)
+            || self.of_configs.fail(ticket, why)
+            || self.previews.fail(ticket, why)
     }
 
     /// Takes an event of a request in; others are none of its business.
     pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event, messages: &mut Messages) {
         match event {
             Event::ModelDescribed { target, facts } => self.facts.answer(key(&target), *facts),
+            Event::FactsRead { config, base_dir, facts } => self.of_configs.answer(key(&(&config, &base_dir)), *facts),
             Event::PlanRead { target, plan } => self.plans.answer(key(&target), *plan),
             Event::ConversionPreviewed { target, conversion, before, after } => {
                 self.previews.answer(key(&(&target, &conversion)), Preview { before, after });
@@ -387,7 +404,7 @@ mod tests {
         let run: RunId = "000000000a".parse().unwrap();
         let mut state = ModelsState::default();
         let all = [Which::Best, Which::Last, Which::Step(5)].map(|which| Target::Run { run: run.clone(), which });
-        let plan = ModelPlan::resolve(&headroom_engine::config::RunConfig::default(), 9).unwrap();
+        let plan = ModelPlan::resolve(&RunConfig::default(), 9).unwrap();
         let asked = |is_best: Option<bool>| {
             if let Some(is_best) = is_best {
                 state.checkpointed(&run, is_best);

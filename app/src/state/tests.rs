@@ -325,7 +325,7 @@ fn late_answers_to_old_questions_are_dropped() {
             revision,
             problems: Vec::new(),
             free_bytes: Some(revision),
-            vocabulary: None,
+            facts: Box::default(),
             preview: None,
         });
     }

@@ -1,6 +1,7 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Instant};
 
 use headroom_engine::{
+    attention::ModelFacts,
     config::{Problem, counted},
     data::DataPreview,
     objective::ConfusionMatrix,
@@ -159,8 +160,8 @@ pub struct CheckAnswer {
     pub problems: Vec<Problem>,
     /// Free memory on the chosen device, when known.
     pub free_bytes: Option<u64>,
-    /// Entries of the vocabulary, where a tokenizer or a model to begin with has one already.
-    pub vocabulary: Option<usize>,
+    /// Facts about its model.
+    pub facts: ModelFacts,
     /// The beginning of the table or of the images that the config names, if these can be read.
     pub preview: Option<DataPreview>,
 }

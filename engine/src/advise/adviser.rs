@@ -1,9 +1,7 @@
-use super::{
-    Advice, Borrowing, Costs, DimensionAdvice, HeadAdvice, PairAdvice, Prediction, Proposal, Wishes, vocabulary_of,
-};
+use super::{Advice, Borrowing, Costs, DimensionAdvice, HeadAdvice, PairAdvice, Prediction, Proposal, Wishes};
 use crate::{
     analysis::{Analysis, CapturedVariance, Measure, NOT_YET, Similarity},
-    attention::{HeadPlan, ModelPlan},
+    attention::{HeadPlan, ModelFacts, ModelPlan, Workload},
     config::{Collaborative, Compatibility, Coverage, PartialCoverage, Problem, Reuse, RunConfig, counted},
 };
 
@@ -30,12 +28,12 @@ struct OfRun {
     config: RunConfig,
     /// From whose scores pairs would be chosen.
     id: String,
-    vocabulary: usize,
+    facts: ModelFacts,
 }
 
 impl Adviser {
-    /// Takes in what is known of a run. `run` is its id, from whose scores pairs would be chosen; `parameters` how many
-    /// numbers it trained, where known; `errors` the share of its scores' energy that is lost with 0, 1, ... pairs of each
+    /// Takes in what is known of a run. `run` is its id, from whose scores pairs would be chosen; `facts` those of its model
+    /// ([`ModelFacts::of_run`], or [`ModelFacts::of_parameters`] where no checkpoint has its plan); `errors` the share of its scores' energy that is lost with 0, 1, ... pairs of each
     /// row, where that was measured.
     ///
     /// # Errors
@@ -43,17 +41,16 @@ impl Adviser {
     pub fn new(
         config: &RunConfig,
         run: &str,
-        parameters: Option<u64>,
+        facts: &ModelFacts,
         analysis: &Analysis,
         errors: Option<&[f64]>,
     ) -> Result<Self, Vec<Problem>> {
-        let vocabulary = vocabulary_of(config, parameters);
-        let plan = ModelPlan::resolve(config, vocabulary)?;
+        let plan = facts.plan(config)?;
         // Layers that were added to match parameters stay; another table is not stretched once more.
         let mut config = config.clone();
         config.model.layers = plan.stack.layers;
         config.attention.match_parameters = None;
-        let present = Costs::of(&config, vocabulary)?;
+        let present = Costs::of_plan(&plan, &Workload::training(&config));
         let similarity = analysis.similarity(Measure::TotalVariation).or(analysis.similarity.first()).ok_or(NO_MAPS);
         let unmeasured = || {
             format!(
@@ -68,7 +65,7 @@ impl Adviser {
             errors: measured(errors).ok_or_else(unmeasured),
             tokens: config.data.sequence_length,
             reuse: config.attention.reuse.clone(),
-            run: Some(OfRun { config, id: run.to_owned(), vocabulary }),
+            run: Some(OfRun { config, id: run.to_owned(), facts: facts.clone() }),
             plan,
             present,
         })
@@ -212,14 +209,16 @@ impl Adviser {
             config.attention.coverage =
                 Coverage::Partial(PartialCoverage { k: pairs.k, from, ..PartialCoverage::default() });
         }
-        let prediction = Costs::of(&config, run.vocabulary).map(|proposed| Prediction {
-            wishes,
-            present: self.present,
-            proposed,
-            heads: sound(heads.as_ref()),
-            dimensions: sound(dimensions.as_ref()),
-            pairs: sound(pairs.as_ref()),
-        });
+        let plan = run.facts.plan_answering(&run.config, &config.attention);
+        let prediction =
+            plan.map(|plan| Costs::of_plan(&plan, &Workload::training(&config))).map(|proposed| Prediction {
+                wishes,
+                present: self.present,
+                proposed,
+                heads: sound(heads.as_ref()),
+                dimensions: sound(dimensions.as_ref()),
+                pairs: sound(pairs.as_ref()),
+            });
         Advice { wishes, heads, dimensions, pairs, proposal: Proposal::Train(Box::new(config)), prediction }
     }
 }

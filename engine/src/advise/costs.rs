@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
+    attention::{Cost, ModelFacts, ModelPlan, Workload},
     config::{Precision, Problem, RunConfig},
 };
 
@@ -28,9 +28,8 @@ impl Costs {
     ///
     /// # Errors
     /// Every problem of the config.
-    pub fn of(config: &RunConfig, vocabulary: usize) -> Result<Self, Vec<Problem>> {
-        let plan = ModelPlan::resolve(config, vocabulary)?;
-        Ok(Self::of_plan(&plan, &Workload::training(config)))
+    pub fn of(config: &RunConfig, facts: &ModelFacts) -> Result<Self, Vec<Problem>> {
+        Ok(Self::of_plan(&facts.plan(config)?, &Workload::training(config)))
     }
 
     /// Counts a plan for a workload.
@@ -52,16 +51,4 @@ impl Costs {
     pub(super) fn of_reading(plan: &ModelPlan, tokens: usize) -> Self {
         Self::of_plan(plan, &Workload::inference(1, tokens, Precision::F32))
     }
-}
-
-/// Tokens of the vocabulary of a model of this config with so many parameters; as many as its tokenizer is expected to
-/// have, where the number is not known or fits no vocabulary.
-pub fn vocabulary_of(config: &RunConfig, parameters: Option<u64>) -> usize {
-    let count = |vocabulary: usize| Costs::of(config, vocabulary).map(|costs| costs.parameters);
-    let found = || {
-        let (one, two) = (count(1).ok()?, count(2).ok()?);
-        let (rest, each) = (parameters?.checked_sub(one)?, two.checked_sub(one).filter(|each| *each > 0)?);
-        rest.is_multiple_of(each).then(|| usize::try_from(rest / each).ok()?.checked_add(1))?
-    };
-    found().unwrap_or_else(|| estimated_vocabulary(config))
 }

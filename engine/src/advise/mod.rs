@@ -24,7 +24,7 @@ pub use advice::{Advice, Proposal};
 pub use adviser::Adviser;
 pub use borrowing::{Borrowing, Lent};
 pub use conversions::ConversionStep;
-pub use costs::{Costs, vocabulary_of};
+pub use costs::Costs;
 pub use dimensions::DimensionAdvice;
 pub use heads::{HeadAdvice, HeadVerdict, Verdict};
 pub use outcome::{Outcome, OutcomeRow, Stands, Trained, Unit};

@@ -7,6 +7,7 @@
 pub mod compatibility;
 mod cost;
 mod dropout;
+mod facts;
 mod further;
 mod heads;
 mod matching;
@@ -20,6 +21,7 @@ pub use cost::{
     CacheBytes, Cost, Decoding, LayerCost, Part, PartCost, Workload, cache_bytes, layer_macs, projected_share_kept,
 };
 pub use dropout::Dropout;
+pub use facts::ModelFacts;
 pub use heads::{AttentionKind, Cell, Draft, HeadAt, HeadPlan};
 pub use matching::ParameterMatch;
 pub use plan::{

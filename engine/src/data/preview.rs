@@ -124,6 +124,21 @@ impl DataPreview {
         }
     }
 
+    /// Outputs of a model that learns its labels, as far as they were read; none where they are not known.
+    pub fn outputs(&self) -> Option<usize> {
+        let count = match self {
+            Self::Table(TablePreview { answers, .. }) => match answers {
+                PreviewAnswers::Classes(counts) => counts.len() as u64,
+                PreviewAnswers::Many(count) => *count,
+                PreviewAnswers::Numbers { .. } => 1,
+                PreviewAnswers::Unknown => 0,
+            },
+            Self::Images(images) => images.classes.len() as u64,
+            Self::Examples(_) => 0,
+        };
+        usize::try_from(count).ok().filter(|count| *count > 0)
+    }
+
     /// That of images.
     pub fn images(&self) -> Option<&ImagesPreview> {
         match self {

@@ -56,6 +56,7 @@ mod tests {
     use super::*;
     use crate::advise::{Adviser, Prediction, Wishes};
     use crate::analysis::{Analysis, Measure, Similarity};
+    use crate::attention::ModelFacts;
     use crate::config::RunConfig;
     use crate::store::{NewRun, OpenMode, RunState, StateDetails};
 
@@ -72,7 +73,7 @@ mod tests {
             origins: Vec::new(),
         }];
         let analysis = Analysis { similarity, ..Analysis::default() };
-        let adviser = Adviser::new(&config, "source", None, &analysis, None).unwrap();
+        let adviser = Adviser::new(&config, "source", &ModelFacts::default(), &analysis, None).unwrap();
         adviser.advise(Wishes { similarity: Some(0.7), ..Wishes::default() }).prediction.unwrap()
     }
 

@@ -1,11 +1,16 @@
 use std::path::{Path, PathBuf};
 
-use super::{Event, device, disk_space, initial, outbox::Outbox};
+use super::{
+    Event, device, disk_space, initial,
+    outbox::Outbox,
+    viewer::{ViewContext, spawn},
+};
 use crate::{
-    attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
+    attention::{Cost, ModelFacts, ModelPlan, Workload},
     config::{Problem, RunConfig},
     data::{
-        data_problems, given_vocabulary, memory, preview, short_text_problems, with_image_shape, with_model_tokenizer,
+        DataPreview, data_problems, given_vocabulary, memory, preview, short_text_problems, with_image_shape,
+        with_model_tokenizer,
     },
     hub,
     objective::judging_metric,
@@ -17,29 +22,51 @@ pub(super) fn check(outbox: Outbox, config: RunConfig, base_dir: PathBuf, store:
     let answer = outbox.clone();
     let spawned = std::thread::Builder::new().name("headroom-check".to_owned()).spawn(move || {
         let config = hub::anchored(config, &base_dir);
-        // What is wrong with it is told by the problems, and so is what keeps images from being looked at.
-        let model = initial::directory_of(&store, &config, &base_dir);
-        let data = model.map_or_else(|| config.data.clone(), |model| with_model_tokenizer(&config.data, &model));
-        let found = preview(&data, &config.objective()).ok().flatten().map(Box::new);
+        let (facts, found) = facts_and_preview(Some(&store), &config, &base_dir);
         let config = with_image_shape(config.clone()).unwrap_or(config);
-        let Judged { problems, free_bytes, vocabulary } = judge(config, &base_dir, &store);
-        outbox.send(Event::Checked { revision, problems, free_bytes, vocabulary, preview: found });
+        let (problems, free_bytes) = judge(config, &base_dir, &store, &facts);
+        let (facts, preview) = (Box::new(facts), found.map(Box::new));
+        outbox.send(Event::Checked { revision, problems, free_bytes, facts, preview });
     });
     if spawned.is_err() {
-        let (problems, free_bytes, vocabulary) = (Vec::new(), None, None);
-        answer.send(Event::Checked { revision, problems, free_bytes, vocabulary, preview: None });
+        let (problems, free_bytes, facts) = (Vec::new(), None, Box::default());
+        answer.send(Event::Checked { revision, problems, free_bytes, facts, preview: None });
     }
 }
 
-/// What a config alone does not tell.
-struct Judged {
-    problems: Vec<Problem>,
-    free_bytes: Option<u64>,
-    vocabulary: Option<usize>,
+/// Answers with what the data, the tokenizer and the initial model of a config say of its model.
+pub(super) fn read_facts(context: ViewContext, config: RunConfig, base_dir: PathBuf) {
+    let outbox = context.outbox.clone();
+    spawn(&outbox, move || {
+        let facts = Box::new(model_facts(Some(&context.store), &config, &base_dir));
+        Event::FactsRead { config: Box::new(config), base_dir, facts }
+    });
 }
 
-/// What disk, device and memory say about a config with absolute paths.
-fn judge(config: RunConfig, base_dir: &Path, store: &Store) -> Judged {
+/// Facts about the model of a config whose relative paths start at a folder. What cannot be read is left out: the problems of the
+/// config say why. `store`: where an initial model that is a run is looked for.
+pub fn model_facts(store: Option<&Store>, config: &RunConfig, base_dir: &Path) -> ModelFacts {
+    facts_and_preview(store, &hub::anchored(config.clone(), base_dir), base_dir).0
+}
+
+/// The same of a config with absolute paths, with what was seen of its data.
+fn facts_and_preview(store: Option<&Store>, config: &RunConfig, base_dir: &Path) -> (ModelFacts, Option<DataPreview>) {
+    let (directory, objective) = (initial::directory_of(store, config, base_dir), config.objective());
+    let data = directory.map_or_else(|| config.data.clone(), |model| with_model_tokenizer(&config.data, &model));
+    let preview = preview(&data, &objective).ok().flatten();
+    let initial = initial::anchored(store, config.clone(), base_dir);
+    let initial = initial.ok().and_then(|config| initial::model_of(store, &config));
+    let facts = ModelFacts {
+        vocabulary: initial.as_ref().map(ModelPlan::vocabulary).or_else(|| given_vocabulary(&config.data, &objective)),
+        outputs: preview.as_ref().and_then(DataPreview::outputs).filter(|_| config.task.is_some()),
+        initial,
+        image: preview.as_ref().and_then(DataPreview::images).map(|images| images.shape),
+    };
+    (facts, preview)
+}
+
+/// What disk, device and memory say about a config with absolute paths, and the free memory of its device where that is known.
+fn judge(config: RunConfig, base_dir: &Path, store: &Store, facts: &ModelFacts) -> (Vec<Problem>, Option<u64>) {
     let mut found = data_problems(&config.data, &config.objective());
     if found.is_empty() {
         found = short_text_problems(&config.data, &config.objective(), config.train.batch);
@@ -47,23 +74,17 @@ fn judge(config: RunConfig, base_dir: &Path, store: &Store) -> Judged {
     // What can be said of images once their size is known.
     found.extend(config.validate().into_iter().filter(|problem| problem.field == "model.patch"));
     found.extend(judging_metric(&config).err());
-    let begins = initial::anchored(store, config.clone(), base_dir).map_err(|problem| vec![problem]);
-    let known = begins.as_ref().ok().and_then(|config| initial::vocabulary_of(store, config));
-    let further = begins.and_then(|config| initial::plan_of(store, &config)).unwrap_or_else(|problems| {
-        found.extend(problems);
-        None
-    });
-    let vocabulary = known.or_else(|| given_vocabulary(&config.data, &config.objective()));
+    let begins = initial::anchored(Some(store), config.clone(), base_dir).map_err(|problem| vec![problem]);
+    found.extend(begins.and_then(|config| initial::plan_of(store, &config)).err().unwrap_or_default());
     let (config, paths) = (&config, store.paths());
     let free = match device::free_bytes(config.device) {
         Ok(free) => free,
         Err(why) => {
             found.push(Problem::new("device", why));
-            return Judged { problems: found, free_bytes: None, vocabulary };
+            return (found, None);
         }
     };
-    let resolved = ModelPlan::resolve(config, vocabulary.unwrap_or_else(|| estimated_vocabulary(config)));
-    if let Ok(plan) = resolved.map(|plan| further.unwrap_or(plan)) {
+    if let Ok(plan) = facts.plan(config) {
         if let Some(why) = disk_space::shortage(config, &plan, paths, 0) {
             let why = format!(
                 "{why}; free some space, keep fewer checkpoints, or choose another place with --store: {}",
@@ -88,5 +109,5 @@ fn judge(config: RunConfig, base_dir: &Path, store: &Store) -> Judged {
             ));
         }
     }
-    Judged { problems: found, free_bytes: free, vocabulary }
+    (found, free)
 }

@@ -312,6 +312,14 @@ pub enum Command {
         /// Which state of the config it is; comes back with the answer.
         revision: u64,
     },
+    /// Reads what data, tokenizer and initial model say of the model of a config, by which its costs are counted; answered by
+    /// [`super::Event::FactsRead`].
+    ReadFacts {
+        /// The config.
+        config: Box<RunConfig>,
+        /// Folder from which relative paths are taken.
+        base_dir: PathBuf,
+    },
     /// Lists devices; answered by [`super::Event::Devices`].
     Devices,
     /// Adds a measurement of training steps at the end of the queue, behind the runs that wait; answered by

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     analysis::{Analysis, MapThumbnails, reconstruction::RebuiltMap},
-    attention::ModelPlan,
+    attention::{ModelFacts, ModelPlan},
     checkpoint::DirectoryFacts,
     config::{Precision, Problem, RunConfig},
     convert::{Conversion, ConvertedAttention, Price},
@@ -339,12 +339,20 @@ pub enum Event {
         problems: Vec<Problem>,
         /// Free memory on the chosen device, when known.
         free_bytes: Option<u64>,
-        /// Entries of the vocabulary, where a tokenizer or a model to begin with is there already and has one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        vocabulary: Option<usize>,
+        /// Facts about its model that its data, its tokenizer and its initial model say.
+        facts: Box<ModelFacts>,
         /// The beginning of the table or of the images that the config names, if these can be read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         preview: Option<Box<DataPreview>>,
+    },
+    /// Answer to [`super::Command::ReadFacts`].
+    FactsRead {
+        /// The config, as asked.
+        config: Box<RunConfig>,
+        /// Folder from which its relative paths are taken.
+        base_dir: PathBuf,
+        /// What is known of its model.
+        facts: Box<ModelFacts>,
     },
     /// Answer to [`super::Command::Evaluate`].
     Evaluation {
@@ -365,6 +373,9 @@ pub enum Event {
         unit: String,
         /// Tokens of an example.
         sequence_length: usize,
+        /// Number format of the computation.
+        #[serde(default)]
+        precision: Precision,
         /// How many pairs were scored, in words, where it is not as the model was trained.
         #[serde(skip_serializing_if = "Option::is_none")]
         coverage: Option<String>,
@@ -373,9 +384,6 @@ pub enum Event {
         score_error: Option<f64>,
         /// How often each class was predicted where each is right, where examples are classified.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        /// Number format of the computation.
-        #[serde(default)]
-        precision: Precision,
         confusion: Option<Box<ConfusionMatrix>>,
         /// Examples that the model puts into another class than their own, or questions that it gives another answer, where that was
         /// asked for, the surest mistakes first.

@@ -38,7 +38,7 @@ enum Meant {
     Fetched(PathBuf),
 }
 
-fn meant(store: &Store, text: &str) -> Result<Meant, String> {
+fn meant(store: Option<&Store>, text: &str) -> Result<Meant, String> {
     let path = Path::new(text);
     if path.is_dir() {
         return Ok(Meant::Directory(path.to_owned()));
@@ -60,12 +60,11 @@ fn meant(store: &Store, text: &str) -> Result<Meant, String> {
             )
         });
     }
-    match store.run(text) {
+    let found = store.map(|store| store.run(text).map_err(|error| error.to_string()));
+    match found.unwrap_or_else(|| Err(format!("There is no store with a run \"{text}\""))) {
         Ok(record) => Ok(Meant::Run(record.summary.id)),
-        Err(error) => fetched().ok_or_else(|| {
-            let why = error.to_string();
-            format!("{}; name a run, a model directory, {}", why.trim_end_matches('.'), fetch())
-        }),
+        Err(why) => fetched()
+            .ok_or_else(|| format!("{}; name a run, a model directory, {}", why.trim_end_matches('.'), fetch())),
     }
 }
 
@@ -73,7 +72,7 @@ fn meant(store: &Store, text: &str) -> Result<Meant, String> {
 ///
 /// # Errors
 /// If it is nowhere.
-pub(super) fn anchored(store: &Store, mut config: RunConfig, base_dir: &Path) -> Result<RunConfig, Problem> {
+pub(super) fn anchored(store: Option<&Store>, mut config: RunConfig, base_dir: &Path) -> Result<RunConfig, Problem> {
     let Some(initial) = &mut config.model.initial else { return Ok(config) };
     // A text that is no path joins to no folder that is there.
     let joined = base_dir.join(&*initial);
@@ -89,10 +88,11 @@ pub(super) fn anchored(store: &Store, mut config: RunConfig, base_dir: &Path) ->
     Ok(config)
 }
 
-fn locate(store: &Store, text: &str) -> Result<Located, String> {
+fn locate(store: Option<&Store>, text: &str) -> Result<Located, String> {
     match meant(store, text)? {
         Meant::Directory(directory) | Meant::Fetched(directory) => Ok(Located { directory, run: None }),
         Meant::Run(run) => {
+            let store = store.ok_or_else(|| format!("there is no store with the run {run}"))?;
             let records = store.checkpoints(&run).map_err(|error| error.to_string())?;
             let chosen = choose_checkpoint(&records, Which::Best)?;
             Ok(Located { directory: chosen.path.clone(), run: Some((run, chosen.step)) })
@@ -107,7 +107,7 @@ fn locate(store: &Store, text: &str) -> Result<Located, String> {
 pub(super) fn plan_of(store: &Store, config: &RunConfig) -> Result<Option<ModelPlan>, Vec<Problem>> {
     let Some(text) = &config.model.initial else { return Ok(None) };
     let at_field = |why: String| vec![Problem::new(FIELD, why.trim_end_matches('.'))];
-    let Located { directory, run } = match locate(store, text) {
+    let Located { directory, run } = match locate(Some(store), text) {
         Ok(located) => located,
         // A run that waits before this one may have none yet.
         Err(why) => return if store.run(text).is_ok() { Ok(None) } else { Err(at_field(why)) },
@@ -117,15 +117,14 @@ pub(super) fn plan_of(store: &Store, config: &RunConfig) -> Result<Option<ModelP
     plan.trained_further(config).map(Some)
 }
 
-/// Entries of the vocabulary of the model that a run begins with, whether it is the config's or not; none where it cannot be
-/// read, or is yet to be trained.
-pub(super) fn vocabulary_of(store: &Store, config: &RunConfig) -> Option<usize> {
+/// Plan of the model itself that a run begins with, whether the config's or not; none where it cannot be read, or is yet to be trained.
+pub(super) fn model_of(store: Option<&Store>, config: &RunConfig) -> Option<ModelPlan> {
     let directory = locate(store, config.model.initial.as_ref()?).ok()?.directory;
-    read_plan(&directory).ok().map(|plan| plan.vocabulary())
+    read_plan(&directory).ok()
 }
 
 /// The directory of the model that a run begins with; none where there is none, or it has no checkpoint yet.
-pub(super) fn directory_of(store: &Store, config: &RunConfig, base_dir: &Path) -> Option<PathBuf> {
+pub(super) fn directory_of(store: Option<&Store>, config: &RunConfig, base_dir: &Path) -> Option<PathBuf> {
     let config = anchored(store, config.clone(), base_dir).ok()?;
     locate(store, config.model.initial.as_ref()?).ok().map(|located| located.directory)
 }
@@ -141,9 +140,9 @@ pub(super) struct Begun {
     /// What is told of it.
     pub(super) told: Option<Event>,
     /// What its outputs stand for, where it has a task and that is known.
+    pub(super) labels: Option<Labels>,
     /// How images become the numbers that it was trained on, where it reads images and says so.
     pub(super) normalisation: Option<Normalisation>,
-    pub(super) labels: Option<Labels>,
     named: String,
 }
 
@@ -176,7 +175,7 @@ impl Begun {
     /// If it is not there, or does not fit.
     pub(super) fn with(context: &JobContext, job: &TrainJob, text: &str, device: &Device) -> Result<Self, Unready> {
         let config = &job.config;
-        let Located { directory, run } = locate(&context.store, text).map_err(|why| refused(text, &why))?;
+        let Located { directory, run } = locate(Some(&context.store), text).map_err(|why| refused(text, &why))?;
         let named = match &run {
             None => directory.display().to_string(),
             Some((run, step)) => {
@@ -241,8 +240,8 @@ impl Begun {
             tokenizer_json: loaded.tokenizer_json,
             lineage: Some(lineage),
             told: Some(told),
-            normalisation: loaded.normalisation,
             labels,
+            normalisation: loaded.normalisation,
             named,
         })
     }

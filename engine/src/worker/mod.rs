@@ -54,6 +54,7 @@ mod viewer;
 #[cfg(test)]
 mod wire_tests;
 
+pub use check::model_facts;
 pub use checkpoints::choose_checkpoint;
 pub use command::{Approximation, Command, GenerateSource, MapText, Rebuild, RunEdit, Subspace, Target, Which};
 #[cfg(unix)]

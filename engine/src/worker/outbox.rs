@@ -151,6 +151,7 @@ fn retention(notice: &Notice) -> Retention {
         | Event::Evaluated { .. }
         | Event::Evaluation { .. }
         | Event::Exported { .. }
+        | Event::FactsRead { .. }
         | Event::Failed { .. }
         | Event::Fetched { .. }
         | Event::Finished { .. }

@@ -388,6 +388,10 @@ impl Scheduler {
                 check::check(self.outbox.clone(), *config, base_dir, self.store.clone(), revision);
                 Ok(())
             }
+            Command::ReadFacts { config, base_dir } => {
+                check::read_facts(self.view_context(), *config, base_dir);
+                Ok(())
+            }
             Command::Measure { benchmark, name, spec } => {
                 self.measure(MeasureJob { benchmark, name, spec: *spec });
                 Ok(())
@@ -526,7 +530,7 @@ impl Scheduler {
             .map(|config| {
                 let name = config.name.clone();
                 let config = with_image_shape(config);
-                let config = config.and_then(|config| initial::anchored(&self.store, config, base_dir));
+                let config = config.and_then(|config| initial::anchored(Some(&self.store), config, base_dir));
                 config.map_err(|problem| (name, problem))
             })
             .collect();

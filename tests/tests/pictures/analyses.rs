@@ -4,6 +4,7 @@ use egui::{Key, Modifiers};
 use headroom_app::{context::PanelId, settings::ThemeChoice};
 use headroom_engine::{
     advise::{Adviser, Wishes},
+    attention::ModelFacts,
     config::from_toml,
     store::{AdviceRecord, Advised},
     worker::Event,
@@ -134,7 +135,13 @@ fn adviser(theme: ThemeChoice) -> Screen {
     let analysis = example_analysis(config.model.layers, config.model.heads, 400);
     screen.state().analysis.take_steps(run.clone(), vec![400]);
     screen.state().analysis.take(run.clone(), 400, analysis.clone());
-    let adviser = Adviser::new(&config, run.as_str(), example_record(0).summary.parameters, &analysis, None);
+    let adviser = Adviser::new(
+        &config,
+        run.as_str(),
+        &ModelFacts::of_parameters(&config, example_record(0).summary.parameters),
+        &analysis,
+        None,
+    );
     let wishes = Wishes { similarity: Some(0.6), energy: Some(0.9), error: None };
     let prediction = adviser.expect("a sound config").advise(wishes).prediction.expect("a sound plan");
     let words = "step 400, 16 examples of 32 tokens".to_owned();

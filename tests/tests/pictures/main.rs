@@ -135,7 +135,7 @@ fn configure_with_problems() {
                 revision,
                 problems,
                 free_bytes: Some(9 << 30),
-                vocabulary: None,
+                facts: Box::default(),
                 preview: None,
             });
             true

@@ -5,6 +5,7 @@ use headroom_app::context::PanelId;
 use headroom_engine::{
     advise::{Adviser, Wishes},
     analysis::Analysis,
+    attention::ModelFacts,
     config::from_toml,
     store::{AdviceRecord, Advised, AnalysisId, AnalysisSummary, RunState},
     worker::{Command, Event},
@@ -36,7 +37,8 @@ fn adviser() -> Adviser {
     let record = example_record(0);
     let config = from_toml(&record.config_toml).unwrap();
     let analysis = example_analysis(config.model.layers, config.model.heads, 400);
-    Adviser::new(&config, record.summary.id.as_str(), record.summary.parameters, &analysis, None).unwrap()
+    let facts = ModelFacts::of_parameters(&config, record.summary.parameters);
+    Adviser::new(&config, record.summary.id.as_str(), &facts, &analysis, None).unwrap()
 }
 
 /// Moves a slider by so many hundredths.

@@ -35,7 +35,7 @@ fn two_clicks_from_the_first_window_start_a_preset() {
         revision: revision.unwrap(),
         problems: Vec::new(),
         free_bytes: None,
-        vocabulary: None,
+        facts: Box::default(),
         preview: None,
     });
     screen.settle();
@@ -99,7 +99,7 @@ fn a_double_click_on_start_starts_one_run() {
         revision: revision.get().unwrap(),
         problems: Vec::new(),
         free_bytes: None,
-        vocabulary: None,
+        facts: Box::default(),
         preview: None,
     });
     screen.settle();
@@ -301,7 +301,7 @@ fn an_empty_panel_starts_the_form_once_it_was_touched() {
         revision: revision.unwrap(),
         problems: Vec::new(),
         free_bytes: None,
-        vocabulary: None,
+        facts: Box::default(),
         preview: None,
     });
     screen.settle();

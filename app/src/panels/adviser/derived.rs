@@ -5,7 +5,7 @@ use std::sync::Arc;
 use headroom_engine::{
     advise::{Advice, Adviser, DimensionAdvice, HeadAdvice, PairAdvice},
     analysis::Analysis,
-    attention::{Cell, HeadPlan, ModelPlan},
+    attention::{Cell, HeadPlan, ModelFacts, ModelPlan},
     config::RunConfig,
     store::RunSummary,
 };
@@ -24,8 +24,8 @@ const MOST_POINTS: usize = 400;
 /// Of what advice is given.
 #[derive(Clone, Copy)]
 pub enum Advised<'a> {
-    /// A run, trained by this config: another config is advised.
-    Run(&'a RunSummary, &'a RunConfig),
+    /// A run, trained by this config: another config is advised. With the plan of its model, once a checkpoint was read.
+    Run(&'a RunSummary, &'a RunConfig, Option<&'a ModelPlan>),
     /// The model of a directory: conversions are advised.
     Model(&'a ModelPlan),
 }
@@ -59,7 +59,8 @@ pub struct OfThresholds {
 /// Everything that is kept.
 #[derive(Default)]
 pub struct Derived {
-    of: Option<Arc<Analysis>>,
+    /// The analysis, and whether the plan of the run's model was known.
+    of: Option<(Arc<Analysis>, bool)>,
     analysis: Option<Result<OfAnalysis, String>>,
     memory: Option<Memory>,
     thresholds: Option<OfThresholds>,
@@ -76,8 +77,10 @@ impl Derived {
         analysis: &Arc<Analysis>,
         memory: &Memory,
     ) -> Result<(&OfAnalysis, &OfThresholds), String> {
-        if !self.of.as_ref().is_some_and(|known| Arc::ptr_eq(known, analysis)) {
-            self.of = Some(Arc::clone(analysis));
+        let has_plan = !matches!(advised, Advised::Run(_, _, None));
+        let is_same = |(known, had_plan): &(Arc<Analysis>, bool)| Arc::ptr_eq(known, analysis) && *had_plan == has_plan;
+        if !self.of.as_ref().is_some_and(is_same) {
+            self.of = Some((Arc::clone(analysis), has_plan));
             self.analysis = Some(OfAnalysis::new(advised, analysis));
             self.thresholds = None;
         }
@@ -99,9 +102,13 @@ impl Derived {
 impl OfAnalysis {
     fn new(advised: Advised<'_>, analysis: &Analysis) -> Result<Self, String> {
         let adviser = match advised {
-            Advised::Run(run, config) => {
+            Advised::Run(run, config, plan) => {
                 let errors = findings::score_errors(analysis, config);
-                Adviser::new(config, run.id.as_str(), run.parameters, analysis, errors)
+                let facts = plan.map_or_else(
+                    || ModelFacts::of_parameters(config, run.parameters),
+                    |plan| ModelFacts::of_run(config, plan),
+                );
+                Adviser::new(config, run.id.as_str(), &facts, analysis, errors)
                     .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?
             }
             Advised::Model(plan) => Adviser::of_model(plan, analysis, findings::held_out_errors(analysis))?,

@@ -134,7 +134,11 @@ impl AdviserPanel {
         ui.add_space(4.0);
         let config = self.config.as_ref().map(|(_, config)| config);
         let found = match (&subject.run, config) {
-            (Some(run), Some(Ok(config))) => self.derived.update(Advised::Run(run, config), analysis, memory),
+            (Some(run), Some(Ok(config))) => {
+                // Until a checkpoint was read, costs are those of the parameters that were counted.
+                let plan = cx.state.models.plan(&subject.id.target(Which::Best)).ok().flatten();
+                self.derived.update(Advised::Run(run, config, plan), analysis, memory)
+            }
             (Some(_), Some(Err(why))) => Err(format!("The config of the run cannot be read. {why}")),
             (Some(_), None) => return None,
             (None, _) => match cx.state.models.plan(&subject.id.target(Which::Best)) {

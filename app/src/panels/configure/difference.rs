@@ -2,7 +2,7 @@
 
 use egui::{Color32, Grid, RichText, Ui, vec2};
 use headroom_engine::{
-    attention::{Cost, ModelPlan, Workload},
+    attention::{Cost, ModelFacts},
     config::{AttentionConfig, Baseline, RunConfig},
 };
 
@@ -59,11 +59,9 @@ impl Figures {
     }
 }
 
-/// The numbers of a config with other answers and so many tokens; none where it is not sound.
-pub fn figures(config: &RunConfig, attention: AttentionConfig, vocabulary: usize) -> Option<Figures> {
-    let config = RunConfig { attention, ..config.clone() };
-    let plan = ModelPlan::resolve(&config, vocabulary).ok()?;
-    Some(Figures::of(&Cost::of(&plan, &Workload::training(&config))))
+/// The numbers of a config with other answers; none where it is not sound.
+pub fn figures(config: &RunConfig, attention: &AttentionConfig, facts: &ModelFacts) -> Option<Figures> {
+    Some(Figures::of(&facts.answering_cost(config, attention).ok()?))
 }
 
 /// Numbers beside those of the baseline.

@@ -6,7 +6,8 @@ use std::{
 };
 
 use headroom_engine::{
-    config::{ImageShape, Problem, RunConfig, Source, TaskConfig, Tokenizer, presets},
+    attention::ModelFacts,
+    config::{Problem, RunConfig, Source, Tokenizer, presets},
     data::DataPreview,
     worker::Command,
 };
@@ -60,12 +61,8 @@ pub struct Draft {
     questions: BTreeMap<u64, (RunConfig, PathBuf)>,
     /// The answer of the engine that was taken over last.
     noticed: Option<u64>,
-    /// Images that the engine has looked at, and their shape.
-    images: Option<(PathBuf, ImageShape)>,
-    /// Classes of the data that it has looked at.
-    classes: (Source, Vec<String>),
-    /// The vocabulary that it has found, of this tokenizer and this model to begin with.
-    vocabulary: Option<(Tokenizer, Option<String>, usize)>,
+    /// What the engine has found out about the model, and of which config.
+    found: Option<(RunConfig, ModelFacts)>,
 }
 
 impl Default for Draft {
@@ -91,9 +88,7 @@ impl Default for Draft {
             asked: None,
             questions: BTreeMap::new(),
             noticed: None,
-            images: None,
-            classes: (Source::default(), Vec::new()),
-            vocabulary: None,
+            found: None,
         };
         draft.judge();
         draft
@@ -200,33 +195,24 @@ impl Draft {
         (self.history.can_undo(), self.history.can_redo())
     }
 
-    /// Takes over what the engine has found of images: then costs are of their size, and squares have to fit it.
+    /// Takes over what the engine has found out about the model: costs are counted by it.
     pub fn notice(&mut self, state: &State) {
         let Some(check) = state.check.as_ref().filter(|check| self.noticed != Some(check.revision)) else { return };
         if Some(check.revision) != self.asked.map(|asked| asked.0) {
             return;
         }
         self.noticed = Some(check.revision);
-        let of = self.questions.get(&check.revision).zip(check.vocabulary);
-        let vocabulary =
-            of.map(|((asked, _), found)| (asked.data.tokenizer.clone(), asked.model.initial.clone(), found));
-        if self.vocabulary != vocabulary {
-            self.vocabulary = vocabulary;
+        let Some((asked, _)) = self.questions.get(&check.revision) else { return };
+        let known = (asked.clone(), check.facts.clone());
+        if self.found.as_ref() != Some(&known) {
+            self.found = Some(known);
             self.count();
         }
-        let preview = check.preview.as_ref();
-        let asked = self.questions.get(&check.revision).map(|(config, _)| &config.data.source);
-        let Some((preview, asked)) = preview.zip(asked) else { return };
-        let images = match (preview.images(), asked) {
-            (Some(found), Source::Images(asked)) => Some((asked.path.clone(), found.shape)),
-            _ => self.images.clone(),
-        };
-        let labels = preview.class_counts().iter().map(|(label, _)| label.clone()).collect();
-        let classes = (asked.clone(), labels);
-        if self.images != images || self.classes != classes {
-            (self.images, self.classes) = (images, classes);
-            self.count();
-        }
+    }
+
+    /// Facts about the model of the config as it is now.
+    pub fn facts(&self) -> ModelFacts {
+        self.found.as_ref().map_or_else(ModelFacts::default, |(asked, facts)| facts.kept_for(asked, &self.config))
     }
 
     /// What the engine found in the data when it answered last, as long as these are of the same kind and in the same files.
@@ -239,40 +225,16 @@ impl Draft {
         check.preview.as_ref().filter(|_| is_same)
     }
 
-    /// The config with what is known of its images.
-    fn known(&self) -> RunConfig {
-        let mut config = self.config.clone();
-        if let (Source::Images(images), Some((path, shape))) = (&mut config.data.source, &self.images)
-            && images.path == *path
-        {
-            images.size.get_or_insert(shape.size);
-            images.channels.get_or_insert(shape.channels);
-        }
-        if let Some(weights) = config.task.as_mut().and_then(TaskConfig::class_weights_mut)
-            && weights.is_empty()
-            && self.classes.0 == self.config.data.source
-        {
-            // As many outputs as there are classes: what costs are counted by.
-            weights.extend(self.classes.1.iter().map(|label| (label.clone(), 1.0)));
-        }
-        config
-    }
-
-    /// Entries of the vocabulary, where they are known before a tokenizer is trained.
-    fn known_vocabulary(&self) -> Option<usize> {
-        let (tokenizer, initial, found) = self.vocabulary.as_ref()?;
-        (self.config.data.tokenizer == *tokenizer && self.config.model.initial == *initial).then_some(*found)
-    }
-
     /// Whether costs are those of a vocabulary that was assumed: of a tokenizer that has one and was not read yet.
     pub fn assumes_vocabulary(&self) -> bool {
         let is_given = matches!(self.config.data.tokenizer, Tokenizer::File(_) | Tokenizer::Initial(_));
-        is_given && !self.config.data.source.has_own_tokens() && self.known_vocabulary().is_none()
+        is_given && !self.config.data.source.has_own_tokens() && self.facts().vocabulary.is_none()
     }
 
     /// Whether costs are those of images of an assumed size.
     pub fn assumes_images(&self) -> bool {
-        self.config.data.source.has_images() && self.known().data.source.image_shape().is_none()
+        let source = &self.config.data.source;
+        source.has_images() && source.image_shape().is_none() && self.facts().image.is_none()
     }
 
     /// What can be said without the engine.
@@ -284,7 +246,7 @@ impl Draft {
 
     fn count(&mut self) {
         let counted;
-        (counted, self.judged) = Estimate::judged(&self.known(), self.known_vocabulary());
+        (counted, self.judged) = Estimate::judged(&self.config, &self.facts());
         // Of text that is no value yet the config has what was read of it on the way, such as the 1 of a 128 that is deleted.
         self.is_half_typed = !self.unreadable.is_empty();
         let counted = counted.filter(|_| !self.is_half_typed || self.before_edit.is_none());
@@ -392,7 +354,7 @@ mod tests {
 
     fn answer(revision: u64, problems: Vec<Problem>) -> State {
         let mut state = State::default();
-        state.apply(Event::Checked { revision, problems, free_bytes: None, vocabulary: None, preview: None });
+        state.apply(Event::Checked { revision, problems, free_bytes: None, facts: Box::default(), preview: None });
         state
     }
 
@@ -535,7 +497,7 @@ mod tests {
         let assumed = parameters(&draft);
         let Ok(Command::Check { revision, .. }) = draft.question(true) else { panic!("no question") };
         let mut state = answer(revision, Vec::new());
-        state.check.as_mut().unwrap().vocabulary = Some(1000);
+        state.check.as_mut().unwrap().facts.vocabulary = Some(1000);
         draft.notice(&state);
         assert!(!draft.assumes_vocabulary());
         assert_eq!(draft.estimate.as_ref().map(|estimate| estimate.vocabulary), Some(1000));

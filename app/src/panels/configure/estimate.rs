@@ -1,5 +1,5 @@
 use headroom_engine::{
-    attention::{Cost, ModelPlan, ParameterMatch, Workload, estimated_vocabulary},
+    attention::{Cost, ModelFacts, ParameterMatch},
     config::{Baseline, DEFAULT_STEPS, Problem, RunConfig, from_json},
 };
 
@@ -10,8 +10,10 @@ use super::difference::{Difference, Figures, Question, figures};
 pub struct Estimate {
     /// The cost model's table.
     pub cost: Cost,
-    /// The vocabulary that was assumed.
+    /// Entries of the vocabulary that it was counted for.
     pub vocabulary: usize,
+    /// What else it was counted by.
+    pub facts: ModelFacts,
     /// Tokens of one optimiser step.
     pub tokens_per_step: u64,
     /// Optimiser steps, where the config names them.
@@ -38,9 +40,9 @@ pub struct Matched {
 }
 
 impl Matched {
-    fn of(config: &RunConfig, cost: &Cost, vocabulary: usize) -> Option<Self> {
+    fn of(config: &RunConfig, cost: &Cost, facts: &ModelFacts) -> Option<Self> {
         let found = ParameterMatch::of(config).ok().flatten()?;
-        let baseline = figures(config, config.attention.baseline(found.baseline), vocabulary)?;
+        let baseline = figures(config, &config.attention.baseline(found.baseline), facts)?;
         Some(Self {
             added: found.added,
             given: found.layers - found.added,
@@ -52,43 +54,41 @@ impl Matched {
 
 impl Estimate {
     /// What the config costs, where that can be said, and everything that is wrong with it: fields that have no part in
-    /// the costs do not take them away. `vocabulary`: its entries, where they are known.
-    pub fn judged(config: &RunConfig, vocabulary: Option<usize>) -> (Option<Self>, Vec<Problem>) {
-        match Self::knowing(config, vocabulary) {
+    /// the costs do not take them away. `facts`: those about its model.
+    pub fn judged(config: &RunConfig, facts: &ModelFacts) -> (Option<Self>, Vec<Problem>) {
+        match Self::knowing(config, facts) {
             Ok(estimate) => (Some(estimate), Vec::new()),
             Err(problems) => {
                 let without = without(config, &problems);
-                (without.and_then(|config| Self::knowing(&config, vocabulary).ok()), problems)
+                (without.and_then(|config| Self::knowing(&config, facts).ok()), problems)
             }
         }
     }
 
     /// Counts, or says everything that is wrong with the config.
     pub fn of(config: &RunConfig) -> Result<Self, Vec<Problem>> {
-        Self::knowing(config, None)
+        Self::knowing(config, &ModelFacts::default())
     }
 
-    fn knowing(config: &RunConfig, vocabulary: Option<usize>) -> Result<Self, Vec<Problem>> {
-        let config = &config.clone().with_image_tokens();
+    fn knowing(config: &RunConfig, facts: &ModelFacts) -> Result<Self, Vec<Problem>> {
+        let config = &facts.filled(config);
         let problems = config.validate();
         if problems.iter().any(|problem| ["model.layers", "model.heads"].contains(&problem.field.as_str())) {
             // A table of so many heads is not even tried.
             return Err(problems);
         }
-        let vocabulary = vocabulary.unwrap_or_else(|| estimated_vocabulary(config));
-        let plan = ModelPlan::resolve(config, vocabulary)?;
-        let cost = Cost::of(&plan, &Workload::training(config));
-        let baseline = figures(config, config.attention.baseline(Baseline::Standard), vocabulary);
+        let cost = facts.training_cost(config)?;
+        let baseline = figures(config, &config.attention.baseline(Baseline::Standard), facts);
         let against = |of: Option<Figures>| Some(Difference { of: of?, baseline: baseline? });
         let train = &config.train;
         let tokens = [train.batch, train.accumulation, config.data.sequence_length];
         Ok(Self {
             difference: against(Some(Figures::of(&cost))),
-            answers: Question::ALL
-                .map(|question| (question, against(figures(config, question.alone(config), vocabulary)))),
-            matched: Matched::of(config, &cost, vocabulary),
+            answers: Question::ALL.map(|question| (question, against(figures(config, &question.alone(config), facts)))),
+            matched: Matched::of(config, &cost, facts),
             cost,
-            vocabulary,
+            vocabulary: facts.vocabulary_of(config),
+            facts: facts.clone(),
             tokens_per_step: tokens.into_iter().fold(1, |product, n| product.saturating_mul(n as u64)),
             steps: match (train.steps, train.epochs) {
                 (Some(steps), _) => Some(steps),
@@ -164,14 +164,30 @@ mod tests {
         config.train.learning_rate = -1.0;
         config.name = String::new();
         config.data.validation_fraction = 7.0;
-        let (counted, problems) = Estimate::judged(&config, None);
+        let (counted, problems) = Estimate::judged(&config, &ModelFacts::default());
         assert_eq!(problems.len(), 3, "{problems:?}");
         assert_eq!(counted, Some(sound));
         config.model.width = 130;
-        assert_eq!(Estimate::judged(&config, None).0, None);
+        assert_eq!(Estimate::judged(&config, &ModelFacts::default()).0, None);
         let text = preset("text-decoder").unwrap().config().unwrap();
-        let (counted, problems) = Estimate::judged(&text, None);
+        let (counted, problems) = Estimate::judged(&text, &ModelFacts::default());
         assert!(counted.is_some_and(|estimate| estimate.cost.parameters > 100_000), "{problems:?}");
+    }
+
+    #[test]
+    fn costs_are_those_of_the_initial_model_with_what_each_answer_would_change() {
+        let mut config = RunConfig::default();
+        config.data.sequence_length = 128;
+        let model = headroom_engine::attention::ModelPlan::resolve(&config, 321).unwrap();
+        (config.data.sequence_length, config.model.initial) = (32, Some("model".to_owned()));
+        let facts = ModelFacts { initial: Some(model.clone()), ..ModelFacts::default() };
+        let (estimate, problems) = Estimate::judged(&config, &facts);
+        let estimate = estimate.unwrap();
+        assert_eq!((problems, estimate.vocabulary), (Vec::new(), 321));
+        assert_eq!(estimate.cost, facts.training_cost(&config).unwrap());
+        assert!(estimate.difference.is_some_and(|difference| difference.is_none()), "it is the baseline itself");
+        let without = Estimate::of(&config).unwrap().cost.parameters;
+        assert!(estimate.cost.parameters != without, "the model has positions for 128 tokens and another vocabulary");
     }
 
     #[test]

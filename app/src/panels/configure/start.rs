@@ -212,7 +212,7 @@ mod tests {
             revision: *revision,
             problems: Vec::new(),
             free_bytes: None,
-            vocabulary: None,
+            facts: Box::default(),
             preview: None,
         });
         let seeds: Vec<u64> = poll(&mut start, &mut draft, &mut state)
@@ -234,7 +234,7 @@ mod tests {
             revision: *revision,
             problems,
             free_bytes: None,
-            vocabulary: None,
+            facts: Box::default(),
             preview: None,
         });
         let done = poll(&mut start, &mut draft, &mut state);

@@ -9,7 +9,7 @@ use crate::{
 fn adviser(config: &RunConfig, similarity: f64) -> Adviser {
     let found = analysis(planted(config.model.layers, config.model.heads, similarity, &[]));
     let errors: Vec<f64> = (0..=16).map(|k| 1.0 - f64::from(k) / 16.0).collect();
-    Adviser::new(config, "the run", None, &found, Some(&errors)).unwrap()
+    Adviser::new(config, "the run", &ModelFacts::default(), &found, Some(&errors)).unwrap()
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn combinations_that_cannot_be_say_why() {
     assert_eq!(problems[0].field, "attention.coverage.kind");
     assert!(advice.why_not().unwrap().contains("no head before the last layer computes"));
     let found = Analysis::default();
-    let blind = Adviser::new(&self::config(2, 2), "x", None, &found, None).unwrap();
+    let blind = Adviser::new(&self::config(2, 2), "x", &ModelFacts::default(), &found, None).unwrap();
     for (wishes, words) in [
         (Wishes { similarity: Some(0.5), ..Wishes::default() }, "did not compare"),
         (Wishes { energy: Some(0.5), ..Wishes::default() }, "did not include the weights"),
@@ -88,7 +88,9 @@ fn combinations_that_cannot_be_say_why() {
     ] {
         assert!(blind.advise(wishes).why_not().unwrap().contains(words));
     }
-    let other = Adviser::new(&self::config(3, 2), "x", None, &analysis(planted(2, 2, 0.5, &[])), None).unwrap();
+    let other =
+        Adviser::new(&self::config(3, 2), "x", &ModelFacts::default(), &analysis(planted(2, 2, 0.5, &[])), None)
+            .unwrap();
     assert!(other.borrowing().unwrap_err().contains("2 layers of 2 heads, the run has 3 of 2"));
 }
 
@@ -101,7 +103,7 @@ fn layers_that_were_added_to_match_parameters_stay() {
     let layers = ModelPlan::resolve(&config, 300).unwrap().stack.layers;
     assert!(layers > 12);
     let found = analysis(planted(layers, 4, 0.5, &[]));
-    let adviser = Adviser::new(&config, "x", None, &found, None).unwrap();
+    let adviser = Adviser::new(&config, "x", &ModelFacts::default(), &found, None).unwrap();
     let known = adviser.config().unwrap();
     assert_eq!((known.model.layers, known.attention.match_parameters), (layers, None));
     assert!(adviser.advise(Wishes { similarity: Some(0.4), ..Wishes::default() }).prediction.is_ok());
@@ -112,12 +114,30 @@ fn the_vocabulary_follows_from_the_parameters() {
     for kind in [Architecture::Encoder, Architecture::Decoder] {
         let mut config = config(2, 2);
         config.model.kind = kind;
-        let parameters = Costs::of(&config, 1234).unwrap().parameters;
-        assert_eq!(vocabulary_of(&config, Some(parameters)), 1234);
-        let estimated = crate::attention::estimated_vocabulary(&config);
-        assert_eq!(vocabulary_of(&config, Some(parameters + 1)), estimated);
-        assert_eq!(vocabulary_of(&config, None), estimated);
+        let facts = ModelFacts { vocabulary: Some(1234), ..ModelFacts::default() };
+        let parameters = facts.training_cost(&config).unwrap().parameters;
+        assert_eq!(ModelFacts::of_parameters(&config, Some(parameters)), facts);
+        assert_eq!(ModelFacts::of_parameters(&config, Some(parameters + 1)), ModelFacts::default());
+        assert_eq!(ModelFacts::of_parameters(&config, None), ModelFacts::default());
     }
+}
+
+/// A table of four classes: the run's head has four outputs, and so has that of what is advised.
+#[test]
+fn what_is_advised_has_the_outputs_of_the_run() {
+    let text = "format = 1\n[data]\nkind = \"table\"\npath = \"rows.tsv\"\ntext = \"text\"\nlabel = \"label\"\nsequence_length = 12\n\
+                [task]\nkind = \"classification\"\n[model]\nkind = \"encoder\"\nlayers = 4\nheads = 2\nwidth = 8\n";
+    let config = crate::config::from_toml(text).unwrap();
+    let plan = ModelPlan::resolve(&config, 60).unwrap().with_outputs(4);
+    let found = analysis(planted(4, 2, 0.9, &[]));
+    let facts = ModelFacts::of_run(&config, &plan);
+    let adviser = Adviser::new(&config, "x", &facts, &found, None).unwrap();
+    let whole = Cost::of(&plan, &Workload::training(&config));
+    assert_eq!(adviser.present().parameters, whole.parameters);
+    let advice = adviser.advise(Wishes { similarity: Some(0.5), ..Wishes::default() });
+    let Proposal::Train(proposed) = &advice.proposal else { panic!("{advice:?}") };
+    let expected = Cost::of(&ModelPlan::resolve(proposed, 60).unwrap().with_outputs(4), &Workload::training(proposed));
+    assert_eq!(advice.prediction.unwrap().proposed.parameters, expected.parameters);
 }
 
 proptest! {

@@ -8,7 +8,7 @@ mod outcome;
 use super::*;
 use crate::{
     analysis::{Analysis, CapturedVariance, LayerEnergies, Measure, Similarity},
-    attention::{Cell, HeadAt, HeadPlan},
+    attention::{Cell, Cost, HeadAt, HeadPlan, ModelFacts, ModelPlan, Workload},
     config::{AttentionConfig, CustomReuse, Reuse, RunConfig},
 };
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    attention::{Cost, EmbeddingDesign, LinearBiases, ModelPlan, NormKind, Positions, StackDesign, Workload},
+    attention::{EmbeddingDesign, LinearBiases, NormKind, Positions, StackDesign},
     config::{
         Architecture, Collaborative, Compatibility, Coverage, Grouped, NumberWordsSource, PartialCoverage, Precision,
         Source, presets,
@@ -65,9 +65,9 @@ fn a_model_is_advised_as_the_run_that_it_came_from() {
         let tokens = config.data.sequence_length;
         let found = Analysis { tokens, ..model_analysis(&plan, 0.6) };
         let errors: Vec<f64> = (0..=tokens).map(|k| 1.0 - k as f64 / tokens as f64).collect();
-        let of_run = Adviser::new(&config, "run", None, &found, Some(&errors)).unwrap();
+        let of_run = Adviser::new(&config, "run", &ModelFacts::default(), &found, Some(&errors)).unwrap();
         let of_model = Adviser::of_model(&plan, &found, Some(&errors)).unwrap();
-        assert_eq!(of_run.model(), &ModelPlan::resolve(&config, vocabulary_of(&config, None)).unwrap());
+        assert_eq!(of_run.model(), &ModelFacts::default().plan(&config).unwrap());
         for threshold in [0.1, 0.5, 0.6, 0.61, 0.95] {
             let [run, model] = [&of_run, &of_model].map(|adviser| adviser.heads(threshold).unwrap());
             assert_eq!((&run.plan, &run.heads, run.replaced), (&model.plan, &model.heads, model.replaced));

@@ -4,7 +4,7 @@ use super::*;
 fn what_came_out_stands_beside_what_was_predicted_and_what_is_missing_says_why() {
     let config = config(3, 2);
     let found = analysis(planted(3, 2, 0.6, &[(at(0, 0), at(1, 0), 0.9)]));
-    let adviser = Adviser::new(&config, "x", None, &found, Some(&[1.0, 0.5, 0.1])).unwrap();
+    let adviser = Adviser::new(&config, "x", &ModelFacts::default(), &found, Some(&[1.0, 0.5, 0.1])).unwrap();
     let wishes = Wishes { similarity: Some(0.8), energy: Some(0.9), error: Some(0.2) };
     let prediction = adviser.advise(wishes).prediction.unwrap();
     let before = Trained {

@@ -80,6 +80,7 @@ pub(super) fn commands(p: &Parts) -> Vec<Command> {
             base_dir: base_dir.clone(),
         },
         Command::DescribeModel { .. } => Command::DescribeModel { target: p.target() },
+        Command::ReadFacts { .. } => Command::ReadFacts { config: Box::new(p.config()), base_dir: base_dir.clone() },
         Command::ReadPlan { .. } => Command::ReadPlan { target: p.target() },
         Command::PreviewConversion { .. } => Command::PreviewConversion {
             target: p.target(),

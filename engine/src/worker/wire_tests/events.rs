@@ -176,7 +176,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             revision: p.whole,
             problems: vec![Problem::new(text.clone(), text.clone())],
             free_bytes: p.maybe_whole(),
-            vocabulary: p.maybe_whole().map(|entries| entries as usize),
+            facts: Box::new(p.model_facts()),
             preview: Some(Box::new(DataPreview::Table(TablePreview {
                 columns: vec![(text.clone(), text.clone())],
                 rows: p.whole,
@@ -322,6 +322,11 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             translations: vec![text.clone()],
         },
         Event::ModelDescribed { .. } => Event::ModelDescribed { target: p.target(), facts: Box::new(p.facts()) },
+        Event::FactsRead { .. } => Event::FactsRead {
+            config: Box::new(p.config()),
+            base_dir: p.path(),
+            facts: Box::new(p.model_facts()),
+        },
         Event::PlanRead { .. } => Event::PlanRead { target: p.target(), plan: Box::new(p.plan()) },
         Event::ConversionPreviewed { .. } => Event::ConversionPreviewed {
             target: p.target(),

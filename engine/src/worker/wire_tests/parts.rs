@@ -8,9 +8,9 @@ use super::super::{JobLabel, Rebuild, Target, TokenCost, Which};
 use crate::{
     advise::{Costs, Prediction, Wishes},
     analysis::{Analysis, AnalysisSpec, Measure, ReconstructionSpec, Similarity, SpectrumSpec},
-    attention::{HeadAt, ModelPlan},
+    attention::{HeadAt, ModelFacts, ModelPlan},
     checkpoint::DirectoryFacts,
-    config::{Compatibility, DataConfig, NormPlacement, Objective, RunConfig},
+    config::{Compatibility, DataConfig, ImageShape, NormPlacement, Objective, RunConfig},
     convert::{Conversion, ToCollaborative},
     hub::{CommitHash, FetchRequest, RepoKind, RepoName},
     objective::{Direction, Measurements, Sums},
@@ -223,6 +223,15 @@ impl Parts {
 
     pub(super) fn plan(&self) -> ModelPlan {
         ModelPlan::resolve(&RunConfig::default(), 300 + self.count % 7).unwrap()
+    }
+
+    pub(super) fn model_facts(&self) -> ModelFacts {
+        ModelFacts {
+            vocabulary: Some(self.count),
+            outputs: self.yes.then_some(self.count),
+            initial: Some(self.plan()),
+            image: Some(ImageShape { size: self.count, channels: 3 }),
+        }
     }
 
     pub(super) fn analysis(&self) -> Box<Analysis> {

@@ -3,7 +3,7 @@
 
 use egui::Ui;
 use headroom_engine::{
-    attention::estimated_vocabulary,
+    attention::ModelFacts,
     config::{About, Baseline, Number, NumberValue, RunConfig},
 };
 
@@ -46,12 +46,12 @@ pub(super) fn answer_ui<A: GivenAnswer>(ui: &mut Ui, form: &mut Form<'_>, config
         let found = kinds.iter().find(|answer| answer.about().kind == kind && kind != given.about().kind);
         found.map_or_else(|| given.clone(), |answer| answer.usual(config))
     };
-    let vocabulary = judged.estimate.map_or_else(|| estimated_vocabulary(config), |estimate| estimate.vocabulary);
+    let facts = judged.estimate.map_or_else(ModelFacts::default, |estimate| estimate.facts.clone());
     let cost = |kind: &&'static str| {
         let mut other = config.clone();
         *A::of(&mut other) = of_kind(kind, config);
-        let of = figures(config, A::QUESTION.alone(&other), vocabulary);
-        let baseline = figures(config, config.attention.baseline(Baseline::Standard), vocabulary);
+        let of = figures(config, &A::QUESTION.alone(&other), &facts);
+        let baseline = figures(config, &config.attention.baseline(Baseline::Standard), &facts);
         of.zip(baseline).map_or_else(String::new, |(of, baseline)| Difference { of, baseline }.words())
     };
     let answers: Vec<(&str, &str)> = kinds.iter().map(|answer| (answer.about().kind, answer.about().title)).collect();
