@@ -1,7 +1,7 @@
 //! Trains every preset and every way to score a pair for 30 steps and compares the losses, bit for bit, and the exported files,
 //! byte for byte, with a list that an earlier version wrote.
 //!
-//! `cargo run --release -p headroom-tests --bin losses` compares with `tests/losses.json`, which commit 9476e8f wrote.
+//! `cargo run --release -p headroom-tests --bin losses` compares with `tests/losses.json`, which commit d2036534 wrote.
 //! `-- --before PROGRAM` compares with what another build of the program does here and now: the list is of one kind of
 //! processor, since matrix products sum in an order that depends on its caches and vectors.
 //! `-- --program PROGRAM --write FILE` writes a list; `--only TEXT` takes the cases whose names hold that text.
@@ -40,7 +40,7 @@ const ELSEWHERE: f64 = 1e-4;
 /// Files of an export, which are to stay the same byte for byte.
 const FILES: [&str; 3] = ["config.json", "model.safetensors", "tokenizer.json"];
 
-/// Cases that are not as commit 9476e8f had them, and the change that was wanted. What they are since then stands in the list
+/// Cases that are not as commit d2036534 had them, and the change that was wanted. What they are since then stands in the list
 /// under `since`.
 const WANTED: &[(&str, &str)] = &[];
 
