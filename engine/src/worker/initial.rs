@@ -14,7 +14,7 @@ use crate::{
     model::{ParameterSet, is_of_head, is_of_pooler},
     objective::Labels,
     ops::Activation,
-    store::{RunId, Store},
+    store::{RunId, Store, StoreError},
     train::{Start, dtype_of},
 };
 
@@ -52,7 +52,9 @@ fn meant(store: &Store, text: &str) -> Result<Meant, String> {
         Some(name) => format!("fetch a model of a hub first, with `headroom fetch {name}`"),
         None => "or the name of a model that was fetched".to_owned(),
     };
-    if text.contains(['/', '\\']) {
+    let found = store.run(text);
+    // Names of runs may look like paths.
+    if text.contains(['/', '\\']) && matches!(found, Err(StoreError::NoSuchRun { .. })) {
         return fetched().ok_or_else(|| {
             format!(
                 "there is no model directory {text}, and no model of that name was fetched; check the path, {}",
@@ -60,7 +62,7 @@ fn meant(store: &Store, text: &str) -> Result<Meant, String> {
             )
         });
     }
-    match store.run(text) {
+    match found {
         Ok(record) => Ok(Meant::Run(record.summary.id)),
         Err(error) => fetched().ok_or_else(|| {
             let why = error.to_string();
@@ -185,6 +187,7 @@ impl Begun {
         let failed = |why: String| refused(&named, &why);
         let loaded = load_model_dir(&directory, dtype_of(config.precision), device);
         let loaded = loaded.map_err(|error| failed(error.to_string()))?;
+        context.tell_notes(&loaded);
         let plan = loaded.plan.trained_further(config).map_err(|problems| failed(listed(&problems)))?;
         // Before the texts become tokens, which takes the tokenizer of this model.
         let labels = source_labels(&config.data.source, &config.objective(), Path::new(""), &Silent);

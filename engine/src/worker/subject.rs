@@ -215,6 +215,7 @@ impl Subject {
             (Some((name, config)), Some(run), Some(step))
         });
         let loaded = checkpoint::load_model_dir(&directory, DType::F32, &device).map_err(|error| error.to_string())?;
+        loaded.notes.iter().cloned().for_each(tell);
         let translates = loaded.plan.translates();
         let shape = loaded.plan.image_shape().filter(|_| loaded.plan.classifies_images());
         let reads_text = loaded.plan.is_analysable() && loaded.plan.image_shape().is_none();
