@@ -108,7 +108,7 @@ pub(super) fn matched<'a>(
     let ends_in_states = matches!(plan.head, OutputPlan::States { .. });
     let mut left_out = Vec::new();
     let found: Vec<(&str, &[usize])> = found.collect();
-    let has_whole_names = found.iter().any(|(name, _)| !names.base.is_empty() && name.starts_with(names.base));
+    let has_whole_names = found.iter().any(|(name, _)| names.begins_whole(name));
     // Modules of the head that is computed: nothing of them may be left out.
     let modules: BTreeSet<String> =
         wanted.keys().filter(|name| name.starts_with("head.")).map(|name| module(&names.file_name(name))).collect();

@@ -43,7 +43,13 @@ impl FileNames {
             let whole = self.whole(found);
             return HALVES.iter().any(|half| whole.starts_with(half));
         }
-        !has_whole_names || found.starts_with(self.base)
+        !has_whole_names || self.begins_whole(found)
+    }
+
+    /// Whether a name begins as those of the base model, or of the base model in another one.
+    pub fn begins_whole(&self, found: &str) -> bool {
+        let starts = [Some(self.base).filter(|base| !base.is_empty()), self.wrapper];
+        starts.into_iter().flatten().any(|start| found.starts_with(start))
     }
 
     /// Whether the model has no use for the tensor with this whole name.

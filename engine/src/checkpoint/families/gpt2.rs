@@ -85,8 +85,9 @@ impl Family for Gpt2 {
             ..ModelConfig::default()
         };
         preset.norm_epsilon = keys.epsilon("layer_norm_epsilon", &preset)?;
-        let attention = keys.with_pruned(own, &sizes)?;
-        let stack = keys.stack(&preset, StackName::Decoder, &sizes, &attention, own.length)?;
+        // Its queries, keys and values are one matrix, which has no such name here where heads are missing.
+        keys.demand_all_heads()?;
+        let stack = keys.stack(&preset, StackName::Decoder, &sizes, &own.attention, own.length)?;
         let head = keys.decoder_head(self.own_classes(), preset.vocabulary_head, &["lm_head."])?;
         keys.text(&preset, None, stack, head)
     }

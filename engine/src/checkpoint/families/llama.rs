@@ -32,6 +32,9 @@ const NAMES: &[NameRow] = &[
     ("head.tokens", "lm_head"),
 ];
 
+/// What names begin with in files of Llamas with a head for spans.
+const WRAPPER: &str = "transformer.";
+
 const MISTRAL: &str = "mistral";
 const QWEN2: &str = "qwen2";
 
@@ -69,7 +72,7 @@ impl Family for Llama {
     fn ties(&self) -> Option<Ties> {
         Some(Ties {
             base: "model.",
-            wrapper: None,
+            wrapper: Some(WRAPPER),
             words: "model.embed_tokens.weight",
             inputs: &[],
             head: "lm_head.weight",
@@ -160,7 +163,7 @@ impl Family for Llama {
         FileNames {
             tables: vec![NameTable(&[NAMES])],
             base: "model.",
-            wrapper: None,
+            wrapper: Some(WRAPPER),
             is_base: matches!(plan.head, OutputPlan::States { .. }),
             others: &["lm_head.", "score.", "classifier.", "qa_outputs."],
             unused: &[],

@@ -60,7 +60,7 @@ impl TiedTensors {
         let names = weights.names();
         let named = |whole: &str| {
             let short = whole.strip_prefix(ties.base).filter(|_| !ties.base.is_empty());
-            let wrapped = ties.wrapper.map(|wrapper| format!("{wrapper}{whole}"));
+            let wrapped = ties.wrapper.map(|wrapper| format!("{wrapper}{}", short.unwrap_or(whole)));
             let written = [Some(whole), short, wrapped.as_deref()];
             written.into_iter().flatten().find(|name| names.contains(*name)).map(str::to_owned)
         };
