@@ -2,9 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Part, PartCost, Workload, activations, scoring::Scoring};
 use crate::{
-    attention::{
-        HeadTable, InputPlan, LinearBiases, ModelPlan, NormKind, OutputPlan, Positions, StackPlan, VocabularyHead,
-    },
+    attention::{InputPlan, LinearBiases, ModelPlan, NormKind, OutputPlan, Positions, StackPlan, VocabularyHead},
     config::{Coverage, Restore},
 };
 
@@ -362,7 +360,7 @@ fn transient_bytes(plan: &ModelPlan, work: &Workload) -> u64 {
 mod tests {
     use super::*;
     use crate::{
-        attention::{BART, BERT, CrossPlan, Draft, HeadAt, HeadPlan, Naming, Preset, StackName, VIT},
+        attention::{BART, BERT, CrossPlan, Draft, HeadAt, HeadPlan, HeadTable, Naming, Preset, StackName, VIT},
         config::{
             Architecture, AttentionConfig, Cache, Collaborative, Compatibility, DeviceChoice, FullReuse,
             MapMemoryChoice, ModelConfig, NormPlacement, Pairwise, PartialCoverage, Precision, Reuse, RunConfig,
