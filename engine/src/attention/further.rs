@@ -3,14 +3,14 @@
 use serde::Serialize;
 
 use super::{
-    BERT, GPT2, HeadPlan, InputPlan, ModelPlan, Naming, OutputPlan, StackName, StackPlan, VocabularyHead, plan::task_head,
-    supported_design,
+    BERT, GPT2, HeadPlan, InputPlan, ModelPlan, Naming, OutputPlan, StackName, StackPlan, VocabularyHead,
+    plan::task_head, supported_design,
 };
-use crate::ops::{Activation, Gelu};
 use crate::config::{
     Architecture, AttentionConfig, Compatibility, Coverage, ModelConfig, OtherAnswers, Problem, Reuse, RunConfig,
     TaskConfig, counted,
 };
+use crate::ops::{Activation, Gelu};
 
 impl ModelPlan {
     /// The plan of a run that begins with a model of this plan: its names and design, a head over the vocabulary or for the

@@ -419,7 +419,10 @@ pub fn supported_design(stack: &StackPlan) -> Vec<Problem> {
         Positions::Learned | Positions::Sinusoidal => {}
         Positions::Rotary(rotation) => {
             if !rotation.is_sound() {
-                refuse("model.positions", "the angles of its rotary positions (rope_theta, rope_parameters) are out of range");
+                refuse(
+                    "model.positions",
+                    "the angles of its rotary positions (rope_theta, rope_parameters) are out of range",
+                );
             }
             if !stack.head_size.is_multiple_of(2) {
                 refuse("model.heads", "queries and keys are turned in halves, so that heads have an even size");

@@ -266,7 +266,7 @@ pub(super) fn described(text: &str, weights: Option<&Weights<'_>>, dir: &Path) -
     let is_meant = |family: &&dyn Family| match (found.as_str(), &own) {
         (OWN_TYPE, Some(_)) => family.own_classes().contains(&class),
         // Plain attention, in a family of which `transformers` does not know where norms stand.
-        (OWN_TYPE, None) => family.own_classes().contains(&class) && class == "HeadroomDecoder",
+        (OWN_TYPE, None) => family.own_classes().contains(&class) && class.starts_with("HeadroomDecoder"),
         (found, _) => family.model_types().contains(&found),
     };
     let Some(family) = families().find(is_meant) else {

@@ -174,7 +174,8 @@ mod tests {
         }
         // A count of numbers that the file does not have.
         let mut large = whole.clone();
-        let place = whole.windows(8).rposition(|part| part == 6_u64.to_le_bytes() || part == 2_u64.to_le_bytes()).unwrap();
+        let place =
+            whole.windows(8).rposition(|part| part == 6_u64.to_le_bytes() || part == 2_u64.to_le_bytes()).unwrap();
         large[place..place + 8].copy_from_slice(&(u64::MAX / 4).to_le_bytes());
         assert!(open(&large).err().unwrap().contains("cut off or damaged"));
     }
@@ -184,7 +185,12 @@ mod tests {
         let code = b"\x80\x02cposix\nsystem\nX\x04\x00\x00\x00true\x85R.";
         let version = b"\x80\x02M\xe9\x03.";
         let machine = b"\x80\x02}X\x0d\x00\x00\x00little_endian\x88s.";
-        for before in [vec![], version.to_vec(), [&version[..], machine].concat(), [&version[..], machine, b"\x80\x02}."].concat()] {
+        for before in [
+            vec![],
+            version.to_vec(),
+            [&version[..], machine].concat(),
+            [&version[..], machine, b"\x80\x02}."].concat(),
+        ] {
             let why = open(&[&MARK[..], &before, code].concat()).err().unwrap();
             assert!(why.contains("asks to run \"posix.system\"") && why.contains("Nothing was executed"), "{why}");
         }

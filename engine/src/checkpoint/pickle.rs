@@ -116,7 +116,14 @@ pub(super) fn large<T>() -> Result<T, String> {
 impl<'a> Reader<'a> {
     /// A reader at the beginning of a pickle.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, storages: HashMap::new(), is_cut: false, stack: Vec::new(), marks: Vec::new(), memo: HashMap::new() }
+        Self {
+            bytes,
+            storages: HashMap::new(),
+            is_cut: false,
+            stack: Vec::new(),
+            marks: Vec::new(),
+            memo: HashMap::new(),
+        }
     }
 
     fn take(&mut self, count: usize) -> Result<&[u8], String> {
@@ -210,7 +217,9 @@ impl<'a> Reader<'a> {
         if list.len() + values.len() > MOST_TENSORS {
             return large();
         }
-        list.extend(values.into_iter().filter_map(|value| if let Value::Text(text) = value { Some(text) } else { None }));
+        list.extend(
+            values.into_iter().filter_map(|value| if let Value::Text(text) = value { Some(text) } else { None }),
+        );
         Ok(())
     }
 
@@ -553,7 +562,8 @@ fn archived(opened: File) -> Result<Contents, String> {
     let folder = table.strip_suffix("data.pkl").unwrap_or_default().to_owned();
     let order = archive.read(&format!("{folder}byteorder"), 0, 3).map_err(wrong)?;
     if order.as_deref() == Some(b"big") {
-        return Err("its numbers begin with their largest byte; save it again on another machine, best as safetensors".to_owned());
+        return Err("its numbers begin with their largest byte; save it again on another machine, best as safetensors"
+            .to_owned());
     }
     let length = archive.bytes_of(&table).unwrap_or_default();
     if length > LARGEST_PICKLE {

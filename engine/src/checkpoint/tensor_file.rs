@@ -156,7 +156,10 @@ impl TensorFile {
             return Ok(false);
         };
         let ((start, end), (other_start, other_end)) = (place.data_offsets, other_place.data_offsets);
-        if place.dtype != other_place.dtype || place.shape != other_place.shape || end - start != other_end - other_start {
+        if place.dtype != other_place.dtype
+            || place.shape != other_place.shape
+            || end - start != other_end - other_start
+        {
             return Ok(false);
         }
         let (mut ours, mut theirs) = (self.reader()?, other.reader()?);

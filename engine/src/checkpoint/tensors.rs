@@ -220,7 +220,8 @@ impl<'a> Weights<'a> {
                         return Ok(false);
                     }
                     let differs = a.ne(&b).and_then(|differs| differs.flatten_all()?.max(0)?.to_scalar::<u8>());
-                    let tensor = |error| CheckpointError::Tensor { source: ModelError::from(error), path: self.dir.to_owned() };
+                    let tensor =
+                        |error| CheckpointError::Tensor { source: ModelError::from(error), path: self.dir.to_owned() };
                     Ok(differs.map_err(tensor)? == 0)
                 })();
                 same

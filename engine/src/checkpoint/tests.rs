@@ -589,7 +589,9 @@ fn a_tensor_that_is_missing_twice_there_or_unknown_is_named() {
             "does not have: wte.weight.",
         ),
         (
-            |tensors| drop(tensors.insert("transformer.score.weight".to_owned(), tensors["transformer.ln_f.bias"].clone())),
+            |tensors| {
+                drop(tensors.insert("transformer.score.weight".to_owned(), tensors["transformer.ln_f.bias"].clone()))
+            },
             "transformer.score.weight",
         ),
     ];

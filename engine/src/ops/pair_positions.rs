@@ -34,7 +34,8 @@ pub fn rotate_from(x: &Tensor, rotation: &Rotation, firsts: &[usize]) -> Result<
     let (frequencies, attention) = (rotation.frequencies(d), rotation.scaling.attention());
     let table = |of: fn(f64) -> f64| {
         let places = firsts.iter().flat_map(|first| *first..first + n);
-        let of_place = |position: usize| frequencies.iter().map(move |frequency| attention * of(position as f64 * frequency));
+        let of_place =
+            |position: usize| frequencies.iter().map(move |frequency| attention * of(position as f64 * frequency));
         let values: Vec<f64> = places.flat_map(of_place).collect();
         Tensor::from_vec(values, (rows, 1, n, half), x.device())?.to_dtype(x.dtype())
     };

@@ -28,7 +28,8 @@ fn set(folder: &str, key: &str, value: Value) {
 }
 
 fn tokens(program: &Program, model: &str, ids: &str, length: &str) -> Vec<u64> {
-    let answer = program.run(&["generate", model, "--ids", ids, "--max-length", length, "--json"]).expect_code(0).json();
+    let answer =
+        program.run(&["generate", model, "--ids", ids, "--max-length", length, "--json"]).expect_code(0).json();
     let found = answer["tokens"].as_array().unwrap();
     let found = found.first().and_then(Value::as_array).unwrap_or(found);
     found.iter().map(|id| id.as_u64().unwrap()).collect()
@@ -94,7 +95,9 @@ fn older_and_sharded_weights_are_read() {
     let (legacy, sharded) = (copied(&program, "legacy"), copied(&program, "sharded"));
     assert_eq!(parameters(&legacy), parameters(&sharded));
     let shown = program.run(&["show", &sharded]).expect_code(0).stdout;
-    assert!(["pytorch_model.bin.index.json", "pytorch_model-00002-of-00002.bin"].iter().all(|file| shown.contains(file)));
+    assert!(
+        ["pytorch_model.bin.index.json", "pytorch_model-00002-of-00002.bin"].iter().all(|file| shown.contains(file))
+    );
     let index = Path::new(&sharded).join("pytorch_model.bin.index.json");
     let text = fs::read_to_string(&index).unwrap();
     for outside in ["../legacy/pytorch_model.bin", "/etc/passwd.bin", "a\\\\b.bin", "x.safetensors"] {
@@ -112,8 +115,20 @@ fn a_model_whose_positions_begin_later_leaves_out_pairs() {
     let text = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/models/sep.txt").display().to_string();
     for (to, coverage, tokens) in [("partial", "partial:k=8", "16"), ("eigen", "eigen:k=8", "32")] {
         let to = program.path(to).display().to_string();
-        let arguments =
-            ["convert", &model, "--to", &to, "--coverage", coverage, "--data", &text, "--tokens", tokens, "--examples", "2"];
+        let arguments = [
+            "convert",
+            &model,
+            "--to",
+            &to,
+            "--coverage",
+            coverage,
+            "--data",
+            &text,
+            "--tokens",
+            tokens,
+            "--examples",
+            "2",
+        ];
         let _ = program.run(&arguments).expect_code(0);
         let _ = program.run(&["eval", &to, "--data", &text, "--json"]).expect_code(0);
     }

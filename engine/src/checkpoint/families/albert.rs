@@ -127,9 +127,7 @@ impl Family for Albert {
             is_base: matches!(plan.head, OutputPlan::States { .. }),
             others: &["predictions.", "sop_classifier.", "classifier.", "qa_outputs."],
             unused: match plan.head {
-                OutputPlan::Vocabulary(_) => {
-                    &["sop_classifier.", "albert.pooler.", "albert.embeddings.position_ids"]
-                }
+                OutputPlan::Vocabulary(_) => &["sop_classifier.", "albert.pooler.", "albert.embeddings.position_ids"],
                 OutputPlan::Classes { .. } | OutputPlan::States { pools: true } => {
                     &["predictions.", "sop_classifier.", "albert.embeddings.position_ids"]
                 }

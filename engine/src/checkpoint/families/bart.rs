@@ -50,11 +50,15 @@ impl Family for Bart {
     }
 
     fn own_classes(&self) -> &'static [&'static str] {
-        &["HeadroomEncoderDecoder"]
+        &["HeadroomEncoderDecoder", "HeadroomEncoderDecoderModel"]
     }
 
-    fn own_class(&self, _: &ModelPlan) -> &'static str {
-        "HeadroomEncoderDecoder"
+    fn own_class(&self, plan: &ModelPlan) -> &'static str {
+        if matches!(plan.head, OutputPlan::States { .. }) {
+            "HeadroomEncoderDecoderModel"
+        } else {
+            "HeadroomEncoderDecoder"
+        }
     }
 
     fn ties(&self) -> Option<Ties> {

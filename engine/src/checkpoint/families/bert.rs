@@ -126,11 +126,7 @@ impl Family for Bert {
                 OutputPlan::Span | OutputPlan::Replaced | OutputPlan::States { pools: false } => {
                     &["cls.", "bert.pooler.", "bert.embeddings.position_ids"]
                 }
-                OutputPlan::Vocabulary(_) => &[
-                    "cls.seq_relationship.",
-                    "bert.pooler.",
-                    "bert.embeddings.position_ids",
-                ],
+                OutputPlan::Vocabulary(_) => &["cls.seq_relationship.", "bert.pooler.", "bert.embeddings.position_ids"],
             },
             unused_ends: &[],
         }

@@ -33,6 +33,7 @@ const TAUGHT: &[NameRow] = &[("head.classes", "cls_classifier"), ("head.distille
 
 const TEACHER_CLASS: &str = "DeiTForImageClassificationWithTeacher";
 const OWN_TEACHER: &str = "HeadroomDeitForImageClassificationWithTeacher";
+const OWN_STATES: &str = "HeadroomDeitModel";
 const OWN: &str = "HeadroomDeitForImageClassification";
 
 fn distils(plan: &ModelPlan) -> bool {
@@ -45,11 +46,15 @@ impl Family for Deit {
     }
 
     fn own_classes(&self) -> &'static [&'static str] {
-        &[OWN_TEACHER, OWN]
+        &[OWN_TEACHER, OWN, OWN_STATES]
     }
 
     fn own_class(&self, plan: &ModelPlan) -> &'static str {
-        if distils(plan) { OWN_TEACHER } else { OWN }
+        match plan.head {
+            OutputPlan::States { .. } => OWN_STATES,
+            _ if distils(plan) => OWN_TEACHER,
+            _ => OWN,
+        }
     }
 
     fn ties(&self) -> Option<Ties> {

@@ -142,9 +142,7 @@ impl Family for Electra {
             is_base: matches!(plan.head, OutputPlan::States { .. }),
             others: &["discriminator_predictions.", "generator_", "classifier.", "qa_outputs."],
             unused: match plan.head {
-                OutputPlan::Vocabulary(_) => {
-                    &["discriminator_predictions.", "electra.embeddings.position_ids"]
-                }
+                OutputPlan::Vocabulary(_) => &["discriminator_predictions.", "electra.embeddings.position_ids"],
                 OutputPlan::Replaced => &["generator_", "electra.embeddings.position_ids"],
                 OutputPlan::Classes { .. } | OutputPlan::Span | OutputPlan::States { .. } => {
                     &["generator_", "discriminator_predictions.", "electra.embeddings.position_ids"]

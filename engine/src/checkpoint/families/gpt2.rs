@@ -22,11 +22,11 @@ impl Family for Gpt2 {
     }
 
     fn own_classes(&self) -> &'static [&'static str] {
-        &["HeadroomDecoder"]
+        &["HeadroomDecoder", "HeadroomDecoderModel"]
     }
 
-    fn own_class(&self, _: &ModelPlan) -> &'static str {
-        "HeadroomDecoder"
+    fn own_class(&self, plan: &ModelPlan) -> &'static str {
+        if matches!(plan.head, OutputPlan::States { .. }) { "HeadroomDecoderModel" } else { "HeadroomDecoder" }
     }
 
     fn ties(&self) -> Option<Ties> {

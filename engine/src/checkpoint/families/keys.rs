@@ -232,7 +232,7 @@ impl Keys<'_> {
     pub fn ending(&self, tokens: &[&str]) -> Ending {
         let Some(class) = self.class() else { return Ending::Unsaid };
         let ends = |ends: &[&str]| ends.iter().any(|end| class.ends_with(end));
-        if tokens.contains(&class) || ends(&TOKENS) {
+        if (tokens.contains(&class) && !class.ends_with("Model")) || ends(&TOKENS) {
             Ending::Tokens
         } else if ends(&["ForSequenceClassification", "ForImageClassification"]) {
             Ending::Classes
@@ -268,7 +268,12 @@ impl Keys<'_> {
     }
 
     /// The end of a decoder: a head that predicts tokens, or else its last states.
-    pub fn decoder_head(&self, tokens: &[&str], usual: VocabularyHead, heads: &[&str]) -> Result<OutputPlan, CheckpointError> {
+    pub fn decoder_head(
+        &self,
+        tokens: &[&str],
+        usual: VocabularyHead,
+        heads: &[&str],
+    ) -> Result<OutputPlan, CheckpointError> {
         Ok(match self.ending(tokens) {
             Ending::Tokens | Ending::Unsaid => self.predicts_tokens(usual)?,
             Ending::States if heads.iter().any(|start| self.holds(start)) => self.predicts_tokens(usual)?,

@@ -47,11 +47,16 @@ impl Family for Llama {
     }
 
     fn own_classes(&self) -> &'static [&'static str] {
-        &["HeadroomLlama", "HeadroomQwen2"]
+        &["HeadroomLlama", "HeadroomQwen2", "HeadroomLlamaModel", "HeadroomQwen2Model"]
     }
 
     fn own_class(&self, plan: &ModelPlan) -> &'static str {
-        if plan.stack.design.biases == LinearBiases::Projections { "HeadroomQwen2" } else { "HeadroomLlama" }
+        match (plan.stack.design.biases, plan.head) {
+            (LinearBiases::Projections, OutputPlan::States { .. }) => "HeadroomQwen2Model",
+            (LinearBiases::Projections, _) => "HeadroomQwen2",
+            (_, OutputPlan::States { .. }) => "HeadroomLlamaModel",
+            _ => "HeadroomLlama",
+        }
     }
 
     /// Mistral's models are Llama's, in texts as long as its window.
@@ -174,7 +179,7 @@ impl Family for Llama {
 
 /// The biases that a type has.
 fn biases(keys: &Keys<'_>) -> Result<LinearBiases, CheckpointError> {
-    if keys.word("model_type")? == QWEN2 || keys.class() == Some("HeadroomQwen2") {
+    if keys.word("model_type")? == QWEN2 || keys.class().is_some_and(|class| class.starts_with("HeadroomQwen2")) {
         keys.demand("use_sliding_window", &[json!(false)])?;
         return Ok(LinearBiases::Projections);
     }

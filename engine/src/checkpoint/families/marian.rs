@@ -22,11 +22,11 @@ impl Family for Marian {
     }
 
     fn own_classes(&self) -> &'static [&'static str] {
-        &["HeadroomMarian"]
+        &["HeadroomMarian", "HeadroomMarianModel"]
     }
 
-    fn own_class(&self, _: &ModelPlan) -> &'static str {
-        "HeadroomMarian"
+    fn own_class(&self, plan: &ModelPlan) -> &'static str {
+        if matches!(plan.head, OutputPlan::States { .. }) { "HeadroomMarianModel" } else { "HeadroomMarian" }
     }
 
     fn ties(&self) -> Option<Ties> {
@@ -78,10 +78,7 @@ impl Family for Marian {
 
     fn names(&self, plan: &ModelPlan) -> FileNames {
         FileNames {
-            unused: &[
-                "model.encoder.embed_positions.weight",
-                "model.decoder.embed_positions.weight",
-            ],
+            unused: &["model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"],
             ..Bart.names(plan)
         }
     }

@@ -118,8 +118,7 @@ impl Family for Roberta {
         let stack = keys.stack(&preset, StackName::Encoder, &sizes, &attention, own.length)?;
         // The activation of its head is exact GELU, whatever that of its layers is.
         let usual = VocabularyHead { activation: Some(Activation::Gelu(Gelu::Exact)), ..preset.vocabulary_head };
-        let head =
-            keys.encoder_head(&[], Activation::Tanh, usual, &["lm_head."], &["pooler.", "roberta.pooler."])?;
+        let head = keys.encoder_head(&[], Activation::Tanh, usual, &["lm_head."], &["pooler.", "roberta.pooler."])?;
         keys.text(&preset, None, stack, head)
     }
 
@@ -133,9 +132,7 @@ impl Family for Roberta {
             others: &["lm_head.", "classifier.", "qa_outputs."],
             unused: match plan.head {
                 OutputPlan::States { pools: true } => &["lm_head.", "roberta.embeddings.position_ids"],
-                OutputPlan::Vocabulary(_) => {
-                    &["roberta.pooler.", "roberta.embeddings.position_ids"]
-                }
+                OutputPlan::Vocabulary(_) => &["roberta.pooler.", "roberta.embeddings.position_ids"],
                 OutputPlan::Classes { .. }
                 | OutputPlan::Span
                 | OutputPlan::Replaced

@@ -72,11 +72,15 @@ impl Family for T5 {
     }
 
     fn own_classes(&self) -> &'static [&'static str] {
-        &["HeadroomT5", "HeadroomT5Encoder"]
+        &["HeadroomT5", "HeadroomT5Encoder", "HeadroomT5Model"]
     }
 
     fn own_class(&self, plan: &ModelPlan) -> &'static str {
-        if plan.encoder.is_some() { "HeadroomT5" } else { "HeadroomT5Encoder" }
+        match (&plan.encoder, plan.head) {
+            (None, _) => "HeadroomT5Encoder",
+            (Some(_), OutputPlan::States { .. }) => "HeadroomT5Model",
+            (Some(_), _) => "HeadroomT5",
+        }
     }
 
     fn class(&self, plan: &ModelPlan) -> Result<(&'static str, &'static str), &'static str> {

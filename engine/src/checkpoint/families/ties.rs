@@ -104,7 +104,9 @@ impl TiedTensors {
                 }
                 found => {
                     if let Some(found) = found {
-                        notes.borrow_mut().push(format!("{copy} and {found} hold other numbers; {copy} is the bias of the head."));
+                        notes
+                            .borrow_mut()
+                            .push(format!("{copy} and {found} hold other numbers; {copy} is the bias of the head."));
                         let _ = tied.copies.insert(found);
                     }
                     tied.renamed.push((copy, original));

@@ -38,11 +38,11 @@ impl Family for Vit {
     }
 
     fn own_classes(&self) -> &'static [&'static str] {
-        &["HeadroomVision"]
+        &["HeadroomVision", "HeadroomVisionModel"]
     }
 
-    fn own_class(&self, _: &ModelPlan) -> &'static str {
-        "HeadroomVision"
+    fn own_class(&self, plan: &ModelPlan) -> &'static str {
+        if matches!(plan.head, OutputPlan::States { .. }) { "HeadroomVisionModel" } else { "HeadroomVision" }
     }
 
     fn ties(&self) -> Option<Ties> {
@@ -79,7 +79,9 @@ impl Family for Vit {
             Ending::States if !keys.holds("classifier.") => {
                 OutputPlan::States { pools: keys.holds("pooler.") || keys.holds("vit.pooler.") }
             }
-            Ending::Other if !self.own_classes().contains(&keys.class().unwrap_or_default()) => keys.without_head(false),
+            Ending::Other if !self.own_classes().contains(&keys.class().unwrap_or_default()) => {
+                keys.without_head(false)
+            }
             _ => OutputPlan::Classes { classes: keys.classes()?, pooler: None, distils: false },
         };
         Ok(ModelPlan {
