@@ -20,6 +20,9 @@ const VERSION: i64 = 1001;
 /// Bytes of the count before a storage.
 const COUNT_BYTES: u64 = 8;
 
+/// The entries of a table of tensors.
+type Table = Vec<(Value, Value)>;
+
 /// An open file, and the first byte and the bytes of each of its storages.
 pub(super) struct LegacyFile {
     source: File,
@@ -38,7 +41,7 @@ impl LegacyFile {
     ///
     /// # Errors
     /// As the end of a sentence: if it is damaged, or its pickles hold anything but a table of tensors.
-    pub fn open(mut source: File) -> Result<(Vec<(Value, Value)>, Self), String> {
+    pub fn open(mut source: File) -> Result<(Table, Self), String> {
         let told = |error: io::Error| error.to_string();
         let length = source.metadata().map_err(told)?.len();
         let _ = source.seek(SeekFrom::Start(MARK.len() as u64)).map_err(told)?;
@@ -97,7 +100,7 @@ impl LegacyFile {
 }
 
 /// The entries of the table of tensors and the names of storages in their order, from the pickles behind the mark.
-fn described(reader: &mut Reader<'_>) -> Result<(Vec<(Value, Value)>, Vec<Rc<str>>), String> {
+fn described(reader: &mut Reader<'_>) -> Result<(Table, Vec<Rc<str>>), String> {
     if !matches!(reader.value()?, Value::Number(VERSION)) {
         return cut();
     }

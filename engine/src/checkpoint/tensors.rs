@@ -214,17 +214,14 @@ impl<'a> Weights<'a> {
             (a, b) => {
                 let numbers = elements(shape);
                 check_room([numbers, numbers].into_iter(), DType::F64, &Device::Cpu, self.dir)?;
-                let same = (|| {
-                    let (a, b) = (a.read(first, &Device::Cpu)?, b.read(second, &Device::Cpu)?);
-                    if a.dtype() != b.dtype() {
-                        return Ok(false);
-                    }
-                    let differs = a.ne(&b).and_then(|differs| differs.flatten_all()?.max(0)?.to_scalar::<u8>());
-                    let tensor =
-                        |error| CheckpointError::Tensor { source: ModelError::from(error), path: self.dir.to_owned() };
-                    Ok(differs.map_err(tensor)? == 0)
-                })();
-                same
+                let (a, b) = (a.read(first, &Device::Cpu)?, b.read(second, &Device::Cpu)?);
+                if a.dtype() != b.dtype() || numbers == 0 {
+                    return Ok(numbers == 0);
+                }
+                let differs = a.ne(&b).and_then(|differs| differs.flatten_all()?.max(0)?.to_scalar::<u8>());
+                let failed =
+                    |error| CheckpointError::Tensor { source: ModelError::from(error), path: self.dir.to_owned() };
+                Ok(differs.map_err(failed)? == 0)
             }
         }
     }

@@ -590,7 +590,7 @@ fn a_tensor_that_is_missing_twice_there_or_unknown_is_named() {
         ),
         (
             |tensors| {
-                drop(tensors.insert("transformer.score.weight".to_owned(), tensors["transformer.ln_f.bias"].clone()))
+                drop(tensors.insert("transformer.score.weight".to_owned(), tensors["transformer.ln_f.bias"].clone()));
             },
             "transformer.score.weight",
         ),

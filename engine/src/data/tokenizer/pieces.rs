@@ -30,16 +30,14 @@ impl TextTokenizer {
                 let (group, after) = rest.split_at_checked(count)?;
                 Some((self.whole_piece(group)?, count, after))
             });
-            match group {
-                Some((text, count, after)) => {
-                    pieces.extend((1..=count).map(|number| format!("{text} {number}/{count}")));
-                    rest = after;
-                }
-                None => {
-                    pieces.push(self.bytes_of_piece(*first));
-                    rest = after;
-                }
-            }
+            let behind = if let Some((text, count, behind)) = group {
+                pieces.extend((1..=count).map(|number| format!("{text} {number}/{count}")));
+                behind
+            } else {
+                pieces.push(self.bytes_of_piece(*first));
+                after
+            };
+            rest = behind;
         }
         pieces
     }
