@@ -1,6 +1,9 @@
 //! `headroom generate`: runs and model directories, every cache, options, bad input, stopping.
 #![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
+#[path = "generate/foreign.rs"]
+mod foreign;
+
 use std::{fs, time::Duration};
 
 use headroom_engine::{

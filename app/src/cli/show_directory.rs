@@ -98,6 +98,9 @@ fn text(facts: &DirectoryFacts) -> String {
             fact("measured then", format!("{}{output} on {}", losses.unwrap_or_default(), measured.data));
         }
     }
+    for note in &facts.notes {
+        fact("note", note.clone());
+    }
     let mut files = Table::new(["file", "size"]);
     for file in &facts.files {
         files.row([file.name.clone(), plain::bytes(file.bytes)]);

@@ -24,7 +24,8 @@ pub(super) enum Named {
     Run(Box<Store>, Box<RunRecord>),
 }
 
-/// Finds what is meant: a folder that is there goes before a run, and a run before a model in the cache. Nothing is asked of a hub.
+/// Finds what is meant: a folder that is there goes before a run, and a run before a model in the cache. Names of runs may look like
+/// paths. Nothing is asked of a hub.
 pub(super) fn named(store: Option<&Path>, text: &str) -> CliResult<Named> {
     if Path::new(text).is_dir() {
         if !Path::new(text).join("config.json").exists() {
@@ -45,6 +46,12 @@ pub(super) fn named(store: Option<&Path>, text: &str) -> CliResult<Named> {
                 directory.ok_or_else(|| if open::is_no_run(store, text) { nor_a_model(error, text) } else { error })
             }
         };
+    }
+    if !open::is_no_run(store, text)
+        && let Ok(Some(runs)) = open::reading(store)
+    {
+        let record = open::run(&runs, store, text)?;
+        return Ok(Named::Run(Box::new(runs), Box::new(record)));
     }
     if Path::new(text).is_file() {
         let message = format!("{text} is a file. Name the model directory that it lies in.");

@@ -3,13 +3,14 @@
 use serde::Serialize;
 
 use super::{
-    BERT, GPT2, HeadPlan, InputPlan, ModelPlan, Naming, OutputPlan, StackName, StackPlan, plan::task_head,
-    supported_design,
+    BERT, GPT2, HeadPlan, InputPlan, ModelPlan, Naming, OutputPlan, StackName, StackPlan, VocabularyHead,
+    plan::task_head, supported_design,
 };
 use crate::config::{
     Architecture, AttentionConfig, Compatibility, Coverage, ModelConfig, OtherAnswers, Problem, Reuse, RunConfig,
     TaskConfig, counted,
 };
+use crate::ops::{Activation, Gelu};
 
 impl ModelPlan {
     /// The plan of a run that begins with a model of this plan: its names and design, a head over the vocabulary or for the
@@ -153,10 +154,11 @@ impl ModelPlan {
             return Ok(self.head);
         }
         let found = match (self.naming, self.stack.name) {
-            (
-                Naming::Bert | Naming::Roberta | Naming::DistilBert | Naming::Electra | Naming::Albert,
-                StackName::Encoder,
-            ) => Some(BERT.vocabulary_head),
+            (Naming::Bert | Naming::DistilBert | Naming::Albert, StackName::Encoder) => Some(BERT.vocabulary_head),
+            (Naming::Roberta | Naming::Electra, StackName::Encoder) => {
+                let activation = Some(Activation::Gelu(Gelu::Exact));
+                Some(VocabularyHead { activation, ..BERT.vocabulary_head })
+            }
             (Naming::Gpt2, StackName::Decoder) => Some(GPT2.vocabulary_head),
             (
                 Naming::Bert

@@ -84,6 +84,9 @@ pub struct VocabularyHead {
     pub has_bias: bool,
     /// Which table the states are compared with.
     pub table: HeadTable,
+    /// The activation of the transform where it is another than that of the stack (`RoBERTa`, ELECTRA).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activation: Option<Activation>,
 }
 
 /// The table of a vocabulary head.
@@ -97,6 +100,20 @@ pub enum HeadTable {
     TiedScaled,
     /// One of its own.
     Own,
+    /// The same, after states were divided by the root of their width (T5 whose files hold another head).
+    OwnScaled,
+}
+
+impl HeadTable {
+    /// Whether the head has another table than the embeddings.
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::Own | Self::OwnScaled)
+    }
+
+    /// Whether states are divided by the root of their width before they are compared.
+    pub fn is_scaled(self) -> bool {
+        matches!(self, Self::TiedScaled | Self::OwnScaled)
+    }
 }
 
 /// A model in which everything was checked once: what it takes to build one, to count its costs and to name its
@@ -400,8 +417,14 @@ pub fn supported_design(stack: &StackPlan) -> Vec<Problem> {
     let is_plain = stack.head_plan.is_plain() && stack.coverage.is_full();
     match positions {
         Positions::Learned | Positions::Sinusoidal => {}
-        Positions::Rotary { base } => {
-            if !stack.head_size.is_multiple_of(2) || !base.is_finite() || base <= 0.0 {
+        Positions::Rotary(rotation) => {
+            if !rotation.is_sound() {
+                refuse(
+                    "model.positions",
+                    "the angles of its rotary positions (rope_theta, rope_parameters) are out of range",
+                );
+            }
+            if !stack.head_size.is_multiple_of(2) {
                 refuse("model.heads", "queries and keys are turned in halves, so that heads have an even size");
             }
             let turns = matches!(

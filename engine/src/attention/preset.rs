@@ -112,7 +112,7 @@ pub const BERT: Preset = Preset {
     first_position: 0,
     token_types: 2,
     design: USUAL,
-    vocabulary_head: VocabularyHead { transforms: true, has_bias: true, table: HeadTable::Tied },
+    vocabulary_head: VocabularyHead { transforms: true, has_bias: true, table: HeadTable::Tied, activation: None },
 };
 
 /// GPT-2 (Radford et al., 2019).
@@ -128,7 +128,7 @@ pub const GPT2: Preset = Preset {
     first_position: 0,
     token_types: 0,
     design: USUAL,
-    vocabulary_head: VocabularyHead { transforms: false, has_bias: false, table: HeadTable::Tied },
+    vocabulary_head: VocabularyHead { transforms: false, has_bias: false, table: HeadTable::Tied, activation: None },
 };
 
 /// BART (Lewis et al., 2020): the half that writes; its encoder is one more stack.
@@ -138,7 +138,7 @@ pub const BART: Preset = Preset {
     norm_epsilon: 1e-5,
     first_position: 2,
     token_types: 0,
-    vocabulary_head: VocabularyHead { transforms: false, has_bias: true, table: HeadTable::Tied },
+    vocabulary_head: VocabularyHead { transforms: false, has_bias: true, table: HeadTable::Tied, activation: None },
     ..BERT
 };
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     config::{Cache, Compatibility, Coverage, NormPlacement, PartialCoverage, Restore},
-    ops::{Activation, Orientation, PieceForm, ScoringForm, restored_pairs},
+    ops::{Activation, Orientation, PieceForm, Rotation, ScoringForm, restored_pairs},
 };
 
 /// What a stack is called in names of parameters.
@@ -121,10 +121,7 @@ pub enum Positions {
     /// A fixed row of waves is added to them ([`sinusoids`](crate::ops::sinusoids)).
     Sinusoidal,
     /// Queries and keys are turned by their positions ([`rotate`](crate::ops::rotate)).
-    Rotary {
-        /// From which the angles' frequencies come: `rope_theta`.
-        base: f64,
-    },
+    Rotary(Rotation),
     /// Scores of pairs have a bias for their distance, the same in all layers ([`RelativeBias`](crate::ops::RelativeBias)).
     Relative {
         /// Groups of distances.
@@ -266,7 +263,7 @@ impl StackPlan {
 
     /// Why a cache has no meaning for it, and which has, as part of a sentence; none where it can be used.
     pub fn why_not_kept(&self, cache: &Cache) -> Option<&'static str> {
-        let tells_pairs = matches!(self.design.positions, Positions::Rotary { .. } | Positions::Relative { .. });
+        let tells_pairs = matches!(self.design.positions, Positions::Rotary(_) | Positions::Relative { .. });
         match cache {
             Cache::KeyValue(_) | Cache::Hidden(_) if !self.coverage.is_full() => Some(
                 "scores that follow from others need whole rows of pairs, so that nothing can be kept between tokens; \

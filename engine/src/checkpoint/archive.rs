@@ -35,7 +35,7 @@ const ELSEWHERE: u64 = u32::MAX as u64;
 /// Reason why an archive is refused, as the end of a sentence.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ArchiveError {
-    #[error("it is no archive as PyTorch writes them since version 1.6; save it again, best as safetensors")]
+    #[error("it is no file of weights as PyTorch writes them; save it again, best as safetensors")]
     NoArchive,
     #[error("its directory of entries has {}, more than the {} that are read", words(*.0), words(LARGEST_DIRECTORY))]
     LargeDirectory(u64),
@@ -70,7 +70,7 @@ fn number(record: &[u8], place: usize, bytes: usize) -> u64 {
 }
 
 /// Reads so many bytes at a place of a file.
-fn read_at(source: &mut File, place: u64, bytes: u64) -> Result<Vec<u8>, ArchiveError> {
+fn read_at(mut source: &File, place: u64, bytes: u64) -> Result<Vec<u8>, ArchiveError> {
     let _ = source.seek(SeekFrom::Start(place))?;
     let mut read = Vec::new();
     let taken = source.take(bytes).read_to_end(&mut read)?;
@@ -82,16 +82,16 @@ impl Archive {
     ///
     /// # Errors
     /// If it is none, or its directory is damaged or larger than any.
-    pub fn open(mut source: File) -> Result<Self, ArchiveError> {
+    pub fn open(source: File) -> Result<Self, ArchiveError> {
         let bytes = source.metadata()?.len();
-        let (start, length) = directory(&mut source, bytes)?;
+        let (start, length) = directory(&source, bytes)?;
         if length > LARGEST_DIRECTORY {
             return Err(ArchiveError::LargeDirectory(length));
         }
         if start.checked_add(length).is_none_or(|end| end > bytes) {
             return Err(ArchiveError::Damaged);
         }
-        let directory = read_at(&mut source, start, length)?;
+        let directory = read_at(&source, start, length)?;
         let (mut rest, mut entries) = (directory.as_slice(), HashMap::new());
         while !rest.is_empty() {
             let (name, entry, after) = entry(rest).ok_or(ArchiveError::Damaged)?;
@@ -118,7 +118,7 @@ impl Archive {
     ///
     /// # Errors
     /// If the entry is packed, or its record is damaged.
-    pub fn read(&mut self, name: &str, first: u64, bytes: u64) -> Result<Option<Vec<u8>>, ArchiveError> {
+    pub fn read(&self, name: &str, first: u64, bytes: u64) -> Result<Option<Vec<u8>>, ArchiveError> {
         let Some(entry) = self.entries.get(name).copied() else { return Ok(None) };
         if !entry.is_stored {
             return Err(ArchiveError::Packed);
@@ -126,7 +126,7 @@ impl Archive {
         if first.checked_add(bytes).is_none_or(|end| end > entry.bytes) {
             return Ok(None);
         }
-        let local = read_at(&mut self.source, entry.start, LOCAL_BYTES as u64)?;
+        let local = read_at(&self.source, entry.start, LOCAL_BYTES as u64)?;
         if !local.starts_with(&LOCAL) {
             return Err(ArchiveError::Damaged);
         }
@@ -134,12 +134,12 @@ impl Archive {
         if start + entry.bytes > self.bytes {
             return Err(ArchiveError::Damaged);
         }
-        read_at(&mut self.source, start + first, bytes).map(Some)
+        read_at(&self.source, start + first, bytes).map(Some)
     }
 }
 
 /// Offset of the directory of entries, and its bytes.
-fn directory(source: &mut File, bytes: u64) -> Result<(u64, u64), ArchiveError> {
+fn directory(source: &File, bytes: u64) -> Result<(u64, u64), ArchiveError> {
     let tail = bytes.min((LONGEST_COMMENT + END_BYTES + LOCATOR_64_BYTES) as u64);
     let tail_start = bytes - tail;
     let tail = read_at(source, tail_start, tail)?;
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn entries_are_read_from_their_places() {
         for is_large in [false, true] {
-            let mut archive = open(&written(is_large)).unwrap();
+            let archive = open(&written(is_large)).unwrap();
             let mut names: Vec<&str> = archive.names().collect();
             names.sort_unstable();
             assert_eq!(names, ["a/data.pkl", "a/data/0", "a/version"]);
@@ -260,7 +260,7 @@ mod tests {
         }
         for place in 0..whole.len() {
             for value in [0, 1, 0x7f, 0xff] {
-                if let Ok(mut archive) = with(place, &[value]) {
+                if let Ok(archive) = with(place, &[value]) {
                     let names: Vec<String> = archive.names().map(str::to_owned).collect();
                     for name in names {
                         let bytes = archive.bytes_of(&name).unwrap();

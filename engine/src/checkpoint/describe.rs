@@ -53,6 +53,8 @@ pub struct DirectoryFacts {
     pub tensors: Vec<TensorFacts>,
     /// The files that it consists of: settings, weights in however many files, tokenizer, and what stands beside them of ours.
     pub files: Vec<FileFacts>,
+    /// What was decided in spite of its settings, and what was left out of its files, as sentences.
+    pub notes: Vec<String>,
     /// The config of the run that made it.
     pub config: Option<RunConfig>,
     /// The same as TOML.
@@ -145,6 +147,7 @@ pub fn describe_model_dir(dir: &Path) -> Result<DirectoryFacts, CheckpointError>
         parameters: specifications(plan).iter().map(|one| one.shape.iter().product::<usize>() as u64).sum(),
         tensors: tensors.collect(),
         files: files_of(dir)?,
+        notes: loaded.notes,
         config: loaded.config,
         config_toml: read(RUN_CONFIG),
         lineage: loaded.lineage,

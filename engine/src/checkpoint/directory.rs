@@ -15,7 +15,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use super::{CARD, CONFIG, CheckpointError, FILES, INDEX, PICKLE, WEIGHTS, card};
+use super::{CARD, CONFIG, CheckpointError, FILES, INDEX, PICKLE, PICKLE_INDEX, WEIGHTS, card};
 
 /// Tells directories of this process apart.
 static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -205,7 +205,7 @@ pub(crate) fn kind_words(kind: fs::FileType) -> &'static str {
 
 /// Refuses a model directory in which a pipe, a device or a folder has the name of a file: reading it might never end.
 pub(super) fn refuse_other_kinds(dir: &Path) -> Result<(), CheckpointError> {
-    for file in FILES.into_iter().chain([PICKLE]) {
+    for file in FILES.into_iter().chain([INDEX, PICKLE, PICKLE_INDEX]) {
         if let Ok(there) = fs::metadata(dir.join(file))
             && !there.is_file()
         {
@@ -218,7 +218,7 @@ pub(super) fn refuse_other_kinds(dir: &Path) -> Result<(), CheckpointError> {
 
 /// True when the directory looks like a model.
 pub(super) fn is_model(dir: &Path) -> bool {
-    [CONFIG, WEIGHTS, INDEX, PICKLE].iter().any(|file| dir.join(file).exists())
+    [CONFIG, WEIGHTS, INDEX, PICKLE, PICKLE_INDEX].iter().any(|file| dir.join(file).exists())
 }
 
 #[cfg(test)]

@@ -63,12 +63,15 @@ pub enum CheckpointError {
     },
     /// Another kind of model.
     #[error(
-        "Models of type \"{}\" cannot be opened. Those of these types can: {}: {}", shortened(.found, LONGEST_VALUE),
+        "Models of type \"{}\" cannot be opened.{} Those of these types can: {}: {}", shortened(.found, LONGEST_VALUE),
+        .nearest.map(|nearest| format!(" The nearest type that opens is \"{nearest}\".")).unwrap_or_default(),
         .known.join(", "), .path.display()
     )]
     UnknownModelType {
         /// `model_type` in config.json.
         found: String,
+        /// The one of them that is nearest, where one is.
+        nearest: Option<&'static str>,
         /// Those that can be opened.
         known: Vec<&'static str>,
         /// The directory.

@@ -1,18 +1,19 @@
 //! `config.json` under Hugging Face's keys, from a plan and back: what all families share.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{cell::RefCell, path::Path};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
     CONFIG, CheckpointError, ModelDirectory, card,
-    families::{Family, Keys, Own, end_of_text, families, family},
+    families::{Family, Keys, Own, TiedTensors, end_of_text, families, family},
     labels,
     special_tokens::SpecialTokens,
+    tensors::Weights,
 };
 use crate::{
-    attention::{HeadPlan, HeadTable, InputPlan, ModelPlan, OutputPlan, StackDesign},
+    attention::{HeadPlan, InputPlan, ModelPlan, OutputPlan, StackDesign},
     config::{AttentionConfig, Compatibility, Coverage, NormPlacement, OtherAnswers, Precision, Reuse},
 };
 
@@ -55,7 +56,7 @@ pub(super) fn module_class(plan: &ModelPlan) -> Option<&'static str> {
     let is_there = || card::SOURCE.contains(&format!("\nclass {class}("));
     // The module knows one design of every family: that of its preset.
     let is_usual = plan.stacks().all(|stack| stack.design == StackDesign::default());
-    (model_type == OWN_TYPE && is_usual && is_there()).then_some(class)
+    (model_type == OWN_TYPE && is_usual && !has_own_table(plan) && is_there()).then_some(class)
 }
 
 /// Behind why a model does not open by itself, where a module comes with it.
@@ -190,7 +191,7 @@ pub(super) fn config_json(contents: &ModelDirectory<'_>, precision: Precision, s
 
 /// Whether the head has another table than the embeddings.
 fn has_own_table(plan: &ModelPlan) -> bool {
-    matches!(plan.head, OutputPlan::Vocabulary(head) if head.table == HeadTable::Own)
+    matches!(plan.head, OutputPlan::Vocabulary(head) if head.table.is_own())
 }
 
 /// What a model that leaves out pairs says of them: as its run chose them, or, where no run is known, no more than the
@@ -231,15 +232,28 @@ struct OwnAttention {
 /// Why a model with this `config.json` cannot be opened here, as far as that can be said without its weights; none where nothing
 /// speaks against it. `name` stands in the sentence where the folder would.
 pub fn refusal_of_config(text: &str, name: &str) -> Option<String> {
-    plan_of(text, &BTreeSet::new(), Path::new(name)).err().map(|error| error.to_string())
+    described(text, None, Path::new(name)).err().map(|error| error.to_string())
 }
 
-/// The plan that a `config.json` describes, of a model whose files hold tensors of these names.
-pub(super) fn plan_of(text: &str, tensors: &BTreeSet<String>, dir: &Path) -> Result<ModelPlan, CheckpointError> {
+/// A model as its settings and the names and numbers of its weights describe it.
+#[derive(Debug)]
+pub(super) struct Described {
+    /// The architecture.
+    pub plan: ModelPlan,
+    /// Tensors that are held several times.
+    pub tied: TiedTensors,
+    /// What was decided in spite of the settings, as sentences.
+    pub notes: Vec<String>,
+}
+
+/// The model that a `config.json` describes, with these weights where they are known.
+pub(super) fn described(text: &str, weights: Option<&Weights<'_>>, dir: &Path) -> Result<Described, CheckpointError> {
     let settings = |why: String| CheckpointError::Settings { file: CONFIG.to_owned(), why, path: dir.to_owned() };
     let keys: Map<String, Value> =
         serde_json::from_str(text).map_err(|error| settings(format!("it is no JSON object ({error}).")))?;
-    let read = Keys { written: &keys, tensors, dir };
+    let notes = RefCell::default();
+    let (tensors, mut tied) = (weights.map(Weights::names).unwrap_or_default(), TiedTensors::default());
+    let read = Keys { written: &keys, tensors: &tensors, tied: &tied, notes: &notes, dir };
     let found = read.word("model_type")?;
     let own: Option<OwnAttention> = match keys.get(ATTENTION).filter(|_| found == OWN_TYPE) {
         None => None,
@@ -252,18 +266,15 @@ pub(super) fn plan_of(text: &str, tensors: &BTreeSet<String>, dir: &Path) -> Res
     let is_meant = |family: &&dyn Family| match (found.as_str(), &own) {
         (OWN_TYPE, Some(_)) => family.own_classes().contains(&class),
         // Plain attention, in a family of which `transformers` does not know where norms stand.
-        (OWN_TYPE, None) => family.own_classes().contains(&class) && class == "HeadroomDecoder",
+        (OWN_TYPE, None) => family.own_classes().contains(&class) && class.starts_with("HeadroomDecoder"),
         (found, _) => family.model_types().contains(&found),
     };
     let Some(family) = families().find(is_meant) else {
         let mut known: Vec<&str> = families().flat_map(Family::model_types).copied().collect();
         known.push(OWN_TYPE);
         known.sort_unstable();
-        return Err(CheckpointError::UnknownModelType { found, known, path: dir.to_owned() });
+        return Err(CheckpointError::UnknownModelType { nearest: nearest(&found), found, known, path: dir.to_owned() });
     };
-    if !family.may_untie() {
-        read.demand("tie_word_embeddings", &[json!(true)])?;
-    }
     let own = match own {
         None => Own {
             norm: (found == OWN_TYPE).then_some(NormPlacement::Post),
@@ -276,5 +287,123 @@ pub(super) fn plan_of(text: &str, tensors: &BTreeSet<String>, dir: &Path) -> Res
             Own { norm: Some(norm), attention, length: tokens }
         }
     };
-    family.plan(&read, &own)
+    if let Some((weights, ties)) = weights.zip(family.ties()) {
+        tied = TiedTensors::of(&ties, weights, &notes, dir)?;
+    }
+    let read = Keys { written: &keys, tensors: &tensors, tied: &tied, notes: &notes, dir };
+    let plan = family.plan(&read, &own)?;
+    Ok(Described { plan, tied, notes: notes.into_inner() })
+}
+
+/// Types of models that do not open, each beside the type that opens and is nearest to it.
+const NEAREST: [(&str, &str); 46] = [
+    ("beit", "vit"),
+    ("bert-generation", "bert"),
+    ("big_bird", "bert"),
+    ("biogpt", "gpt2"),
+    ("blenderbot", "bart"),
+    ("bloom", "gpt2"),
+    ("canine", "bert"),
+    ("codegen", "gpt2"),
+    ("convbert", "bert"),
+    ("data2vec-text", "roberta"),
+    ("deberta", "bert"),
+    ("dinov2", "vit"),
+    ("ernie", "bert"),
+    ("falcon", "llama"),
+    ("flaubert", "bert"),
+    ("funnel", "bert"),
+    ("gemma", "llama"),
+    ("gpt_bigcode", "gpt2"),
+    ("gpt_neo", "gpt2"),
+    ("gptj", "gpt2"),
+    ("granite", "llama"),
+    ("ibert", "roberta"),
+    ("layoutlm", "bert"),
+    ("led", "bart"),
+    ("longformer", "roberta"),
+    ("longt5", "t5"),
+    ("luke", "roberta"),
+    ("m2m_100", "bart"),
+    ("mbart", "bart"),
+    ("mixtral", "mistral"),
+    ("mobilebert", "bert"),
+    ("modernbert", "bert"),
+    ("mpnet", "roberta"),
+    ("nezha", "bert"),
+    ("olmo", "llama"),
+    ("opt", "gpt2"),
+    ("pegasus", "bart"),
+    ("phi", "llama"),
+    ("plbart", "bart"),
+    ("qwen", "qwen2"),
+    ("smollm", "llama"),
+    ("squeezebert", "bert"),
+    ("stablelm", "llama"),
+    ("switch_transformers", "t5"),
+    ("umt5", "mt5"),
+    ("xlm", "xlm-roberta"),
+];
+
+/// The type of models that opens and is nearest to one that does not: by its kin, or else by its name.
+fn nearest(found: &str) -> Option<&'static str> {
+    let found = found.to_lowercase();
+    let kin = NEAREST.iter().filter(|(type_name, _)| found.starts_with(type_name));
+    if let Some((_, nearest)) = kin.max_by_key(|(type_name, _)| type_name.len()) {
+        return Some(nearest);
+    }
+    let known = || families().flat_map(Family::model_types).copied();
+    let within = known().filter(|known| found.contains(known)).max_by_key(|known| known.len());
+    let distances = || known().map(|known| (distance(&found, known), known));
+    let near = || distances().min().filter(|(distance, known)| 3 * distance <= known.len()).map(|(_, known)| known);
+    within.or_else(near)
+}
+
+/// How many letters it takes to make one word of another (Levenshtein), as far as a name of a type reaches.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.chars().take(64).enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        if let Some(first) = row.first_mut() {
+            *first = left;
+        }
+        for (cell, other) in row.iter_mut().skip(1).zip(&b) {
+            let changed = diagonal + usize::from(letter != *other);
+            diagonal = *cell;
+            left = changed.min(*cell + 1).min(left + 1);
+            *cell = left;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_type_that_opens_is_named() {
+        for (found, expected) in [
+            ("deberta-v2", Some("bert")),
+            ("qwen3", Some("qwen2")),
+            ("gpt_neox", Some("gpt2")),
+            ("umt5", Some("mt5")),
+            ("mixtral", Some("mistral")),
+            ("rembert", Some("bert")),
+            ("xlm-roberta-xl", Some("xlm-roberta")),
+            ("Llama4", Some("llama")),
+            ("lama", Some("llama")),
+            ("gtp2", None),
+            ("wav2vec2", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(found), expected, "{found}");
+        }
+        let known: Vec<&str> = families().flat_map(Family::model_types).copied().collect();
+        for (type_name, nearest) in NEAREST {
+            assert!(known.contains(&nearest) && !known.contains(&type_name), "{type_name} {nearest}");
+        }
+    }
 }

@@ -5,14 +5,15 @@ use candle_core::{DType, Device};
 use super::{
     CONFIG, CheckpointError, Lineage, PREPROCESSOR, RUN_CONFIG, TOKENIZER, TRAINING_STATE, TrainingState, WEIGHTS,
     directory::{is_model, recovered, refuse_other_kinds},
-    hugging_face, labels,
+    hugging_face::{self, Described},
+    labels,
     manifest::Manifest,
     marks, preprocessor,
     tensor_file::TensorFile,
     tensors::{self, Weights},
     tokenizer_files::{OLDER_TOKENIZERS, tokenizer_json},
     training_state::Header,
-    weights,
+    weights::{self, Matched},
 };
 use crate::{
     attention::ModelPlan,
@@ -64,6 +65,8 @@ pub struct LoadedModel {
     pub labels: Option<Labels>,
     /// How pixels become the numbers that it reads, of a model of images whose directory says so.
     pub normalisation: Option<Normalisation>,
+    /// What was decided in spite of its settings, and what was left out, as sentences.
+    pub notes: Vec<String>,
 }
 
 /// A model directory whose files were checked and whose weights are known by their headers.
@@ -75,6 +78,8 @@ pub(super) struct OpenedModel<'a> {
     pub config: Option<RunConfig>,
     /// Lineage, if it was converted.
     pub lineage: Option<Lineage>,
+    /// What was decided in spite of the settings, and what was left out, as sentences.
+    pub notes: Vec<String>,
     labels: Option<Labels>,
     normalisation: Option<Normalisation>,
     weights: Weights<'a>,
@@ -110,7 +115,7 @@ impl<'a> OpenedModel<'a> {
         let missing = |file: &str| CheckpointError::MissingFile { file: file.to_owned(), path: dir.to_owned() };
         let settings = text(dir, CONFIG)?.ok_or_else(|| missing(CONFIG))?;
         let weights = Weights::open(dir)?;
-        let plan = hugging_face::plan_of(&settings, &weights.names(), dir)?;
+        let Described { plan, tied, mut notes } = hugging_face::described(&settings, Some(&weights), dir)?;
         let labels = labels::read(&settings, &plan);
         let normalisation = match (plan.image_shape(), text(dir, PREPROCESSOR)?) {
             (Some(shape), Some(settings)) => Some(preprocessor::read(&settings, shape, dir)?),
@@ -124,12 +129,13 @@ impl<'a> OpenedModel<'a> {
                 path: dir.to_owned(),
             })?),
         };
-        let names = weights::matched(&plan, weights.shapes(), dir)?;
+        let Matched { names, left_out } = weights::matched(&plan, &tied, weights.shapes(), dir)?;
+        notes.extend(weights::left_out_note(&left_out));
         if let Some(manifest) = manifest.as_ref().filter(|_| !is_hashed_first) {
             manifest.check(dir, WEIGHTS)?;
         }
         let lineage = manifest.and_then(|manifest| manifest.lineage);
-        Ok(Self { dir, plan, config, lineage, labels, normalisation, weights, names })
+        Ok(Self { dir, plan, config, lineage, notes, labels, normalisation, weights, names })
     }
 
     /// Reads the weights that the plan needs, converted to `dtype`.
@@ -137,7 +143,7 @@ impl<'a> OpenedModel<'a> {
     /// # Errors
     /// If they do not fit into memory or cannot be read.
     fn load(self, dtype: DType, device: &Device) -> Result<LoadedModel, CheckpointError> {
-        let Self { dir, plan, config, lineage, labels, normalisation, weights, names } = self;
+        let Self { dir, plan, config, lineage, notes, labels, normalisation, weights, names } = self;
         let tensors = weights.read(&names, dtype, device)?;
         Ok(LoadedModel {
             parameters: weights::join(&plan, tensors, dir)?,
@@ -148,6 +154,7 @@ impl<'a> OpenedModel<'a> {
             lineage,
             labels,
             normalisation,
+            notes,
         })
     }
 }
@@ -173,7 +180,7 @@ pub fn read_plan(dir: &Path) -> Result<ModelPlan, CheckpointError> {
     refuse_other_kinds(dir)?;
     let missing = || CheckpointError::MissingFile { file: CONFIG.to_owned(), path: dir.clone() };
     let settings = text(dir, CONFIG)?.ok_or_else(missing)?;
-    hugging_face::plan_of(&settings, &tensors::names(dir)?, dir)
+    Ok(hugging_face::described(&settings, Some(&Weights::open(dir)?), dir)?.plan)
 }
 
 /// Reads what it takes to continue training. Tensors keep the number format in which they were saved.

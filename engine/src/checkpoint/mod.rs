@@ -15,7 +15,7 @@
 //!
 //! A directory is written beside its place, synced and moved there whole: a reader never sees half of one. Plain
 //! Hugging Face directories of many families open as well (`families/` has their names and settings), also with weights in several files that
-//! `model.safetensors.index.json` names or in `pytorch_model.bin`, and with the files of older tokenizers.
+//! `model.safetensors.index.json` names or in `pytorch_model.bin` (of any version of `PyTorch`, also in several files), and with the files of older tokenizers.
 //! Uses `config`, `ops`, `attention`, `model`, `data`, `generate`.
 
 mod archive;
@@ -28,6 +28,7 @@ mod families;
 mod goldens;
 mod hugging_face;
 mod labels;
+mod legacy_pickle;
 mod lineage;
 mod load;
 mod manifest;
@@ -75,6 +76,8 @@ const WEIGHTS: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
 /// The weights as older models have them.
 const PICKLE: &str = "pytorch_model.bin";
+/// Which of several such files holds which weights.
+const PICKLE_INDEX: &str = "pytorch_model.bin.index.json";
 /// The tokenizer.
 const TOKENIZER: &str = "tokenizer.json";
 /// What `transformers` wants to know about the tokenizer.

@@ -1,9 +1,11 @@
-//! `pytorch_model.bin`: tensors in an archive, and a pickle that says what they are called. A pickle is a program; this one is read as data:
-//! the few operations that build a table of tensors are understood, everything else is refused by its name, and nothing is ever executed.
+//! `pytorch_model.bin`: tensors in an archive, or one behind the other in files from before `PyTorch` 1.6, and a pickle that says what they
+//! are called. A pickle is a program; this one is read as data: the few operations that build a table of tensors are understood, everything
+//! else is refused by its name, and nothing is ever executed.
 
 use std::{
     collections::{BTreeMap, HashMap},
-    path::Path,
+    fs::File,
+    path::{Path, PathBuf},
     rc::Rc,
 };
 
@@ -12,11 +14,12 @@ use candle_core::{DType, Device, Tensor};
 use super::{
     CheckpointError,
     archive::{Archive, ArchiveError},
+    legacy_pickle::LegacyFile,
 };
 use crate::{data::open_file, model::ModelError};
 
 /// The most bytes of the pickle itself, which holds names and shapes alone.
-const LARGEST_PICKLE: u64 = 16 << 20;
+pub(super) const LARGEST_PICKLE: u64 = 16 << 20;
 
 /// The most values that wait on the stack, and marks between them: a table puts down two thousand of them at once.
 const MOST_WAITING: usize = 1 << 16;
@@ -28,7 +31,7 @@ const MOST_REMEMBERED: usize = 1 << 20;
 const MOST_MEMBERS: usize = 64;
 
 /// The most entries of the table of tensors.
-const MOST_TENSORS: usize = 1 << 17;
+pub(super) const MOST_TENSORS: usize = 1 << 17;
 
 /// What a tensor of the archive is.
 struct Entry {
@@ -43,13 +46,16 @@ struct Entry {
 
 /// A value of the pickle.
 #[derive(Clone, Debug)]
-enum Value {
+pub(super) enum Value {
     Plain,
+    Flag(bool),
     Number(i64),
     Text(Rc<str>),
     Tuple(Rc<[Value]>),
     /// What is built up: only the table of tensors is read again.
     Table(Vec<(Value, Value)>),
+    /// The texts of a list.
+    List(Vec<Rc<str>>),
     Global(Rc<str>),
     Storage {
         dtype: DType,
@@ -59,7 +65,7 @@ enum Value {
 }
 
 #[derive(Debug)]
-struct TensorValue {
+pub(super) struct TensorValue {
     dtype: DType,
     storage: Rc<str>,
     first: usize,
@@ -68,6 +74,7 @@ struct TensorValue {
 }
 
 const REBUILD: &str = "torch._utils _rebuild_tensor_v2";
+const PARAMETER: &str = "torch._utils _rebuild_parameter";
 const TABLE: &str = "collections OrderedDict";
 
 /// The number format of a class of storages.
@@ -84,26 +91,46 @@ fn dtype_of(class: &str) -> Option<DType> {
 }
 
 /// Reads a pickle: bytes, what was put on the stack, and what was remembered.
-struct Reader<'a> {
-    bytes: &'a [u8],
+pub(super) struct Reader<'a> {
+    /// Bytes that were not read yet.
+    pub bytes: &'a [u8],
+    /// The number format of every storage that was named.
+    pub storages: HashMap<Rc<str>, DType>,
+    /// Whether more bytes were asked for than there are.
+    pub is_cut: bool,
     stack: Vec<Value>,
     marks: Vec<usize>,
     memo: HashMap<u32, Value>,
 }
 
 /// Why a pickle is refused.
-fn cut<T>() -> Result<T, String> {
+pub(super) fn cut<T>() -> Result<T, String> {
     Err("its table of tensors is cut off or damaged".to_owned())
 }
 
 /// The same, for what no table of tensors has as much of.
-fn large<T>() -> Result<T, String> {
+pub(super) fn large<T>() -> Result<T, String> {
     Err("its pickle is larger than any model's table of tensors".to_owned())
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// A reader at the beginning of a pickle.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            storages: HashMap::new(),
+            is_cut: false,
+            stack: Vec::new(),
+            marks: Vec::new(),
+            memo: HashMap::new(),
+        }
+    }
+
     fn take(&mut self, count: usize) -> Result<&[u8], String> {
-        let Some((taken, rest)) = self.bytes.split_at_checked(count) else { return cut() };
+        let Some((taken, rest)) = self.bytes.split_at_checked(count) else {
+            self.is_cut = true;
+            return cut();
+        };
         self.bytes = rest;
         Ok(taken)
     }
@@ -114,7 +141,10 @@ impl Reader<'_> {
     }
 
     fn line(&mut self) -> Result<String, String> {
-        let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') else { return cut() };
+        let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') else {
+            self.is_cut = true;
+            return cut();
+        };
         let line = String::from_utf8_lossy(self.take(end)?).into_owned();
         let _ = self.take(1)?;
         Ok(line)
@@ -156,8 +186,8 @@ impl Reader<'_> {
         if self.memo.len() >= MOST_REMEMBERED {
             return large();
         }
-        // Tables are remembered while they are empty.
-        let value = if matches!(value, Value::Table(_)) { Value::Plain } else { value.clone() };
+        // Tables and lists are remembered while they are empty.
+        let value = if is_nested(value) { Value::Plain } else { value.clone() };
         let _ = self.memo.insert(place as u32, value);
         Ok(())
     }
@@ -181,19 +211,41 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The table of tensors.
-    fn table(mut self) -> Result<Vec<(Value, Value)>, String> {
+    /// Appends to a list, of which only texts are kept.
+    fn append(&mut self, values: Vec<Value>) -> Result<(), String> {
+        let Some(Value::List(list)) = self.stack.last_mut() else { return Ok(()) };
+        if list.len() + values.len() > MOST_TENSORS {
+            return large();
+        }
+        list.extend(
+            values.into_iter().filter_map(|value| if let Value::Text(text) = value { Some(text) } else { None }),
+        );
+        Ok(())
+    }
+
+    /// The value of the next pickle, without what it left on the stack and in the memo.
+    pub fn value(&mut self) -> Result<Value, String> {
+        self.run()?;
+        let value = self.stack.pop();
+        self.stack.clear();
+        self.marks.clear();
+        self.memo.clear();
+        value.map_or_else(cut, Ok)
+    }
+
+    /// Reads operations up to the end of a pickle.
+    fn run(&mut self) -> Result<(), String> {
         loop {
             let operation = self.number(1)? as u8;
             match operation {
                 // The version of the protocol.
                 0x80 => drop(self.take(1)?),
-                b'.' => break,
+                b'.' => return Ok(()),
                 b'(' if self.marks.len() >= MOST_WAITING => return large(),
                 b'(' => self.marks.push(self.stack.len()),
                 b'c' => {
                     let global = format!("{} {}", self.line()?, self.line()?);
-                    if global != REBUILD && global != TABLE && dtype_of(&global).is_none() {
+                    if ![REBUILD, PARAMETER, TABLE].contains(&global.as_str()) && dtype_of(&global).is_none() {
                         return Err(format!(
                             "its pickle asks to run \"{}\", which is no part of a table of tensors. Nothing was executed; take a \
                              copy in safetensors, or convert it where you trust it",
@@ -218,11 +270,11 @@ impl Reader<'_> {
                     let place = self.number(4)?;
                     self.recall(place)?;
                 }
-                b'X' => {
+                b'X' | b'T' => {
                     let text = self.text(4)?;
                     self.push(text)?;
                 }
-                0x8c => {
+                0x8c | b'U' => {
                     let text = self.text(1)?;
                     self.push(text)?;
                 }
@@ -250,7 +302,9 @@ impl Reader<'_> {
                     let _ = self.take(8)?;
                     self.push(Value::Plain)?;
                 }
-                b'N' | b']' | 0x88 | 0x89 => self.push(Value::Plain)?,
+                b'N' => self.push(Value::Plain)?,
+                0x88 | 0x89 => self.push(Value::Flag(operation == 0x88))?,
+                b']' => self.push(Value::List(Vec::new()))?,
                 b')' => self.push(Value::Tuple(Rc::from([])))?,
                 b'}' => self.push(Value::Table(Vec::new()))?,
                 b't' => {
@@ -261,9 +315,16 @@ impl Reader<'_> {
                     let values = self.popped(usize::from(operation - 0x84))?;
                     self.push(tuple(values)?)?;
                 }
-                // Members of lists are of no use here, nor attributes of the table, such as its version.
-                b'a' | b'b' => drop(self.pop()?),
-                b'e' => drop(self.since_mark()?),
+                b'a' => {
+                    let value = self.pop()?;
+                    self.append(vec![value])?;
+                }
+                b'e' => {
+                    let values = self.since_mark()?;
+                    self.append(values)?;
+                }
+                // Attributes of the table, such as its version, are of no use here.
+                b'b' => drop(self.pop()?),
                 b's' => {
                     let pair = self.popped(2)?;
                     self.put(pair)?;
@@ -274,7 +335,14 @@ impl Reader<'_> {
                 }
                 b'Q' => {
                     let id = self.pop()?;
-                    self.push(storage(&id)?)?;
+                    let storage = storage(&id)?;
+                    if let Value::Storage { dtype, name } = &storage {
+                        if self.storages.len() >= MOST_TENSORS {
+                            return large();
+                        }
+                        let _ = self.storages.insert(Rc::clone(name), *dtype);
+                    }
+                    self.push(storage)?;
                 }
                 b'R' => {
                     let (given, function) = (self.pop()?, self.pop()?);
@@ -288,16 +356,25 @@ impl Reader<'_> {
                 }
             }
         }
-        match self.stack.pop() {
-            Some(Value::Table(table)) => Ok(table),
+    }
+
+    /// The table of tensors.
+    pub fn table(&mut self) -> Result<Vec<(Value, Value)>, String> {
+        match self.value()? {
+            Value::Table(table) => Ok(table),
             _ => Err("it holds no table of tensors but something else".to_owned()),
         }
     }
 }
 
+/// Whether a value is built up entry by entry.
+fn is_nested(value: &Value) -> bool {
+    matches!(value, Value::Table(_) | Value::List(_))
+}
+
 /// A table inside of something else is not read again: without its entries no file decides how deep ours are.
 fn flat(value: Value) -> Value {
-    if matches!(value, Value::Table(_)) { Value::Plain } else { value }
+    if is_nested(&value) { Value::Plain } else { value }
 }
 
 /// A tuple. Those of tensors hold tuples of numbers and nothing deeper.
@@ -309,9 +386,12 @@ fn tuple(values: Vec<Value>) -> Result<Value, String> {
     if values.iter().any(holds_tuples) { cut() } else { Ok(Value::Tuple(values.into_iter().map(flat).collect())) }
 }
 
-/// `("storage", class, name, device, count)`.
+/// `("storage", class, name, device, count)`, in files from before `PyTorch` 1.6 with a part of another storage behind, which is none.
 fn storage(id: &Value) -> Result<Value, String> {
     let Value::Tuple(parts) = id else { return cut() };
+    if parts.get(5).is_some_and(|part| !matches!(part, Value::Plain)) {
+        return Err("its tensors are parts of one another, as PyTorch before 0.4 wrote them; save it again, best as safetensors".to_owned());
+    }
     let [Value::Text(_), Value::Global(class), Value::Text(name), ..] = parts.as_ref() else { return cut() };
     match dtype_of(class) {
         Some(dtype) => Ok(Value::Storage { dtype, name: Rc::clone(name) }),
@@ -324,6 +404,12 @@ fn built(function: &Value, given: &Value) -> Result<Value, String> {
     let (Value::Global(function), Value::Tuple(given)) = (function, given) else { return cut() };
     if function.as_ref() == TABLE {
         return Ok(Value::Table(Vec::new()));
+    }
+    if function.as_ref() == PARAMETER {
+        return match given.first() {
+            Some(tensor @ Value::Tensor(_)) => Ok(tensor.clone()),
+            _ => cut(),
+        };
     }
     let [Value::Storage { dtype, name }, Value::Number(first), Value::Tuple(shape), Value::Tuple(stride), ..] =
         given.as_ref()
@@ -351,41 +437,58 @@ fn built(function: &Value, given: &Value) -> Result<Value, String> {
     }
 }
 
-/// An archive with its table.
-pub(super) struct Pickle<'a> {
-    archive: Archive,
-    /// What entries begin with.
-    folder: String,
-    entries: BTreeMap<String, Entry>,
-    file: &'a str,
-    dir: &'a Path,
+/// Source of the numbers.
+enum Storages {
+    Archive {
+        archive: Archive,
+        /// What entries begin with.
+        folder: String,
+    },
+    Legacy(LegacyFile),
 }
 
-impl<'a> Pickle<'a> {
+impl Storages {
+    /// Bytes of a storage; none where there is none of that name.
+    fn bytes_of(&self, name: &str) -> Option<u64> {
+        match self {
+            Self::Archive { archive, folder } => archive.bytes_of(&format!("{folder}data/{name}")),
+            Self::Legacy(file) => file.bytes_of(name),
+        }
+    }
+
+    /// Reads `bytes` of a storage from its byte `first` on; none where there are not as many.
+    fn read(&self, name: &str, first: u64, bytes: u64) -> Result<Option<Vec<u8>>, ArchiveError> {
+        match self {
+            Self::Archive { archive, folder } => archive.read(&format!("{folder}data/{name}"), first, bytes),
+            Self::Legacy(file) => Ok(file.read(name, first, bytes)?),
+        }
+    }
+}
+
+/// A file of pickled tensors with its table.
+pub(super) struct Pickle {
+    storages: Storages,
+    entries: BTreeMap<String, Entry>,
+    file: String,
+    dir: PathBuf,
+}
+
+impl Pickle {
     /// Opens a file of `dir` and reads its table, no numbers.
     ///
     /// # Errors
     /// If it is not there or damaged, or its pickle would do anything but name tensors.
-    pub fn open(dir: &'a Path, file: &'a str) -> Result<Self, CheckpointError> {
+    pub fn open(dir: &Path, file: &str) -> Result<Self, CheckpointError> {
         let damaged = |why: String| CheckpointError::Settings {
             file: file.to_owned(),
             why: format!("{why}."),
             path: dir.to_owned(),
         };
-        let wrong = |error: ArchiveError| damaged(error.to_string());
-        let opened = open_file(&dir.join(file)).map_err(CheckpointError::io(&format!("read {file}"), dir))?;
-        let mut archive = Archive::open(opened).map_err(wrong)?;
-        let table = archive.names().find(|name| *name == "data.pkl" || name.ends_with("/data.pkl")).map(str::to_owned);
-        let Some(table) = table else { return Err(damaged("it has no table of tensors (data.pkl)".to_owned())) };
-        let folder = table.strip_suffix("data.pkl").unwrap_or_default().to_owned();
-        let length = archive.bytes_of(&table).unwrap_or_default();
-        if length > LARGEST_PICKLE {
-            return Err(damaged("its pickle is larger than any model's table of tensors".to_owned()));
-        }
-        let bytes = archive.read(&table, 0, length).map_err(wrong)?.unwrap_or_default();
-        let reader = Reader { bytes: &bytes, stack: Vec::new(), marks: Vec::new(), memo: HashMap::new() };
+        let mut opened = open_file(&dir.join(file)).map_err(CheckpointError::io(&format!("read {file}"), dir))?;
+        let is_legacy = LegacyFile::is_one(&mut opened).map_err(CheckpointError::io(&format!("read {file}"), dir))?;
+        let (table, storages) = if is_legacy { legacy(opened) } else { archived(opened) }.map_err(damaged)?;
         let mut entries = BTreeMap::new();
-        for pair in reader.table().map_err(damaged)? {
+        for pair in table {
             match pair {
                 (Value::Text(name), Value::Tensor(tensor)) => {
                     let TensorValue { dtype, storage, first, shape, stride } = tensor.as_ref();
@@ -404,7 +507,7 @@ impl<'a> Pickle<'a> {
                 _ => return Err(damaged("it holds something that has no name".to_owned())),
             }
         }
-        Ok(Self { archive, folder, entries, file, dir })
+        Ok(Self { storages, entries, file: file.to_owned(), dir: dir.to_owned() })
     }
 
     /// Names and shapes of its tensors.
@@ -412,16 +515,24 @@ impl<'a> Pickle<'a> {
         self.entries.iter().map(|(name, entry)| (name.as_str(), entry.shape.as_slice()))
     }
 
+    /// Whether two tensors are the same numbers of the file.
+    pub fn are_one(&self, first: &str, second: &str) -> bool {
+        let place = |name: &str| {
+            let Entry { dtype, storage, first, shape, stride } = self.entries.get(name)?;
+            Some((dtype, storage, first, shape, stride))
+        };
+        place(first).is_some() && place(first) == place(second)
+    }
+
     /// Reads one tensor; the numbers of the others are passed over.
     ///
     /// # Errors
     /// If numbers are missing, or lie in an order that no weights have.
-    pub fn read(&mut self, name: &str, device: &Device) -> Result<Tensor, CheckpointError> {
-        let (file, dir) = (self.file, self.dir);
-        let damaged = |why: String| CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() };
+    pub fn read(&self, name: &str, device: &Device) -> Result<Tensor, CheckpointError> {
+        let (file, dir) = (&self.file, &self.dir);
+        let damaged = |why: String| CheckpointError::Damaged { file: file.clone(), why, path: dir.clone() };
         let Some(entry) = self.entries.get(name) else { return Err(damaged(format!("it has no tensor {name:?}"))) };
-        let storage = format!("{}data/{}", self.folder, entry.storage);
-        if self.archive.bytes_of(&storage).is_none() {
+        if self.storages.bytes_of(&entry.storage).is_none() {
             return Err(damaged(format!("the numbers of {name:?} are missing")));
         }
         let bytes = entry.dtype.size_in_bytes();
@@ -430,13 +541,42 @@ impl<'a> Pickle<'a> {
             return Err(damaged(format!("{name:?} has no size")));
         };
         // Known before anything is allocated.
-        let values = self.archive.read(&storage, first as u64, count as u64);
+        let values = self.storages.read(&entry.storage, first as u64, count as u64);
         let values = values.map_err(|error| damaged(error.to_string()))?;
         let values = values.ok_or_else(|| damaged(format!("the numbers of {name:?} are fewer than its shape says")))?;
         let tensor = arranged(&values, entry, device).map_err(ModelError::from);
-        let tensor = tensor.map_err(|source| CheckpointError::Tensor { source, path: dir.to_owned() })?;
+        let tensor = tensor.map_err(|source| CheckpointError::Tensor { source, path: dir.clone() })?;
         tensor.ok_or_else(|| damaged(format!("the numbers of {name:?} lie in an order that is not read")))
     }
+}
+
+/// Entries of a table of tensors, and where their numbers are.
+type Contents = (Vec<(Value, Value)>, Storages);
+
+/// The contents of an archive.
+fn archived(opened: File) -> Result<Contents, String> {
+    let wrong = |error: ArchiveError| error.to_string();
+    let archive = Archive::open(opened).map_err(wrong)?;
+    let table = archive.names().find(|name| *name == "data.pkl" || name.ends_with("/data.pkl")).map(str::to_owned);
+    let Some(table) = table else { return Err("it has no table of tensors (data.pkl)".to_owned()) };
+    let folder = table.strip_suffix("data.pkl").unwrap_or_default().to_owned();
+    let order = archive.read(&format!("{folder}byteorder"), 0, 3).map_err(wrong)?;
+    if order.as_deref() == Some(b"big") {
+        return Err("its numbers begin with their largest byte; save it again on another machine, best as safetensors"
+            .to_owned());
+    }
+    let length = archive.bytes_of(&table).unwrap_or_default();
+    if length > LARGEST_PICKLE {
+        return large();
+    }
+    let bytes = archive.read(&table, 0, length).map_err(wrong)?.unwrap_or_default();
+    Ok((Reader::new(&bytes).table()?, Storages::Archive { archive, folder }))
+}
+
+/// The contents of a file from before `PyTorch` 1.6.
+fn legacy(opened: File) -> Result<Contents, String> {
+    let (table, file) = LegacyFile::open(opened)?;
+    Ok((table, Storages::Legacy(file)))
 }
 
 /// From the first to the last number of a tensor.
@@ -494,7 +634,7 @@ mod tests {
 
     fn told(files: &[(&str, &[u8])]) -> String {
         let folder = archive(files);
-        match Pickle::open(folder.path(), FILE).and_then(|mut pickle| pickle.read("w", &Device::Cpu)) {
+        match Pickle::open(folder.path(), FILE).and_then(|pickle| pickle.read("w", &Device::Cpu)) {
             Ok(found) => panic!("{found:?}"),
             Err(error) => error.to_string(),
         }
@@ -510,7 +650,7 @@ mod tests {
     #[test]
     fn tensors_are_read() {
         let folder = archive(&[("archive/data.pkl", TABLE), ("archive/data/0", &numbers())]);
-        let mut pickle = Pickle::open(folder.path(), FILE).unwrap();
+        let pickle = Pickle::open(folder.path(), FILE).unwrap();
         assert_eq!(pickle.shapes().collect::<Vec<_>>(), [("w", &[2, 3][..])]);
         let tensor = pickle.read("w", &Device::Cpu).unwrap();
         assert_eq!(tensor.to_vec2::<f32>().unwrap(), [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]);
@@ -593,6 +733,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(FILE), b"\x80\x02}.").unwrap();
         let why = Pickle::open(folder.path(), FILE).err().unwrap().to_string();
-        assert!(why.contains("no archive as PyTorch writes them"), "{why}");
+        assert!(why.contains("no file of weights as PyTorch writes them"), "{why}");
     }
 }

@@ -28,6 +28,9 @@ const LARGEST_HEADER: u64 = 32 << 20;
 /// The most dimensions of a tensor.
 const MOST_DIMENSIONS: usize = 16;
 
+/// Bytes of a tensor that are compared at a time.
+const PIECE: u64 = 1 << 20;
+
 /// The key of the lines about the file.
 const METADATA: &str = "__metadata__";
 
@@ -144,6 +147,36 @@ impl TensorFile {
         self.places.iter().map(|(name, place)| (name.as_str(), place.shape.as_slice()))
     }
 
+    /// Whether a tensor holds the same bytes as one of `other`, read piece by piece up to the first difference.
+    ///
+    /// # Errors
+    /// If a file is gone or became shorter.
+    pub fn holds_same(&self, name: &str, other: &Self, other_name: &str) -> Result<bool, CheckpointError> {
+        let (Some(place), Some(other_place)) = (self.places.get(name), other.places.get(other_name)) else {
+            return Ok(false);
+        };
+        let ((start, end), (other_start, other_end)) = (place.data_offsets, other_place.data_offsets);
+        if place.dtype != other_place.dtype
+            || place.shape != other_place.shape
+            || end - start != other_end - other_start
+        {
+            return Ok(false);
+        }
+        let (mut ours, mut theirs) = (self.reader()?, other.reader()?);
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        let mut done = 0;
+        while done < end - start {
+            let bytes = PIECE.min(end - start - done);
+            ours.bytes(start + done, bytes, &mut a)?;
+            theirs.bytes(other_start + done, bytes, &mut b)?;
+            if a != b {
+                return Ok(false);
+            }
+            done += bytes;
+        }
+        Ok(true)
+    }
+
     /// Lines about the file.
     pub fn metadata(&self) -> &HashMap<String, String> {
         &self.metadata
@@ -167,6 +200,20 @@ pub(super) struct TensorReader<'a> {
 }
 
 impl TensorReader<'_> {
+    /// Reads bytes behind the header.
+    fn bytes(&mut self, place: u64, bytes: u64, into: &mut Vec<u8>) -> Result<(), CheckpointError> {
+        let TensorFile { dir, file, first, .. } = self.file;
+        let failed = |error| CheckpointError::io(&format!("read {file}"), dir)(error);
+        let _ = self.source.seek(SeekFrom::Start(first + place)).map_err(failed)?;
+        into.clear();
+        let read = (&mut self.source).take(bytes).read_to_end(into).map_err(failed)?;
+        if read as u64 == bytes {
+            return Ok(());
+        }
+        let why = "its numbers are cut off".to_owned();
+        Err(CheckpointError::Damaged { file: file.clone(), why, path: dir.clone() })
+    }
+
     /// Reads one tensor onto a device.
     ///
     /// # Errors

@@ -11,7 +11,9 @@ use serde::Deserialize;
 
 #[cfg(any(unix, test))]
 use super::CONFIG;
-use super::{CheckpointError, INDEX, PICKLE, TRAINING_STATE, WEIGHTS, pickle::Pickle, tensor_file::TensorFile};
+use super::{
+    CheckpointError, INDEX, PICKLE, PICKLE_INDEX, TRAINING_STATE, WEIGHTS, pickle::Pickle, tensor_file::TensorFile,
+};
 use crate::{
     data::{memory, read_file},
     model::ModelError,
@@ -55,33 +57,38 @@ struct Index {
     weight_map: BTreeMap<String, String>,
 }
 
-/// The names of all tensors of a directory, from its index or else from the header of its weights.
-///
-/// # Errors
-/// If there are none, or they are damaged.
-pub(super) fn names(dir: &Path) -> Result<BTreeSet<String>, CheckpointError> {
-    match index(dir)? {
-        Some(Index { weight_map }) => Ok(weight_map.into_keys().collect()),
-        None => Ok(Weights::open(dir)?.names()),
+/// Layout of the weights of a directory; the first that is there counts, as in `transformers`.
+enum Layout {
+    /// One file.
+    One(&'static str),
+    /// The files that this index names.
+    Sharded(&'static str),
+}
+
+impl Layout {
+    fn of(dir: &Path) -> Self {
+        match [WEIGHTS, INDEX, PICKLE, PICKLE_INDEX].into_iter().find(|file| dir.join(file).exists()) {
+            Some(INDEX) => Self::Sharded(INDEX),
+            Some(PICKLE) => Self::One(PICKLE),
+            Some(PICKLE_INDEX) => Self::Sharded(PICKLE_INDEX),
+            _ => Self::One(WEIGHTS),
+        }
     }
 }
 
-/// Whether the weights are there in a pickle alone.
-fn is_pickled(dir: &Path) -> bool {
-    ![WEIGHTS, INDEX].iter().any(|file| dir.join(file).exists()) && dir.join(PICKLE).exists()
+/// The end of the names of files that an index may name.
+fn shard_end(index: &str) -> &'static str {
+    if index == PICKLE_INDEX { ".bin" } else { ".safetensors" }
 }
 
-/// Which file holds which tensor; none where all are in one.
-fn index(dir: &Path) -> Result<Option<Index>, CheckpointError> {
-    if !dir.join(INDEX).exists() || dir.join(WEIGHTS).exists() {
-        return Ok(None);
-    }
-    let damaged = |why: String| CheckpointError::Damaged { file: INDEX.to_owned(), why, path: dir.to_owned() };
-    let text = read_file(&dir.join(INDEX), LARGEST_INDEX).map_err(|error| match error.kind() {
+/// Reads which file holds which tensor.
+fn read_index(dir: &Path, file: &str) -> Result<Index, CheckpointError> {
+    let damaged = |why: String| CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() };
+    let text = read_file(&dir.join(file), LARGEST_INDEX).map_err(|error| match error.kind() {
         std::io::ErrorKind::FileTooLarge => damaged(error.to_string()),
-        _ => CheckpointError::io(&format!("read {INDEX}"), dir)(error),
+        _ => CheckpointError::io(&format!("read {file}"), dir)(error),
     })?;
-    serde_json::from_slice(&text).map(Some).map_err(|error| damaged(error.to_string()))
+    serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))
 }
 
 /// The files of a directory that hold its weights, and the index that names them where they are several.
@@ -89,27 +96,54 @@ fn index(dir: &Path) -> Result<Option<Index>, CheckpointError> {
 /// # Errors
 /// If there is an index that cannot be read.
 pub(super) fn weight_files(dir: &Path) -> Result<Vec<String>, CheckpointError> {
-    if is_pickled(dir) {
-        return Ok(vec![PICKLE.to_owned()]);
-    }
-    let Some(Index { weight_map }) = index(dir)? else { return Ok(vec![WEIGHTS.to_owned()]) };
-    let shards: BTreeSet<String> = weight_map.into_values().filter(|name| is_shard_name(name)).collect();
-    Ok(shards.into_iter().chain([INDEX.to_owned()]).collect())
+    let index = match Layout::of(dir) {
+        Layout::One(file) => return Ok(vec![file.to_owned()]),
+        Layout::Sharded(index) => index,
+    };
+    let shards = read_index(dir, index)?.weight_map.into_values();
+    let shards: BTreeSet<String> = shards.filter(|name| is_shard_name(name, shard_end(index))).collect();
+    Ok(shards.into_iter().chain([index.to_owned()]).collect())
 }
 
-/// The weights of a directory by their headers: one file, the several ones that an index names, or a pickle. No number is read
+/// The weights of a directory by their headers: one file, or the several ones that an index names. No number is read
 /// before somebody asks for it.
 pub(super) struct Weights<'a> {
     dir: &'a Path,
-    sources: Vec<Source<'a>>,
+    sources: Vec<Source>,
     /// Shape of every tensor, and the source that holds it.
     tensors: BTreeMap<String, (Vec<usize>, usize)>,
 }
 
 /// One file of weights.
-enum Source<'a> {
+enum Source {
     Safetensors(TensorFile),
-    Pickle(Pickle<'a>),
+    Pickle(Pickle),
+}
+
+impl Source {
+    /// Opens a file by the end of its name.
+    fn open(dir: &Path, file: &str) -> Result<Self, CheckpointError> {
+        if file.ends_with(shard_end(PICKLE_INDEX)) {
+            return Pickle::open(dir, file).map(Self::Pickle);
+        }
+        TensorFile::open(dir, file).map(Self::Safetensors)
+    }
+
+    /// Names and shapes of its tensors.
+    fn shapes(&self) -> Vec<(&str, &[usize])> {
+        match self {
+            Self::Safetensors(file) => file.shapes().collect(),
+            Self::Pickle(pickle) => pickle.shapes().collect(),
+        }
+    }
+
+    /// Reads one tensor.
+    fn read(&self, name: &str, device: &Device) -> Result<Tensor, CheckpointError> {
+        match self {
+            Self::Safetensors(file) => file.reader()?.read(name, device),
+            Self::Pickle(pickle) => pickle.read(name, device),
+        }
+    }
 }
 
 impl<'a> Weights<'a> {
@@ -119,50 +153,77 @@ impl<'a> Weights<'a> {
     /// If a file is missing or is not what its header says.
     pub fn open(dir: &'a Path) -> Result<Self, CheckpointError> {
         let mut weights = Self { dir, sources: Vec::new(), tensors: BTreeMap::new() };
-        if is_pickled(dir) {
-            weights.push(Source::Pickle(Pickle::open(dir, PICKLE)?));
-            return Ok(weights);
-        }
-        let Some(Index { weight_map }) = index(dir)? else {
-            weights.push(Source::Safetensors(TensorFile::open(dir, WEIGHTS)?));
-            return Ok(weights);
+        let index = match Layout::of(dir) {
+            Layout::One(file) => {
+                weights.push(Source::open(dir, file)?);
+                return Ok(weights);
+            }
+            Layout::Sharded(index) => index,
         };
+        let Index { weight_map } = read_index(dir, index)?;
         let damaged =
             |file: &str, why: String| CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() };
         let mut shards: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (tensor, shard) in &weight_map {
             shards.entry(shard).or_default().insert(tensor);
         }
-        if let Some(shard) = shards.keys().find(|shard| !is_shard_name(shard)) {
-            let why = format!("it names the file {shard:?}, which is no .safetensors file of this folder");
-            return Err(damaged(INDEX, why));
+        let end = shard_end(index);
+        if let Some(shard) = shards.keys().find(|shard| !is_shard_name(shard, end)) {
+            return Err(damaged(index, format!("it names the file {shard:?}, which is no {end} file of this folder")));
         }
         for (shard, names) in shards {
             // What is no file is not there: a pipe would be waited for.
             if !std::fs::metadata(dir.join(shard)).is_ok_and(|found| found.is_file()) {
                 return Err(CheckpointError::MissingFile { file: shard.to_owned(), path: dir.to_owned() });
             }
-            let file = TensorFile::open(dir, shard)?;
-            let found: BTreeSet<&str> = file.shapes().map(|(name, _)| name).collect();
+            let source = Source::open(dir, shard)?;
+            let found: BTreeSet<&str> = source.shapes().into_iter().map(|(name, _)| name).collect();
             if let Some(name) = names.iter().find(|name| !found.contains(**name)) {
-                return Err(damaged(shard, format!("it has no tensor {name:?}, which {INDEX} promises")));
+                return Err(damaged(shard, format!("it has no tensor {name:?}, which {index} promises")));
             }
             if let Some(name) = found.iter().find(|name| !names.contains(**name)) {
-                return Err(damaged(shard, format!("it holds a tensor {name:?}, of which {INDEX} does not know here")));
+                return Err(damaged(shard, format!("it holds a tensor {name:?}, of which {index} does not know here")));
             }
-            weights.push(Source::Safetensors(file));
+            weights.push(source);
         }
         Ok(weights)
     }
 
-    fn push(&mut self, source: Source<'a>) {
+    fn push(&mut self, source: Source) {
         let number = self.sources.len();
         let entry = |(name, shape): (&str, &[usize])| (name.to_owned(), (shape.to_vec(), number));
-        match &source {
-            Source::Safetensors(file) => self.tensors.extend(file.shapes().map(entry)),
-            Source::Pickle(pickle) => self.tensors.extend(pickle.shapes().map(entry)),
-        }
+        self.tensors.extend(source.shapes().into_iter().map(entry));
         self.sources.push(source);
+    }
+
+    /// Whether two tensors hold the same numbers. They are read where no header tells: files that hold a tied table twice are rare.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn are_equal(&self, first: &str, second: &str) -> Result<bool, CheckpointError> {
+        let (Some((shape, a)), Some((other, b))) = (self.tensors.get(first), self.tensors.get(second)) else {
+            return Ok(false);
+        };
+        let (Some(a), Some(b)) = (self.sources.get(*a), self.sources.get(*b)) else { return Ok(false) };
+        if shape != other {
+            return Ok(false);
+        }
+        match (a, b) {
+            (Source::Safetensors(a), Source::Safetensors(b)) => a.holds_same(first, b, second),
+            (Source::Pickle(a), Source::Pickle(b)) if std::ptr::eq(a, b) && a.are_one(first, second) => Ok(true),
+            (a, b) => {
+                let numbers = elements(shape);
+                check_room([numbers, numbers].into_iter(), DType::F64, &Device::Cpu, self.dir)?;
+                let (a, b) = (a.read(first, &Device::Cpu)?, b.read(second, &Device::Cpu)?);
+                if a.dtype() != b.dtype() || numbers == 0 {
+                    return Ok(numbers == 0);
+                }
+                let differs = a.ne(&b).and_then(|differs| differs.flatten_all()?.max(0)?.to_scalar::<u8>());
+                let failed =
+                    |error| CheckpointError::Tensor { source: ModelError::from(error), path: self.dir.to_owned() };
+                Ok(differs.map_err(failed)? == 0)
+            }
+        }
     }
 
     /// The names of all tensors.
@@ -200,7 +261,7 @@ impl<'a> Weights<'a> {
                         let _ = read.insert(key.clone(), tensor);
                     }
                 }
-                Source::Pickle(mut pickle) => {
+                Source::Pickle(pickle) => {
                     for (key, name) in own {
                         let tensor = converted(pickle.read(name, device)?, dtype, dir)?;
                         let _ = read.insert(key.clone(), tensor);
@@ -271,11 +332,11 @@ pub(super) fn read_state(
     file.shapes().map(|(name, _)| Ok((name.to_owned(), reader.read(name, device)?))).collect()
 }
 
-/// Whether a name from an index is that of a file in the folder itself.
-fn is_shard_name(name: &str) -> bool {
+/// Whether a name from an index is that of a file in the folder itself, with this end.
+fn is_shard_name(name: &str, end: &str) -> bool {
     let mut parts = Path::new(name).components();
     let is_one = matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name);
-    is_one && name.ends_with(".safetensors") && !name.contains(['/', '\\', ':', '\0'])
+    is_one && name.ends_with(end) && !name.contains(['/', '\\', ':', '\0'])
 }
 
 /// Every tensor of a file.

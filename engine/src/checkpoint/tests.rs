@@ -445,14 +445,14 @@ fn faults_of_foreign_directories_are_told() {
         (|dir| truncate(&dir.join(WEIGHTS), fs::metadata(dir.join(WEIGHTS)).unwrap().len() - 4), "shorter or longer"),
         (|dir| fs::write(dir.join(WEIGHTS), [0xff; 64]).unwrap(), "model.safetensors is damaged"),
         (|dir| fs::write(dir.join(CONFIG), "gpt2").unwrap(), "it is no JSON object"),
-        (|dir| set(dir, "model_type", json!("mamba")), "type \"mamba\" cannot be opened"),
+        (|dir| set(dir, "model_type", json!("gpt_neo")), "The nearest type that opens is \"gpt2\""),
         (|dir| set(dir, "model_type", json!("headroom")), "type \"headroom\""),
         (|dir| set(dir, "n_layer", json!(3)), "no tensor `transformer.h.2"),
         (|dir| set(dir, "n_layer", json!(1)), "transformer.h.1."),
         (|dir| set(dir, "n_inner", json!(13)), "[8, 13]"),
         (|dir| set(dir, "n_positions", json!(9)), "promises 9 positions, but the weights have 6"),
         (|dir| set(dir, "n_head", json!(3)), "not divisible"),
-        (|dir| set(dir, "activation_function", json!("relu")), "`activation_function` to \"relu\""),
+        (|dir| set(dir, "activation_function", json!("mish")), "`activation_function` to \"mish\""),
     ];
     for (break_it, expected) in cases {
         let error = after(|dir| {
@@ -565,10 +565,8 @@ fn an_export_says_how_its_run_chose_its_pairs() {
         let contents = ModelDirectory { config, ..ModelDirectory::of(&plan, &tensors) };
         let special = special_tokens::SpecialTokens::find(None);
         let text = hugging_face::config_json(&contents, Precision::F32, &special);
-        assert_eq!(
-            hugging_face::plan_of(&text, &std::collections::BTreeSet::new(), Path::new("m")).unwrap().stack.coverage,
-            plan.stack.coverage
-        );
+        let read = hugging_face::described(&text, None, Path::new("m")).unwrap();
+        assert_eq!(read.plan.stack.coverage, plan.stack.coverage);
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         json["headroom_attention"]["coverage"].clone()
     };
@@ -591,8 +589,10 @@ fn a_tensor_that_is_missing_twice_there_or_unknown_is_named() {
             "does not have: wte.weight.",
         ),
         (
-            |tensors| drop(tensors.insert("score.weight".to_owned(), tensors["transformer.ln_f.bias"].clone())),
-            "score.weight",
+            |tensors| {
+                drop(tensors.insert("transformer.score.weight".to_owned(), tensors["transformer.ln_f.bias"].clone()));
+            },
+            "transformer.score.weight",
         ),
     ];
     for (change, expected) in cases {
@@ -601,7 +601,7 @@ fn a_tensor_that_is_missing_twice_there_or_unknown_is_named() {
         save(&dir, &config(Architecture::Decoder, NormPlacement::Pre), 1, None);
         fs::remove_file(dir.join(MANIFEST)).unwrap();
         let mut tensors = tensors::read_all(&dir, WEIGHTS);
-        tensors.insert("lm_head.weight".to_owned(), zeros());
+        tensors.insert("transformer.h.0.attn.bias".to_owned(), zeros());
         change(&mut tensors);
         tensors::write(&dir.join(WEIGHTS), &tensors, ("format", "pt".to_owned())).unwrap();
         let error = load(&dir).unwrap_err().to_string();
@@ -631,9 +631,11 @@ fn names_from_elsewhere_are_understood() {
         };
         let mut renamed: BTreeMap<String, Tensor> =
             tensors.into_iter().map(|(name, tensor)| (rename(&name), tensor)).collect();
-        for copy in copies {
-            renamed.insert(copy.to_owned(), Tensor::zeros(3, DType::F32, &Device::Cpu).unwrap());
-        }
+        let [head, unused] = copies;
+        let words = ["bert.embeddings.word_embeddings.weight", "transformer.wte.weight"].map(rename);
+        let words = words.iter().find_map(|name| renamed.get(name)).unwrap().clone();
+        renamed.insert(head.to_owned(), words);
+        renamed.insert(unused.to_owned(), Tensor::zeros(3, DType::F32, &Device::Cpu).unwrap());
         tensors::write(&dir.join(WEIGHTS), &renamed, ("format", "pt".to_owned())).unwrap();
         let loaded = load(&dir).unwrap();
         assert!(same(&logits(&loaded.plan, &loaded.parameters), &expected));
@@ -660,7 +662,7 @@ fn what_nobody_needs_is_not_read() {
     let expected = save(&dir, &config(Architecture::Decoder, NormPlacement::Pre), 1, Some(&training()));
     fs::remove_file(dir.join(MANIFEST)).unwrap();
     let parameters = describe_model_dir(&dir).unwrap().parameters;
-    holed("lm_head.weight", WEIGHTS, &dir);
+    holed("transformer.h.0.attn.bias", WEIGHTS, &dir);
     let loaded = load(&dir).unwrap();
     assert!(same(&logits(&loaded.plan, &loaded.parameters), &expected));
     let facts = describe_model_dir(&dir).unwrap();

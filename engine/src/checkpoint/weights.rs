@@ -1,14 +1,24 @@
 //! Between the tensors of a file and a model's parameters, with every tensor accounted for.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    path::Path,
+};
 
 use candle_core::Tensor;
 
-use super::{CheckpointError, families::family};
-use crate::{
-    attention::ModelPlan,
-    model::{ModelError, ParameterSet, check_shapes, renamed_since, tensor_shapes},
+use super::{
+    CheckpointError,
+    families::{HeadTensor, TiedTensors, family},
 };
+use crate::{
+    attention::{ModelPlan, OutputPlan},
+    model::{ModelError, ParameterSet, check_shapes, renamed_since, tensor_shapes},
+    text::shortened,
+};
+
+/// The table of a head that is not tied.
+const HEAD_TABLE: &str = "head.tokens.weight";
 
 /// What a parameter is called in the files of a plan's model.
 pub fn file_name(plan: &ModelPlan, name: &str) -> String {
@@ -31,7 +41,15 @@ pub(super) fn under_file_names(
         };
         Ok((names.file_name(name), tensor))
     };
-    tensors.iter().map(named).collect()
+    let mut written = tensors.iter().map(named).collect::<Result<BTreeMap<_, _>, ModelError>>()?;
+    // Where tables are not tied `transformers` 5 ties no biases either.
+    if let Some((copy, original)) = family(plan.naming).ties().and_then(|ties| ties.head_bias)
+        && tensors.contains_key(HEAD_TABLE)
+        && let Some(bias) = written.get(original).cloned()
+    {
+        let _ = written.insert(copy.to_owned(), bias);
+    }
+    Ok(written)
 }
 
 /// Names and shapes that the tensors of a plan have in files.
@@ -49,31 +67,73 @@ pub(super) fn under_our_names(state: BTreeMap<String, Tensor>) -> BTreeMap<Strin
     state.into_iter().map(|(name, tensor)| (renamed_since(&name).unwrap_or(name), tensor)).collect()
 }
 
+/// Tensors of files, as a plan needs them.
+pub(super) struct Matched {
+    /// Names in the files of every tensor, under our names.
+    pub names: BTreeMap<String, String>,
+    /// Names in the files of tensors of heads that the plan does not have.
+    pub left_out: Vec<String>,
+}
+
+/// Names that a sentence shows.
+const MOST_NAMED: usize = 8;
+
+/// The sentence about what was left out; none where nothing was.
+pub(super) fn left_out_note(left_out: &[String]) -> Option<String> {
+    let (first, rest) = left_out.split_at_checked(MOST_NAMED).unwrap_or((left_out, &[]));
+    let names: Vec<String> = first.iter().map(|name| shortened(name, 100)).collect();
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    (!names.is_empty()).then(|| format!("Left out of the model: {}{more}.", names.join(", ")))
+}
+
 /// Names in the files of every tensor that a plan needs, under our names, found by names and shapes alone.
 ///
 /// Takes the names of `transformers` with or without the prefix of the base model, BERT's old names of norms
 /// (`gamma`, `beta`), and leaves out what these models do not use: tied copies of the word table, masks kept as
-/// buffers, BERT's pooler and next-sentence head.
+/// buffers, BERT's pooler and next-sentence head, and further heads outside of the base model.
 ///
 /// # Errors
 /// If a tensor is missing, has another shape, or is known to nobody, with its name in the file.
 pub(super) fn matched<'a>(
     plan: &ModelPlan,
+    tied: &TiedTensors,
     found: impl Iterator<Item = (&'a str, &'a [usize])>,
     dir: &Path,
-) -> Result<BTreeMap<String, String>, CheckpointError> {
+) -> Result<Matched, CheckpointError> {
     let names = family(plan.naming).names(plan);
     let wanted = tensor_shapes(plan);
     // What a family has no word for, such as mixing matrices in BART, stands in files under our own name.
     let is_own = |name: &str| wanted.contains_key(name) && names.file_name(name) == *name;
     let (mut known, mut unknown) = (BTreeMap::new(), Vec::new());
+    let ends_in_states = matches!(plan.head, OutputPlan::States { .. });
+    let mut left_out = Vec::new();
+    let found: Vec<(&str, &[usize])> = found.collect();
+    let has_whole_names = found.iter().any(|(name, _)| names.begins_whole(name));
+    // Modules of the head that is computed: nothing of them may be left out.
+    let modules: BTreeSet<String> =
+        wanted.keys().filter(|name| name.starts_with("head.")).map(|name| module(&names.file_name(name))).collect();
     for (found, shape) in found {
-        let whole = names.whole(found);
+        let is_same_head = tied.head == HeadTensor::Same && tied.head_name.as_deref() == Some(found);
+        if tied.copies.contains(found) || (is_same_head && !wanted.contains_key(HEAD_TABLE)) {
+            continue;
+        }
+        let renamed = tied.renamed.iter().find(|(name, _)| name == found);
+        let whole = renamed.map_or_else(|| names.whole(found), |(_, whole)| (*whole).to_owned());
+        let is_of_base = names.is_of_base(found, has_whole_names);
         if names.is_unused(&whole) {
+            if ends_in_states && !is_of_base {
+                left_out.push(found.to_owned());
+            }
             continue;
         }
         match names.ours(&whole).or_else(|| is_own(found).then(|| found.to_owned())) {
-            Some(ours) if !known.contains_key(&ours) => drop(known.insert(ours, (found, shape))),
+            Some(ours) if wanted.contains_key(&ours) => match known.entry(ours) {
+                Entry::Vacant(place) => {
+                    let _ = place.insert((found, shape));
+                }
+                Entry::Occupied(_) => unknown.push(found.to_owned()),
+            },
+            _ if !is_of_base && !modules.contains(&module(found)) => left_out.push(found.to_owned()),
             _ => unknown.push(found.to_owned()),
         }
     }
@@ -96,7 +156,13 @@ pub(super) fn matched<'a>(
         checked => checked,
     };
     checked.map_err(|source| CheckpointError::Weights { source, path: dir.to_owned() })?;
-    Ok(known.into_iter().map(|(ours, (found, _))| (ours, found.to_owned())).collect())
+    let names = known.into_iter().map(|(ours, (found, _))| (ours, found.to_owned())).collect();
+    Ok(Matched { names, left_out })
+}
+
+/// The module at the beginning of a name.
+fn module(name: &str) -> String {
+    name.split('.').next().unwrap_or_default().to_owned()
 }
 
 /// True where files have a tensor of ours in another shape, and `found` is that shape.

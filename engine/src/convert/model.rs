@@ -83,7 +83,7 @@ pub enum Recipe<'a> {
 pub fn check(plan: &ModelPlan, conversion: &Conversion) -> Result<(), ConvertError> {
     for stack in plan.stacks() {
         let why = match stack.design.positions {
-            Positions::Rotary { .. } => {
+            Positions::Rotary(_) => {
                 Some("queries and keys are turned by their positions, after the maps that are decomposed")
             }
             Positions::Relative { .. } => {

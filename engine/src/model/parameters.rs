@@ -162,17 +162,19 @@ impl ParameterSet {
         Ok(set)
     }
 
-    /// The same weights for sequences of up to `positions` tokens: as many rows of the table of positions.
+    /// The same weights for sequences of up to `positions` tokens: as many rows of the table of positions, behind those before the
+    /// first position.
     ///
     /// # Errors
     /// If there are fewer.
     pub fn with_positions(&self, plan: &ModelPlan, positions: usize) -> Result<Self, ModelError> {
         let mut set = self.clone();
         let name = format!("{}.weight", names::positions(&plan.stack));
-        let Some(table) = self.get(&name).filter(|table| table.dims().first() != Some(&positions)) else {
+        let rows = plan.stack.first_position + positions;
+        let Some(table) = self.get(&name).filter(|table| table.dims().first() != Some(&rows)) else {
             return Ok(set);
         };
-        let table = table.as_detached_tensor().narrow(0, 0, positions)?;
+        let table = table.as_detached_tensor().narrow(0, 0, rows)?;
         set.insert(plan, name, true, Var::from_tensor(&table.copy()?)?);
         Ok(set)
     }

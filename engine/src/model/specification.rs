@@ -1,7 +1,7 @@
 use super::names::{self, AttentionNames, FeedForwardNames};
 use crate::{
     attention::{
-        AttentionKind, HeadTable, InputPlan, LinearBiases, ModelPlan, NormKind, OutputPlan, Positions, StackPlan,
+        AttentionKind, InputPlan, LinearBiases, ModelPlan, NormKind, OutputPlan, Positions, StackPlan,
         compatibility::{DEVIATION, Initial, LayerHeads, Piece, PieceForm},
     },
     config::{Compatibility, Coverage, PartialCoverage, Restore},
@@ -58,7 +58,7 @@ pub fn specifications(plan: &ModelPlan) -> Vec<Specification> {
                 list.affine(names::HEAD_DENSE, d, e, DEVIATION);
                 list.norm(names::HEAD_NORM, e, NormKind::Layer);
             }
-            if head.table == HeadTable::Own {
+            if head.table.is_own() {
                 list.table(names::HEAD_TABLE, plan.vocabulary(), plan.stack.embedding_width());
             }
             if head.has_bias {

@@ -74,13 +74,13 @@ impl Stack {
         };
         let pairs = |is_own: bool| {
             let positions = match plan.design.positions {
-                Positions::Rotary { base } if is_own => PairPositions::Rotary { base },
+                Positions::Rotary(rotation) if is_own => PairPositions::Rotary(rotation),
                 Positions::Relative { farthest, .. } if is_own => PairPositions::Relative(RelativeBias {
                     table: tensors.weight(&names::relative(plan))?,
                     farthest,
                     is_two_sided: !plan.is_causal,
                 }),
-                Positions::Learned | Positions::Sinusoidal | Positions::Rotary { .. } | Positions::Relative { .. } => {
+                Positions::Learned | Positions::Sinusoidal | Positions::Rotary(_) | Positions::Relative { .. } => {
                     PairPositions::None
                 }
             };
@@ -118,7 +118,7 @@ impl Stack {
                     let rows = plan.first_position + plan.positions;
                     Some(ops::sinusoids(rows, plan.embedding_width(), &tensors.weight(names::WORDS)?)?)
                 }
-                Positions::Rotary { .. } | Positions::Relative { .. } => None,
+                Positions::Rotary(_) | Positions::Relative { .. } => None,
             },
             embedding_norm: norm(plan.norms_embeddings(), &names::embedding_norm(plan))?,
             last_norm: norm(plan.norms_last(), &names::final_norm(plan))?,

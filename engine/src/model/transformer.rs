@@ -89,11 +89,8 @@ impl Model {
         let site = encoder.as_ref().map_or(EMBEDDING_SITE, Stack::next_site);
         let head = match plan.head {
             OutputPlan::Vocabulary(head) => Head::Vocabulary {
-                table: match head.table {
-                    HeadTable::Own => tensors.weight(names::HEAD_TABLE)?,
-                    HeadTable::Tied | HeadTable::TiedScaled => tensors.weight(names::WORDS)?,
-                },
-                scale: (head.table == HeadTable::TiedScaled).then(|| 1.0 / (plan.stack.width as f64).sqrt()),
+                table: tensors.weight(if head.table.is_own() { names::HEAD_TABLE } else { names::WORDS })?,
+                scale: head.table.is_scaled().then(|| 1.0 / (plan.stack.width as f64).sqrt()),
                 transform: if head.transforms {
                     Some((map(names::HEAD_DENSE)?, tensors.norm(names::HEAD_NORM, plan.stack.norm_epsilon)?))
                 } else {
@@ -537,11 +534,20 @@ impl Model {
     fn before_table(&self, hidden: &Tensor) -> Result<Tensor, ModelError> {
         Ok(match &self.head {
             Head::Vocabulary { transform: Some((dense, norm)), .. } => {
-                norm.forward(&self.plan.stack.activation.of_linear(hidden, dense)?)?
+                norm.forward(&self.head_activation().of_linear(hidden, dense)?)?
             }
             Head::Vocabulary { scale: Some(scale), .. } => (hidden * *scale)?,
             _ => hidden.clone(),
         })
+    }
+
+    /// The activation of the head's transform.
+    fn head_activation(&self) -> Activation {
+        let own = match self.plan.head {
+            OutputPlan::Vocabulary(head) => head.activation,
+            OutputPlan::Classes { .. } | OutputPlan::Span | OutputPlan::Replaced | OutputPlan::States { .. } => None,
+        };
+        own.unwrap_or(self.plan.stack.activation)
     }
 
     /// The token table with its bias.

@@ -43,6 +43,7 @@ mod process;
 pub mod profile;
 pub mod random;
 mod rms_norm;
+mod rotary;
 mod softmax;
 #[cfg(test)]
 mod testing;
@@ -95,6 +96,7 @@ pub use probes::{copy_rate_probe, device_copy_probe, device_product_probe, produ
 pub use process::tune_process;
 pub use random::DropoutStream;
 pub use rms_norm::rms_norm;
+pub use rotary::{RotaryScaling, Rotation};
 pub use softmax::{MaskSpec, masked_softmax, softmax};
 pub use threaded::{HEAD_ROWS, NormAt, parallel_product, release_buffers};
 #[cfg(test)]

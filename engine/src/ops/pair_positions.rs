@@ -2,26 +2,26 @@
 
 use candle_core::{Result, Tensor, bail};
 
-use super::embedding;
+use super::{embedding, rotary::Rotation};
 
 /// Queries or keys turned by their positions, the first at 0 (Su et al., 2021): with the halves `a`, `b` of a head's columns
-/// and the angles `position base^(-2 i / d)`, `(a cos - b sin, b cos + a sin)`. The product of a query and a key depends on their distance
-/// alone then.
+/// and the angles `position frequency_i` ([`Rotation::frequencies`]), `(a cos - b sin, b cos + a sin)`. The product of a query and a key
+/// depends on their distance alone then.
 ///
 /// # Shapes
 /// `x` `[b, h, n, d]`, d even; result the same.
 ///
 /// # Errors
 /// If the shape does not fit.
-pub fn rotate(x: &Tensor, base: f64) -> Result<Tensor> {
-    rotate_from(x, base, &[0])
+pub fn rotate(x: &Tensor, rotation: &Rotation) -> Result<Tensor> {
+    rotate_from(x, rotation, &[0])
 }
 
 /// The same where the first position of each row is another one, or one for all rows.
 ///
 /// # Errors
 /// As [`rotate`].
-pub fn rotate_from(x: &Tensor, base: f64, firsts: &[usize]) -> Result<Tensor> {
+pub fn rotate_from(x: &Tensor, rotation: &Rotation, firsts: &[usize]) -> Result<Tensor> {
     let (b, _, n, d) = x.dims4()?;
     let rows = firsts.len();
     if rows != 1 && rows != b {
@@ -31,10 +31,12 @@ pub fn rotate_from(x: &Tensor, base: f64, firsts: &[usize]) -> Result<Tensor> {
     if half * 2 != d {
         bail!("Heads of {d} columns have no halves, so that they cannot be turned by their positions.")
     }
-    let angle = |position: usize, i: usize| position as f64 * base.powf(-2.0 * i as f64 / d as f64);
+    let (frequencies, attention) = (rotation.frequencies(d), rotation.scaling.attention());
     let table = |of: fn(f64) -> f64| {
         let places = firsts.iter().flat_map(|first| *first..first + n);
-        let values: Vec<f64> = places.flat_map(|position| (0..half).map(move |i| of(angle(position, i)))).collect();
+        let of_place =
+            |position: usize| frequencies.iter().map(move |frequency| attention * of(position as f64 * frequency));
+        let values: Vec<f64> = places.flat_map(of_place).collect();
         Tensor::from_vec(values, (rows, 1, n, half), x.device())?.to_dtype(x.dtype())
     };
     let (cos, sin) = (table(f64::cos)?, table(f64::sin)?);
@@ -135,7 +137,7 @@ mod tests {
     fn products_of_turned_columns_depend_on_the_distance_alone() {
         let row = variable(1, &[1, 1, 1, 6], DType::F64);
         let same = row.broadcast_as((1, 1, 5, 6)).unwrap().contiguous().unwrap();
-        let turned = rotate(&same, 100.0).unwrap().squeeze(0).unwrap().squeeze(0).unwrap();
+        let turned = rotate(&same, &Rotation::of(100.0)).unwrap().squeeze(0).unwrap().squeeze(0).unwrap();
         let products = turned.matmul(&turned.t().unwrap()).unwrap().to_vec2::<f64>().unwrap();
         for at in 0..3 {
             assert!((products[at][at + 2] - products[0][2]).abs() < 1e-12);
@@ -146,7 +148,7 @@ mod tests {
     #[test]
     fn gradients_agree_with_finite_differences() {
         let x = variable(1, &[2, 1, 3, 4], DType::F64);
-        assert_differences(&[x], |v| rotate(&v[0], 10.0));
+        assert_differences(&[x], |v| rotate(&v[0], &Rotation::of(10.0)));
         let table = variable(2, &[6, 2], DType::F64);
         for is_two_sided in [false, true] {
             assert_differences(std::slice::from_ref(&table), |v| {

@@ -133,7 +133,7 @@ fn filled(model: &Model, corpus: &Corpus, ids: &[u32], labels: &[i64]) -> Result
         text.push(one_line(&corpus.tokenizer.decode(ids.get(from..at).unwrap_or_default())?));
         from = at + 1;
         let Some(best) = hidden.predictions.first() else { continue };
-        let word = |id: u32| corpus.tokenizer.token(id).unwrap_or_default();
+        let word = |id: u32| corpus.tokenizer.piece(id).trim().to_owned();
         let truth = labels.get(at).copied().unwrap_or(IGNORED);
         text.push(match u32::try_from(truth) {
             Ok(truth) if truth != best.token => format!("[{}, not {}]", word(best.token), word(truth)),

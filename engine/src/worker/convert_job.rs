@@ -53,6 +53,7 @@ fn run(context: &JobContext, job: &ConvertJob, control: &JobControl, named: &str
     let dtype = if of_run { DType::F64 } else { DType::F32 };
     let loaded = load_model_dir(&directory, dtype, &Device::Cpu);
     let loaded = loaded.map_err(|error| JobError::refusal(error.to_string()))?;
+    context.tell_notes(&loaded);
     check(&loaded.plan, &job.conversion)?;
     let text = Text::of(context, job, &loaded)?;
     let made = make(context, job, control, &loaded, text.as_ref().ok())?;

@@ -19,7 +19,7 @@ pub(super) fn generate_job(context: &JobContext, job: &GenerateJob, control: &Jo
 }
 
 fn run(context: &JobContext, job: &GenerateJob, control: &JobControl, named: &str) -> Result<Event, JobError> {
-    let text_model = TextModel::open(&context.store, &job.target)?;
+    let text_model = TextModel::open(context, &job.target)?;
     let sources = text_model.read_all(&context.store, &job.target, &job.sources)?;
     let model = text_model.model(job.precision)?;
     if text_model.plan.fills_in() {

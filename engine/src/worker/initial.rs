@@ -14,7 +14,7 @@ use crate::{
     model::{ParameterSet, is_of_head, is_of_pooler},
     objective::Labels,
     ops::Activation,
-    store::{RunId, Store},
+    store::{RunId, Store, StoreError},
     train::{Start, dtype_of},
 };
 
@@ -52,7 +52,9 @@ fn meant(store: Option<&Store>, text: &str) -> Result<Meant, String> {
         Some(name) => format!("fetch a model of a hub first, with `headroom fetch {name}`"),
         None => "or the name of a model that was fetched".to_owned(),
     };
-    if text.contains(['/', '\\']) {
+    let found = store.map(|store| store.run(text));
+    // Names of runs may look like paths.
+    if text.contains(['/', '\\']) && matches!(found, None | Some(Err(StoreError::NoSuchRun { .. }))) {
         return fetched().ok_or_else(|| {
             format!(
                 "there is no model directory {text}, and no model of that name was fetched; check the path, {}",
@@ -60,12 +62,12 @@ fn meant(store: Option<&Store>, text: &str) -> Result<Meant, String> {
             )
         });
     }
-    let found = store.map(|store| store.run(text).map_err(|error| error.to_string()));
-    match found.unwrap_or_else(|| Err(format!("There is no store with a run \"{text}\""))) {
-        Ok(record) => Ok(Meant::Run(record.summary.id)),
-        Err(why) => fetched()
-            .ok_or_else(|| format!("{}; name a run, a model directory, {}", why.trim_end_matches('.'), fetch())),
-    }
+    let why = match found {
+        Some(Ok(record)) => return Ok(Meant::Run(record.summary.id)),
+        Some(Err(error)) => error.to_string(),
+        None => format!("There is no store with a run \"{text}\""),
+    };
+    fetched().ok_or_else(|| format!("{}; name a run, a model directory, {}", why.trim_end_matches('.'), fetch()))
 }
 
 /// The config with a model to begin with that means the same from anywhere, and later: an absolute path, or the id of a run.
@@ -186,6 +188,7 @@ impl Begun {
         let failed = |why: String| refused(&named, &why);
         let loaded = load_model_dir(&directory, dtype_of(config.precision), device);
         let loaded = loaded.map_err(|error| failed(error.to_string()))?;
+        context.tell_notes(&loaded);
         let plan = loaded.plan.trained_further(config).map_err(|problems| failed(listed(&problems)))?;
         // Before the texts become tokens, which takes the tokenizer of this model.
         let labels = source_labels(&config.data.source, &config.objective(), Path::new(""), &Silent);

@@ -5,6 +5,7 @@ use rayon::ThreadPoolBuilder;
 
 use super::{Event, job_error::JobError, monitor::Position, outbox::Outbox, scheduler::Message};
 use crate::{
+    checkpoint::LoadedModel,
     ops,
     store::{Store, StoreWriter},
 };
@@ -36,6 +37,13 @@ impl JobContext {
     pub(super) fn of_job(&self, outbox: Outbox) -> Self {
         let position = Arc::clone(&self.position);
         Self::new(self.store.clone(), self.writer.clone(), outbox, position, self.messages.clone())
+    }
+
+    /// Tells what was decided in spite of a model's settings, and what was left out of it.
+    pub(super) fn tell_notes(&self, loaded: &LoadedModel) {
+        for note in &loaded.notes {
+            self.outbox.send(Event::Warning { run: None, message: note.clone() });
+        }
     }
 
     /// Does a job on `threads` threads of its own, or as many as there are cores, gives back what they kept, and sends the

@@ -42,6 +42,7 @@ fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: 
     let told = |error: &dyn std::fmt::Display| JobError::refusal(error.to_string());
     let (directory, stored) = subject::open(&context.store, &job.target).map_err(JobError::refusal)?;
     let loaded = load_model_dir(&directory, DType::F32, &Device::Cpu).map_err(|error| told(&error))?;
+    context.tell_notes(&loaded);
     let labels = labels(&loaded.plan.head, loaded.labels.clone())?;
     let images = match (&job.images, loaded.plan.image_shape()) {
         (Some(path), Some(_)) => Some(images_of(path, &loaded).map_err(JobError::refusal)?),

@@ -16,7 +16,7 @@ pub(super) fn prove_job(context: &JobContext, job: &ProveJob, control: &JobContr
 }
 
 fn run(context: &JobContext, job: &ProveJob, control: &JobControl, named: &str) -> Result<Event, JobError> {
-    let text_model = TextModel::open(&context.store, &job.target)?;
+    let text_model = TextModel::open(context, &job.target)?;
     let (sources, data) = if job.sources.is_empty() {
         TextModel::held_out(&context.store, &job.target, job.examples.max(1))?
     } else {

@@ -232,6 +232,7 @@ impl Subject {
         let precision = precision.or(stored.as_ref().map(|(_, config)| config.precision)).unwrap_or_default();
         let loaded =
             checkpoint::load_model_dir(&directory, dtype_of(precision), &device).map_err(|error| error.to_string())?;
+        loaded.notes.iter().cloned().for_each(tell);
         let translates = loaded.plan.translates();
         let shape = loaded.plan.image_shape().filter(|_| loaded.plan.classifies_images());
         let reads_text = loaded.plan.is_analysable() && loaded.plan.image_shape().is_none();

@@ -4,9 +4,9 @@ use candle_core::{DType, Device};
 
 use super::{
     GenerateSource, Target,
+    job_context::JobContext,
     job_error::JobError,
     subject::{self, Subject},
-    viewer::word,
 };
 use crate::{
     attention::ModelPlan,
@@ -45,10 +45,11 @@ impl TextModel {
     ///
     /// # Errors
     /// If it is not there, or its tokenizer is another model's.
-    pub(super) fn open(store: &Store, target: &Target) -> Result<Self, JobError> {
-        let (directory, ..) = subject::open(store, target).map_err(JobError::refusal)?;
+    pub(super) fn open(context: &JobContext, target: &Target) -> Result<Self, JobError> {
+        let (directory, ..) = subject::open(&context.store, target).map_err(JobError::refusal)?;
         let loaded = checkpoint::load_model_dir(&directory, DType::F32, &Device::Cpu);
         let loaded = loaded.map_err(|error| JobError::refusal(error.to_string()))?;
+        context.tell_notes(&loaded);
         let (plan, mut marks) = (loaded.plan, loaded.marks);
         let tokenizer = loaded.tokenizer_json.as_deref().map(TextTokenizer::from_json).transpose();
         let tokenizer = tokenizer.map_err(|error| JobError::refusal(error.to_string()))?;
@@ -233,7 +234,7 @@ impl TextModel {
 
     /// A token as people read it.
     pub(super) fn piece(&self, token: u32) -> String {
-        self.tokenizer.as_ref().map_or_else(|| token.to_string(), |tokenizer| word(tokenizer, token))
+        self.tokenizer.as_ref().map_or_else(|| token.to_string(), |tokenizer| tokenizer.piece(token))
     }
 }
 

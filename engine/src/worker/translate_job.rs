@@ -34,7 +34,7 @@ struct Waiting {
 }
 
 fn run(context: &JobContext, job: &TranslateJob, control: &JobControl, named: &str) -> Result<Event, JobError> {
-    let text_model = TextModel::open(&context.store, &job.target)?;
+    let text_model = TextModel::open(context, &job.target)?;
     if !text_model.plan.translates() {
         let why =
             "Only an encoder-decoder translates, and this model is none. `headroom eval` measures its loss on text.";

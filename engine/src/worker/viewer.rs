@@ -288,6 +288,9 @@ fn show_written(context: &ViewContext, target: &Target, text: &str) -> Result<Se
     let reads_pairs = config.is_none_or(|config| has_two_texts(&config.data.source));
     let is_pair = !model.plan().stack.is_causal && reads_pairs;
     let read = written(&model, &tokenizer, text, is_pair).map_err(|error| error.to_string())?;
+    for message in loaded.notes.into_iter().chain(unknown_warning(&tokenizer, &read.ids)) {
+        context.outbox.send(Event::Warning { run: None, message });
+    }
     of_tokens((named, step), model, &tokenizer, read)
 }
 
@@ -320,7 +323,7 @@ fn of_tokens(
     if ids.is_empty() {
         return Err("The text has no token. Write some words.".to_owned());
     }
-    let tokens = ids.iter().map(|id| word(tokenizer, *id)).collect();
+    let tokens = tokenizer.pieces(&ids);
     let view = MapView::new(model, &ids, types.as_deref(), &Device::Cpu).map_err(|error| error.to_string())?;
     Ok(Seen { view, step, named, tokens, picture: None, examples: 0 })
 }
@@ -344,6 +347,21 @@ fn of_image(subject: Subject, batch: &Batch) -> Result<Seen, String> {
     let names = ["[CLS]", "[DISTIL]"].into_iter().map(str::to_owned);
     let tokens = names.take(before).chain((0..side * side).map(square)).collect();
     Ok(Seen { view, step, named, tokens, picture, examples: 0 })
+}
+
+/// A warning about a text of which the tokenizer knows nothing.
+fn unknown_warning(tokenizer: &TextTokenizer, ids: &[u32]) -> Option<String> {
+    let unknown = tokenizer.specials().unknown?;
+    let is_frame = |id: u32| id != unknown && tokenizer.special_ids().any(|special| special == id);
+    let mut of_text = ids.iter().copied().filter(|id| !is_frame(*id)).peekable();
+    let _ = of_text.peek()?;
+    of_text.all(|id| id == unknown).then(|| {
+        format!(
+            "The tokenizer knows nothing of the text: every token is {}, so that the maps say nothing about it. Write it in the \
+             language of the model.",
+            tokenizer.token(unknown).unwrap_or_else(|| "unknown".to_owned())
+        )
+    })
 }
 
 /// Tokens, and to which of two texts each belongs; none where there is one text.
@@ -390,14 +408,6 @@ fn written(model: &Model, tokenizer: &TextTokenizer, text: &str, is_pair: bool) 
             Ok(Read { ids, types: Some(types) })
         }
         None => Ok(Read { ids: tokenizer.encode_framed(text)?, types: None }),
-    }
-}
-
-/// A token as people read it.
-pub(super) fn word(tokenizer: &TextTokenizer, id: u32) -> String {
-    match tokenizer.decode_with_specials(&[id]) {
-        Ok(text) if !text.is_empty() && !text.contains('\u{fffd}') => text,
-        _ => tokenizer.token(id).unwrap_or_else(|| id.to_string()),
     }
 }
 

@@ -59,6 +59,7 @@ pub fn model_facts() -> DirectoryFacts {
         parameters: 933_120,
         tensors: vec![tensor("transformer.wte.weight", &[1024, 64]), tensor("transformer.wpe.weight", &[64, 64])],
         files: vec![file("config.json", 1_482), file("model.safetensors", 3_732_480), file("tokenizer.json", 48_211)],
+        notes: Vec::new(),
         config: None,
         config_toml: None,
         lineage: Some(lineage),

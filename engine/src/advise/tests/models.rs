@@ -10,6 +10,7 @@ use crate::{
         Source, presets,
     },
     convert::{Conversion, check},
+    ops::Rotation,
 };
 
 /// Tokens of an example of the analysis; models have more positions.
@@ -39,7 +40,7 @@ const ALL: Wishes = Wishes { similarity: Some(0.7), energy: Some(0.5), error: So
 fn like_llama() -> ModelPlan {
     let mut plan = plan();
     plan.stack.design = StackDesign {
-        positions: Positions::Rotary { base: 10_000.0 },
+        positions: Positions::Rotary(Rotation::of(10_000.0)),
         norm: NormKind::Rms,
         is_gated: true,
         biases: LinearBiases::None,
@@ -227,7 +228,7 @@ proptest! {
         config.attention.compatibility = all[family % all.len()].clone();
         let mut before = ModelPlan::resolve(&config, 300).unwrap();
         match design {
-            0 => before.stack.design.positions = Positions::Rotary { base: 100.0 },
+            0 => before.stack.design.positions = Positions::Rotary(Rotation::of(100.0)),
             1 => before.stack.design.shares_layers = true,
             2 => before.stack.design.embedding = EmbeddingDesign { width: Some(8), ..EmbeddingDesign::default() },
             _ => {}

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     attention::Dropout,
     ops::{
-        Affine, BlockDropout, HeadMap, HeadProjections, MapMemory, MaskSpec, PieceWeights, RelativeBias,
+        Affine, BlockDropout, HeadMap, HeadProjections, MapMemory, MaskSpec, PieceWeights, RelativeBias, Rotation,
         attention_core, attention_mix, has_attention_core, has_joint_core, joined, joint_core, masked_softmax,
         merge_heads, narrowed,
         profile::{Work, span},
@@ -75,10 +75,7 @@ pub enum PairPositions {
     /// Not at all.
     None,
     /// Queries and keys are turned by theirs.
-    Rotary {
-        /// See [`rotate`].
-        base: f64,
-    },
+    Rotary(Rotation),
     /// A bias for the distance.
     Relative(RelativeBias),
 }
@@ -247,8 +244,8 @@ impl HeadAttention {
         }
         let scale = self.scale();
         let mut queries = projected::queries(&self.projections, x)?; // [b, c, n, w]
-        if let PairPositions::Rotary { base } = self.pairs.positions {
-            queries = queries.map(|q| rotate_from(&q, base, places.queries)).transpose()?;
+        if let PairPositions::Rotary(rotation) = &self.pairs.positions {
+            queries = queries.map(|q| rotate_from(&q, rotation, places.queries)).transpose()?;
         }
         let (maps, mixed) = span(ATTEND, Work::default(), || {
             let opened =
@@ -287,11 +284,11 @@ impl HeadAttention {
     /// A segment whose keys are turned by their positions, where they are.
     fn opened<'a>(&self, segment: Segment<'a>, firsts: &[usize]) -> Result<Stretch<'a>> {
         let mut stretch = segment.open(&self.projections)?;
-        if let PairPositions::Rotary { base } = self.pairs.positions {
+        if let PairPositions::Rotary(rotation) = &self.pairs.positions {
             let Stretch::Projected(memory) = &mut stretch else {
                 bail!("Keys that are turned by their positions cannot be made of the stream by the query.")
             };
-            memory.keys = memory.keys.take().map(|k| rotate_from(&k, base, firsts)).transpose()?;
+            memory.keys = memory.keys.take().map(|k| rotate_from(&k, rotation, firsts)).transpose()?;
         }
         Ok(stretch)
     }
@@ -303,9 +300,9 @@ impl HeadAttention {
 
     fn scored(&self, x: &Tensor, y: &Tensor) -> Result<Scored> {
         let (mut queries, mut memory) = project(&self.projections, x, y)?;
-        if let PairPositions::Rotary { base } = self.pairs.positions {
-            queries = queries.map(|q| rotate(&q, base)).transpose()?;
-            memory.keys = memory.keys.map(|k| rotate(&k, base)).transpose()?;
+        if let PairPositions::Rotary(rotation) = &self.pairs.positions {
+            queries = queries.map(|q| rotate(&q, rotation)).transpose()?;
+            memory.keys = memory.keys.map(|k| rotate(&k, rotation)).transpose()?;
         }
         pair(queries, memory, &self.coverage)
     }
@@ -358,7 +355,7 @@ impl HeadAttention {
     fn require_no_pair_positions(&self) -> Result<()> {
         match self.pairs.positions {
             PairPositions::None => Ok(()),
-            PairPositions::Rotary { .. } | PairPositions::Relative(_) => {
+            PairPositions::Rotary(_) | PairPositions::Relative(_) => {
                 bail!("A layer whose scores depend on positions cannot attend to what was kept.")
             }
         }

@@ -133,7 +133,7 @@ fn composed(plan: &StackPlan, layer: usize, streams: Streams, work: &Workload) -
 /// Whether a layer attends in tiles to queries, keys and values that are one product.
 fn is_joint(plan: &StackPlan, layer: usize, work: &Workload) -> bool {
     let is_plain = matches!(plan.compatibility, Compatibility::Standard(_));
-    let is_turned = matches!(plan.design.positions, Positions::Rotary { .. });
+    let is_turned = matches!(plan.design.positions, Positions::Rotary(_));
     is_plain && !is_turned && in_tiles(plan, layer, work) && in_core(plan, layer, work).is_some()
 }
 

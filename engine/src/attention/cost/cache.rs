@@ -134,7 +134,12 @@ mod tests {
             input: InputPlan::Tokens { vocabulary: 100, types: 0 },
             encoder: encoder.map(Box::new),
             stack,
-            head: OutputPlan::Vocabulary(VocabularyHead { transforms: false, has_bias: true, table: HeadTable::Tied }),
+            head: OutputPlan::Vocabulary(VocabularyHead {
+                transforms: false,
+                has_bias: true,
+                table: HeadTable::Tied,
+                activation: None,
+            }),
             cache: Cache::default(),
         }
     }

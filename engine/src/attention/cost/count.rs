@@ -5,9 +5,7 @@ use super::{
     scoring::{Scoring, Streams},
 };
 use crate::{
-    attention::{
-        HeadTable, InputPlan, LinearBiases, ModelPlan, NormKind, OutputPlan, Positions, StackPlan, VocabularyHead,
-    },
+    attention::{InputPlan, LinearBiases, ModelPlan, NormKind, OutputPlan, Positions, StackPlan, VocabularyHead},
     config::{Coverage, Restore},
 };
 
@@ -279,7 +277,7 @@ fn outer_norms(stack: &StackPlan) -> u64 {
 fn relative_biases(stack: &StackPlan) -> usize {
     match stack.design.positions {
         Positions::Relative { buckets, .. } => buckets * stack.heads,
-        Positions::Learned | Positions::Sinusoidal | Positions::Rotary { .. } => 0,
+        Positions::Learned | Positions::Sinusoidal | Positions::Rotary(_) => 0,
     }
 }
 
@@ -308,11 +306,11 @@ fn outside_cost(plan: &ModelPlan, work: &Workload) -> Vec<PartCost> {
         }
     };
     let (head, head_macs) = match plan.head {
-        OutputPlan::Vocabulary(VocabularyHead { transforms, has_bias, table }) => {
+        OutputPlan::Vocabulary(VocabularyHead { transforms, has_bias, table, activation: _ }) => {
             let (transform, macs) =
                 if transforms { (linear(d, e) + product(&[2, e]), product(&[predicted, d, e])) } else { (0, 0) };
             let bias = if has_bias { vocabulary as u64 } else { 0 };
-            let own = if table == HeadTable::Own { product(&[vocabulary, e]) } else { 0 };
+            let own = if table.is_own() { product(&[vocabulary, e]) } else { 0 };
             let parameters = transform.saturating_add(bias).saturating_add(own);
             (parameters, macs.saturating_add(product(&[predicted, e, vocabulary])))
         }
@@ -373,7 +371,7 @@ fn transient_bytes(plan: &ModelPlan, work: &Workload) -> u64 {
 mod tests {
     use super::*;
     use crate::{
-        attention::{BART, BERT, CrossPlan, Draft, HeadAt, HeadPlan, Naming, Preset, StackName, VIT},
+        attention::{BART, BERT, CrossPlan, Draft, HeadAt, HeadPlan, HeadTable, Naming, Preset, StackName, VIT},
         config::{
             Architecture, AttentionConfig, Cache, Collaborative, Compatibility, DeviceChoice, FullReuse,
             MapMemoryChoice, ModelConfig, NormPlacement, Pairwise, PartialCoverage, Precision, Reuse, RunConfig,
@@ -525,6 +523,7 @@ mod tests {
                         transforms: false,
                         has_bias: false,
                         table: HeadTable::Tied,
+                        activation: None,
                     });
                     (text(), Some(Box::new(stack(&BART, StackName::Encoder, size("P")))), decoder, head)
                 }

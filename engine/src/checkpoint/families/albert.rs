@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Family, FileNames, Keys, Own, bert_sizes, keys::activation_word};
+use super::{Family, FileNames, Keys, Own, Ties, bert_sizes, keys::activation_word};
 use crate::{
     attention::{BERT, ModelPlan, Naming, OutputPlan, Preset, StackName},
     checkpoint::{CheckpointError, special_tokens::SpecialTokens},
@@ -26,6 +26,7 @@ const NAMES: &[NameRow] = &[
     ("encoder.0.feed_forward.norm", "albert.encoder.albert_layer_groups.0.albert_layers.0.full_layer_layer_norm"),
     ("encoder.0.feed_forward.in", "albert.encoder.albert_layer_groups.0.albert_layers.0.ffn"),
     ("encoder.0.feed_forward.out", "albert.encoder.albert_layer_groups.0.albert_layers.0.ffn_output"),
+    ("head.tokens", "predictions.decoder"),
     ("head.dense", "predictions.dense"),
     ("head.norm", "predictions.LayerNorm"),
     ("head.bias", "predictions.bias"),
@@ -60,6 +61,17 @@ impl Family for Albert {
         }
     }
 
+    fn ties(&self) -> Option<Ties> {
+        Some(Ties {
+            base: "albert.",
+            wrapper: None,
+            words: "albert.embeddings.word_embeddings.weight",
+            inputs: &[],
+            head: "predictions.decoder.weight",
+            head_bias: Some(("predictions.decoder.bias", "predictions.bias")),
+        })
+    }
+
     fn class(&self, plan: &ModelPlan) -> Result<(&'static str, &'static str), &'static str> {
         let class = match plan.head {
             OutputPlan::Vocabulary(_) => "AlbertForMaskedLM",
@@ -89,6 +101,7 @@ impl Family for Albert {
     }
 
     fn plan(&self, keys: &Keys<'_>, own: &Own) -> Result<ModelPlan, CheckpointError> {
+        keys.demand_all_heads()?;
         let norm = own.norm.unwrap_or(NormPlacement::Post);
         let mut preset = Preset { naming: Naming::Albert, norm, ..BERT };
         preset.activation = keys.activation("hidden_act", "gelu_new")?;
@@ -101,13 +114,8 @@ impl Family for Albert {
         preset.design.shares_layers = true;
         preset.norm_epsilon = keys.epsilon("layer_norm_eps", &preset)?;
         let stack = keys.stack(&preset, StackName::Encoder, &sizes, &own.attention, own.length)?;
-        let head = match keys.other_head(Some(Activation::Tanh))? {
-            Some(head) => head,
-            None if keys.class().is_none_or(|class| class.ends_with("Model")) && !keys.holds("predictions.") => {
-                OutputPlan::States { pools: keys.holds("pooler.") || keys.holds("albert.pooler.") }
-            }
-            None => OutputPlan::Vocabulary(preset.vocabulary_head),
-        };
+        let (usual, poolers) = (preset.vocabulary_head, ["pooler.", "albert.pooler."]);
+        let head = keys.encoder_head(&[], Activation::Tanh, usual, &["predictions."], &poolers)?;
         keys.text(&preset, None, stack, head)
     }
 
@@ -115,12 +123,11 @@ impl Family for Albert {
         FileNames {
             tables: vec![NameTable(&[NAMES])],
             base: "albert.",
+            wrapper: None,
             is_base: matches!(plan.head, OutputPlan::States { .. }),
             others: &["predictions.", "sop_classifier.", "classifier.", "qa_outputs."],
             unused: match plan.head {
-                OutputPlan::Vocabulary(_) => {
-                    &["predictions.decoder.", "sop_classifier.", "albert.pooler.", "albert.embeddings.position_ids"]
-                }
+                OutputPlan::Vocabulary(_) => &["sop_classifier.", "albert.pooler.", "albert.embeddings.position_ids"],
                 OutputPlan::Classes { .. } | OutputPlan::States { pools: true } => {
                     &["predictions.", "sop_classifier.", "albert.embeddings.position_ids"]
                 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Family, FileNames, Keys, Own, end_of_text, keys::activation_word};
+use super::{Family, FileNames, Keys, Own, Ties, end_of_text, keys::activation_word};
 use crate::{
     attention::{BART, CrossPlan, ModelPlan, OutputPlan, Preset, StackName},
     checkpoint::{CheckpointError, special_tokens::SpecialTokens},
@@ -41,6 +41,7 @@ const NAMES: &[NameRow] = &[
     ("decoder.{}.feed_forward.in", "model.decoder.layers.{}.fc1"),
     ("decoder.{}.feed_forward.out", "model.decoder.layers.{}.fc2"),
     ("head.bias", "final_logits_bias"),
+    ("head.tokens", "lm_head"),
 ];
 
 impl Family for Bart {
@@ -49,15 +50,31 @@ impl Family for Bart {
     }
 
     fn own_classes(&self) -> &'static [&'static str] {
-        &["HeadroomEncoderDecoder"]
+        &["HeadroomEncoderDecoder", "HeadroomEncoderDecoderModel"]
     }
 
-    fn own_class(&self, _: &ModelPlan) -> &'static str {
-        "HeadroomEncoderDecoder"
+    fn own_class(&self, plan: &ModelPlan) -> &'static str {
+        if matches!(plan.head, OutputPlan::States { .. }) {
+            "HeadroomEncoderDecoderModel"
+        } else {
+            "HeadroomEncoderDecoder"
+        }
+    }
+
+    fn ties(&self) -> Option<Ties> {
+        Some(Ties {
+            base: "model.",
+            wrapper: None,
+            words: "model.shared.weight",
+            inputs: &["model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"],
+            head: "lm_head.weight",
+            head_bias: None,
+        })
     }
 
     fn class(&self, plan: &ModelPlan) -> Result<(&'static str, &'static str), &'static str> {
         match plan.stack.norm {
+            NormPlacement::Post if matches!(plan.head, OutputPlan::States { .. }) => Ok(("bart", "BartModel")),
             NormPlacement::Post => Ok(("bart", "BartForConditionalGeneration")),
             NormPlacement::Pre => {
                 Err("encoder-decoders with norm first (model.norm = \"pre\"; \"post\" is that of BART)")
@@ -96,16 +113,17 @@ impl Family for Bart {
         let mut preset = Preset { norm: own.norm.unwrap_or(NormPlacement::Post), ..BART };
         preset.activation = keys.activation("activation_function", "gelu")?;
         preset.design.embedding.is_scaled = keys.flag("scale_embedding", false)?;
-        encoder_decoder(keys, own, &preset)
+        encoder_decoder(keys, own, &preset, self.own_classes())
     }
 
-    fn names(&self, _: &ModelPlan) -> FileNames {
+    fn names(&self, plan: &ModelPlan) -> FileNames {
         FileNames {
             tables: vec![NameTable(&[NAMES])],
             base: "model.",
-            is_base: false,
-            others: &["final_logits_bias", "lm_head."],
-            unused: &["lm_head.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"],
+            wrapper: None,
+            is_base: matches!(plan.head, OutputPlan::States { .. }),
+            others: &["final_logits_bias", "lm_head.", "classification_head.", "qa_outputs."],
+            unused: &[],
             unused_ends: &[],
         }
     }
@@ -115,9 +133,15 @@ impl Family for Bart {
     }
 }
 
-/// An encoder and a decoder under the keys of BART.
-pub(super) fn encoder_decoder(keys: &Keys<'_>, own: &Own, preset: &Preset) -> Result<ModelPlan, CheckpointError> {
+/// An encoder and a decoder under the keys of BART. `tokens` are classes of the family's own that predict tokens.
+pub(super) fn encoder_decoder(
+    keys: &Keys<'_>,
+    own: &Own,
+    preset: &Preset,
+    tokens: &[&str],
+) -> Result<ModelPlan, CheckpointError> {
     keys.demand("is_encoder_decoder", &[json!(true)])?;
+    keys.demand_all_heads()?;
     let attention = &own.attention;
     let stack = |name: StackName, attention: &AttentionConfig| {
         let key = |of: &str| format!("{}_{of}", name.word());
@@ -137,5 +161,6 @@ pub(super) fn encoder_decoder(keys: &Keys<'_>, own: &Own, preset: &Preset) -> Re
     let cross = stack(StackName::Decoder, &attention.of_cross())?;
     decoder.cross = Some(CrossPlan { head_plan: cross.head_plan, compatibility: cross.compatibility });
     let encoder = stack(StackName::Encoder, &attention.of_encoder())?;
-    keys.text(preset, Some(encoder), decoder, OutputPlan::Vocabulary(preset.vocabulary_head))
+    let head = keys.decoder_head(tokens, preset.vocabulary_head, &["final_logits_bias", "lm_head."])?;
+    keys.text(preset, Some(encoder), decoder, head)
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Family, FileNames, Keys, Own, bert_sizes};
+use super::{Family, FileNames, Keys, Own, Ties, bert_sizes};
 use crate::{
     attention::{BERT, ModelPlan, OutputPlan, Preset, StackName},
     checkpoint::{CheckpointError, special_tokens::SpecialTokens},
@@ -15,8 +15,12 @@ use crate::{
 pub(super) struct Bert;
 
 /// What BERTs end in that predict no tokens. Their other names stand in `model/name_table.rs`.
-const HEADS: &[NameRow] =
-    &[("head.pooler", "bert.pooler.dense"), ("head.classes", "classifier"), ("head.span", "qa_outputs")];
+const HEADS: &[NameRow] = &[
+    ("head.tokens", "cls.predictions.decoder"),
+    ("head.pooler", "bert.pooler.dense"),
+    ("head.classes", "classifier"),
+    ("head.span", "qa_outputs"),
+];
 
 const MEGATRON: &str = "megatron-bert";
 
@@ -47,6 +51,17 @@ impl Family for Bert {
             OutputPlan::Span => OWN_SPAN,
             OutputPlan::Replaced | OutputPlan::States { .. } => OWN_STATES,
         }
+    }
+
+    fn ties(&self) -> Option<Ties> {
+        Some(Ties {
+            base: "bert.",
+            wrapper: None,
+            words: "bert.embeddings.word_embeddings.weight",
+            inputs: &[],
+            head: "cls.predictions.decoder.weight",
+            head_bias: Some(("cls.predictions.decoder.bias", "cls.predictions.bias")),
+        })
     }
 
     fn class(&self, plan: &ModelPlan) -> Result<(&'static str, &'static str), &'static str> {
@@ -82,7 +97,7 @@ impl Family for Bert {
             None => NormPlacement::Post,
         };
         let mut preset = Preset { norm, ..BERT };
-        keys.demand("hidden_act", &[json!("gelu")])?;
+        preset.activation = keys.activation("hidden_act", "gelu")?;
         keys.demand("position_embedding_type", &[json!("absolute")])?;
         keys.demand("is_decoder", &[json!(false)])?;
         if keys.written.contains_key("type_vocab_size") {
@@ -90,18 +105,10 @@ impl Family for Bert {
         }
         let sizes = keys.bert_sizes(keys.count("max_position_embeddings")?)?;
         preset.norm_epsilon = keys.epsilon("layer_norm_eps", &preset)?;
-        let stack = keys.stack(&preset, StackName::Encoder, &sizes, &own.attention, own.length)?;
-        let head = match keys.class() {
-            Some(BERT_CLASSES | MEGATRON_CLASSES | OWN_CLASSES) => {
-                OutputPlan::Classes { classes: keys.classes()?, pooler: Some(Activation::Tanh), distils: false }
-            }
-            Some(BERT_SPAN | MEGATRON_SPAN | OWN_SPAN) => OutputPlan::Span,
-            // What the files hold decides: sentence models often say another class than they are.
-            Some(BERT_STATES | MEGATRON_STATES | OWN_STATES) | None if !keys.holds("cls.") => {
-                OutputPlan::States { pools: keys.holds("pooler.") || keys.holds("bert.pooler.") }
-            }
-            _ => OutputPlan::Vocabulary(preset.vocabulary_head),
-        };
+        let attention = keys.with_pruned(own, &sizes)?;
+        let stack = keys.stack(&preset, StackName::Encoder, &sizes, &attention, own.length)?;
+        let (usual, poolers) = (preset.vocabulary_head, ["pooler.", "bert.pooler."]);
+        let head = keys.encoder_head(&[OWN_TOKENS], Activation::Tanh, usual, &["cls.predictions."], &poolers)?;
         keys.text(&preset, None, stack, head)
     }
 
@@ -109,6 +116,7 @@ impl Family for Bert {
         FileNames {
             tables: vec![seed_names(plan), NameTable(&[HEADS])],
             base: "bert.",
+            wrapper: None,
             is_base: matches!(plan.head, OutputPlan::States { .. }),
             others: &["cls.", "classifier.", "qa_outputs."],
             unused: match plan.head {
@@ -118,12 +126,7 @@ impl Family for Bert {
                 OutputPlan::Span | OutputPlan::Replaced | OutputPlan::States { pools: false } => {
                     &["cls.", "bert.pooler.", "bert.embeddings.position_ids"]
                 }
-                OutputPlan::Vocabulary(_) => &[
-                    "cls.predictions.decoder.",
-                    "cls.seq_relationship.",
-                    "bert.pooler.",
-                    "bert.embeddings.position_ids",
-                ],
+                OutputPlan::Vocabulary(_) => &["cls.seq_relationship.", "bert.pooler.", "bert.embeddings.position_ids"],
             },
             unused_ends: &[],
         }

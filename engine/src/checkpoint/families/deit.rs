@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Family, FileNames, Keys, Own, bert_sizes, vit::image_shape};
+use super::{Family, FileNames, Keys, Own, Ties, bert_sizes, keys::Ending, vit::image_shape};
 use crate::{
     attention::{InputPlan, ModelPlan, Naming, OutputPlan, Preset, StackName, VIT},
     checkpoint::{CheckpointError, special_tokens::SpecialTokens},
@@ -24,6 +24,7 @@ const NAMES: &[NameRow] = &[
     ("encoder.{}.feed_forward.in", "deit.encoder.layer.{}.intermediate.dense"),
     ("encoder.{}.feed_forward.out", "deit.encoder.layer.{}.output.dense"),
     ("encoder.final_norm", "deit.layernorm"),
+    ("head.pooler", "deit.pooler.dense"),
 ];
 
 /// One classifier, or two of which one learnt from a teacher.
@@ -32,6 +33,7 @@ const TAUGHT: &[NameRow] = &[("head.classes", "cls_classifier"), ("head.distille
 
 const TEACHER_CLASS: &str = "DeiTForImageClassificationWithTeacher";
 const OWN_TEACHER: &str = "HeadroomDeitForImageClassificationWithTeacher";
+const OWN_STATES: &str = "HeadroomDeitModel";
 const OWN: &str = "HeadroomDeitForImageClassification";
 
 fn distils(plan: &ModelPlan) -> bool {
@@ -44,15 +46,24 @@ impl Family for Deit {
     }
 
     fn own_classes(&self) -> &'static [&'static str] {
-        &[OWN_TEACHER, OWN]
+        &[OWN_TEACHER, OWN, OWN_STATES]
     }
 
     fn own_class(&self, plan: &ModelPlan) -> &'static str {
-        if distils(plan) { OWN_TEACHER } else { OWN }
+        match plan.head {
+            OutputPlan::States { .. } => OWN_STATES,
+            _ if distils(plan) => OWN_TEACHER,
+            _ => OWN,
+        }
+    }
+
+    fn ties(&self) -> Option<Ties> {
+        None
     }
 
     fn class(&self, plan: &ModelPlan) -> Result<(&'static str, &'static str), &'static str> {
         match plan.stack.norm {
+            NormPlacement::Pre if matches!(plan.head, OutputPlan::States { .. }) => Ok(("deit", "DeiTModel")),
             NormPlacement::Pre => {
                 Ok(("deit", if distils(plan) { TEACHER_CLASS } else { "DeiTForImageClassification" }))
             }
@@ -78,12 +89,22 @@ impl Family for Deit {
         let sizes = keys.bert_sizes(side * side + 2)?;
         preset.norm_epsilon = keys.epsilon("layer_norm_eps", &preset)?;
         let distils = keys.class().is_some_and(|class| [TEACHER_CLASS, OWN_TEACHER].contains(&class));
+        let attention = keys.with_pruned(own, &sizes)?;
+        let head = match keys.ending(&[]) {
+            Ending::States if !keys.holds("classifier.") => {
+                OutputPlan::States { pools: keys.holds("pooler.") || keys.holds("deit.pooler.") }
+            }
+            Ending::Other if !distils && !self.own_classes().contains(&keys.class().unwrap_or_default()) => {
+                keys.without_head(false)
+            }
+            _ => OutputPlan::Classes { classes: keys.classes()?, pooler: None, distils },
+        };
         Ok(ModelPlan {
             naming: preset.naming,
             input: InputPlan::Patches { image, patch, channels, distils: true },
             encoder: None,
-            stack: keys.stack(&preset, StackName::Encoder, &sizes, &own.attention, None)?,
-            head: OutputPlan::Classes { classes: keys.classes()?, pooler: None, distils },
+            stack: keys.stack(&preset, StackName::Encoder, &sizes, &attention, None)?,
+            head,
             cache: Cache::default(),
         })
     }
@@ -92,9 +113,14 @@ impl Family for Deit {
         FileNames {
             tables: vec![NameTable(&[NAMES]), NameTable(if distils(plan) { &[TAUGHT] } else { &[ALONE] })],
             base: "deit.",
-            is_base: false,
+            wrapper: None,
+            is_base: matches!(plan.head, OutputPlan::States { .. }),
             others: &["classifier.", "cls_classifier.", "distillation_classifier."],
-            unused: &["deit.pooler."],
+            unused: if matches!(plan.head, OutputPlan::States { pools: true }) {
+                &["deit.embeddings.mask_token"]
+            } else {
+                &["deit.embeddings.mask_token", "deit.pooler."]
+            },
             unused_ends: &[],
         }
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Family, FileNames, Keys, Own, keys::activation_word};
+use super::{Family, FileNames, Keys, Own, Ties, keys::activation_word};
 use crate::{
     attention::{BERT, ModelPlan, Naming, OutputPlan, Preset, StackName},
     checkpoint::{CheckpointError, special_tokens::SpecialTokens},
@@ -28,6 +28,7 @@ const NAMES: &[NameRow] = &[
     ("head.dense", "vocab_transform"),
     ("head.norm", "vocab_layer_norm"),
     ("head.bias", "vocab_projector.bias"),
+    ("head.tokens", "vocab_projector"),
     ("head.pooler", "pre_classifier"),
     ("head.classes", "classifier"),
     ("head.span", "qa_outputs"),
@@ -57,6 +58,17 @@ impl Family for DistilBert {
             OutputPlan::Span => span,
             OutputPlan::Replaced | OutputPlan::States { .. } => states,
         }
+    }
+
+    fn ties(&self) -> Option<Ties> {
+        Some(Ties {
+            base: "distilbert.",
+            wrapper: None,
+            words: "distilbert.embeddings.word_embeddings.weight",
+            inputs: &[],
+            head: "vocab_projector.weight",
+            head_bias: None,
+        })
     }
 
     fn class(&self, plan: &ModelPlan) -> Result<(&'static str, &'static str), &'static str> {
@@ -101,14 +113,9 @@ impl Family for DistilBert {
             positions: Some(keys.count("max_position_embeddings")?),
             ..ModelConfig::default()
         };
-        let stack = keys.stack(&preset, StackName::Encoder, &sizes, &own.attention, own.length)?;
-        let head = match keys.other_head(Some(Activation::Relu))? {
-            Some(head) => head,
-            None if keys.class().is_none_or(|class| class.ends_with("Model")) && !keys.holds("vocab_") => {
-                OutputPlan::States { pools: false }
-            }
-            None => OutputPlan::Vocabulary(preset.vocabulary_head),
-        };
+        let attention = keys.with_pruned(own, &sizes)?;
+        let stack = keys.stack(&preset, StackName::Encoder, &sizes, &attention, own.length)?;
+        let head = keys.encoder_head(&[], Activation::Relu, preset.vocabulary_head, &["vocab_"], &[])?;
         keys.text(&preset, None, stack, head)
     }
 
@@ -116,10 +123,11 @@ impl Family for DistilBert {
         FileNames {
             tables: vec![NameTable(&[NAMES])],
             base: "distilbert.",
+            wrapper: None,
             is_base: matches!(plan.head, OutputPlan::States { .. }),
             others: &["vocab_", "pre_classifier.", "classifier.", "qa_outputs."],
             unused: match plan.head {
-                OutputPlan::Vocabulary(_) => &["vocab_projector.weight"],
+                OutputPlan::Vocabulary(_) => &[],
                 OutputPlan::Classes { .. } | OutputPlan::Span | OutputPlan::Replaced | OutputPlan::States { .. } => {
                     &["vocab_"]
                 }

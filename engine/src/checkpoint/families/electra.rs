@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Family, FileNames, Keys, Own, bert_sizes};
+use super::{Family, FileNames, Keys, Own, Ties, bert_sizes, keys::Ending};
 use crate::{
-    attention::{BERT, ModelPlan, Naming, OutputPlan, Preset, StackName},
+    attention::{BERT, ModelPlan, Naming, OutputPlan, Preset, StackName, VocabularyHead},
     checkpoint::{CheckpointError, special_tokens::SpecialTokens},
     config::NormPlacement,
     model::{NameRow, NameTable},
@@ -29,6 +29,7 @@ const NAMES: &[NameRow] = &[
     ("head.replaced", "discriminator_predictions.dense_prediction"),
     ("head.norm", "generator_predictions.LayerNorm"),
     ("head.bias", "generator_lm_head.bias"),
+    ("head.tokens", "generator_lm_head"),
     ("head.pooler", "classifier.dense"),
     ("head.classes", "classifier.out_proj"),
     ("head.span", "qa_outputs"),
@@ -65,6 +66,17 @@ impl Family for Electra {
         }
     }
 
+    fn ties(&self) -> Option<Ties> {
+        Some(Ties {
+            base: "electra.",
+            wrapper: None,
+            words: "electra.embeddings.word_embeddings.weight",
+            inputs: &[],
+            head: "generator_lm_head.weight",
+            head_bias: None,
+        })
+    }
+
     fn class(&self, plan: &ModelPlan) -> Result<(&'static str, &'static str), &'static str> {
         let class = match plan.head {
             OutputPlan::Replaced => "ElectraForPreTraining",
@@ -93,23 +105,25 @@ impl Family for Electra {
     fn plan(&self, keys: &Keys<'_>, own: &Own) -> Result<ModelPlan, CheckpointError> {
         let norm = own.norm.unwrap_or(NormPlacement::Post);
         let mut preset = Preset { naming: Naming::Electra, norm, ..BERT };
-        // What its heads have between their maps, whatever its layers have.
-        keys.demand("hidden_act", &[json!("gelu")])?;
+        preset.activation = keys.activation("hidden_act", "gelu")?;
         keys.demand("position_embedding_type", &[json!("absolute")])?;
         preset.token_types = keys.count_or("type_vocab_size", 2)?;
         let sizes = keys.bert_sizes(keys.count("max_position_embeddings")?)?;
         let embedding = keys.count_or("embedding_size", sizes.width)?;
         preset.design.embedding.width = (embedding != sizes.width).then_some(embedding);
         preset.norm_epsilon = keys.epsilon("layer_norm_eps", &preset)?;
-        let stack = keys.stack(&preset, StackName::Encoder, &sizes, &own.attention, own.length)?;
-        let head = match keys.other_head(Some(Activation::Gelu(Gelu::Exact)))? {
-            Some(head) => head,
-            None if keys.holds("discriminator_predictions.") => OutputPlan::Replaced,
-            None if keys.holds("generator_") || keys.class().is_some_and(|class| class.ends_with("ForMaskedLM")) => {
-                OutputPlan::Vocabulary(preset.vocabulary_head)
+        let attention = keys.with_pruned(own, &sizes)?;
+        let stack = keys.stack(&preset, StackName::Encoder, &sizes, &attention, own.length)?;
+        // The activation of a generator's head and of a classifier's is exact GELU, whatever that of the layers is.
+        let gelu = Activation::Gelu(Gelu::Exact);
+        let usual = VocabularyHead { activation: Some(gelu), ..preset.vocabulary_head };
+        let is_generator = keys.class().is_some_and(|class| class.ends_with("ForMaskedLM"));
+        let head = match keys.ending(&[]) {
+            Ending::Tokens | Ending::States | Ending::Unsaid if keys.holds("discriminator_predictions.") => {
+                OutputPlan::Replaced
             }
-            None if keys.class().is_some_and(|class| class.ends_with("ForPreTraining")) => OutputPlan::Replaced,
-            None => OutputPlan::States { pools: false },
+            Ending::Tokens if !is_generator && !keys.holds("generator_") => OutputPlan::Replaced,
+            _ => keys.encoder_head(&[], gelu, usual, &["generator_"], &[])?,
         };
         keys.text(&preset, None, stack, head)
     }
@@ -124,12 +138,11 @@ impl Family for Electra {
         FileNames {
             tables: vec![NameTable(&[NAMES]), head],
             base: "electra.",
+            wrapper: None,
             is_base: matches!(plan.head, OutputPlan::States { .. }),
             others: &["discriminator_predictions.", "generator_", "classifier.", "qa_outputs."],
             unused: match plan.head {
-                OutputPlan::Vocabulary(_) => {
-                    &["generator_lm_head.weight", "discriminator_predictions.", "electra.embeddings.position_ids"]
-                }
+                OutputPlan::Vocabulary(_) => &["discriminator_predictions.", "electra.embeddings.position_ids"],
                 OutputPlan::Replaced => &["generator_", "electra.embeddings.position_ids"],
                 OutputPlan::Classes { .. } | OutputPlan::Span | OutputPlan::States { .. } => {
                     &["generator_", "discriminator_predictions.", "electra.embeddings.position_ids"]

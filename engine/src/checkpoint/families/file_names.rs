@@ -8,6 +8,8 @@ pub(in crate::checkpoint) struct FileNames {
     pub base: &'static str,
     /// Whether files of this plan do.
     pub is_base: bool,
+    /// What all names begin with in files of a model that was put into another one.
+    pub wrapper: Option<&'static str>,
     /// What else names begin with.
     pub others: &'static [&'static str],
     /// Beginnings of tensors that the model has no use for: tied copies of the word table, heads of other objectives.
@@ -15,6 +17,9 @@ pub(in crate::checkpoint) struct FileNames {
     /// The ends of such: masks that old files keep as tensors.
     pub unused_ends: &'static [&'static str],
 }
+
+/// Beginnings of names of the two halves of a model without a base of its own (T5).
+const HALVES: [&str; 3] = ["encoder.", "decoder.", "shared."];
 
 impl FileNames {
     /// The whole name of a tensor as today's files have it: with the base model, and without BERT's old names of norms.
@@ -24,8 +29,27 @@ impl FileNames {
             Some((module, "beta")) => format!("{module}.bias"),
             _ => name.to_owned(),
         };
+        let name = match self.wrapper.and_then(|wrapper| name.strip_prefix(wrapper)) {
+            Some(inner) => inner.to_owned(),
+            None => name,
+        };
         let is_whole = name.starts_with(self.base) || self.others.iter().any(|other| name.starts_with(other));
         if is_whole { name } else { format!("{}{name}", self.base) }
+    }
+
+    /// Whether a tensor belongs to the base model, by its name in files of which one has the whole name of such a tensor or not.
+    pub fn is_of_base(&self, found: &str, has_whole_names: bool) -> bool {
+        if self.base.is_empty() {
+            let whole = self.whole(found);
+            return HALVES.iter().any(|half| whole.starts_with(half));
+        }
+        !has_whole_names || self.begins_whole(found)
+    }
+
+    /// Whether a name begins as those of the base model, or of the base model in another one.
+    pub fn begins_whole(&self, found: &str) -> bool {
+        let starts = [Some(self.base).filter(|base| !base.is_empty()), self.wrapper];
+        starts.into_iter().flatten().any(|start| found.starts_with(start))
     }
 
     /// Whether the model has no use for the tensor with this whole name.

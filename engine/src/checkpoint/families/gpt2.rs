@@ -2,16 +2,19 @@
 
 use serde_json::{Value, json};
 
-use super::{Family, FileNames, Keys, Own};
+use super::{Family, FileNames, Keys, Own, Ties, keys::activation_word};
 use crate::{
     attention::{GPT2, ModelPlan, OutputPlan, Preset, StackName},
     checkpoint::{CheckpointError, special_tokens::SpecialTokens},
     config::{ModelConfig, NormPlacement},
-    model::seed_names,
+    model::{NameRow, NameTable, seed_names},
 };
 
 /// Its names stand in `model/name_table.rs`.
 pub(super) struct Gpt2;
+
+/// The head's table, where it is none of the embeddings.
+const HEAD: &[NameRow] = &[("head.tokens", "lm_head")];
 
 impl Family for Gpt2 {
     fn model_types(&self) -> &'static [&'static str] {
@@ -19,15 +22,27 @@ impl Family for Gpt2 {
     }
 
     fn own_classes(&self) -> &'static [&'static str] {
-        &["HeadroomDecoder"]
+        &["HeadroomDecoder", "HeadroomDecoderModel"]
     }
 
-    fn own_class(&self, _: &ModelPlan) -> &'static str {
-        "HeadroomDecoder"
+    fn own_class(&self, plan: &ModelPlan) -> &'static str {
+        if matches!(plan.head, OutputPlan::States { .. }) { "HeadroomDecoderModel" } else { "HeadroomDecoder" }
+    }
+
+    fn ties(&self) -> Option<Ties> {
+        Some(Ties {
+            base: "transformer.",
+            wrapper: None,
+            words: "transformer.wte.weight",
+            inputs: &[],
+            head: "lm_head.weight",
+            head_bias: None,
+        })
     }
 
     fn class(&self, plan: &ModelPlan) -> Result<(&'static str, &'static str), &'static str> {
         match plan.stack.norm {
+            NormPlacement::Pre if matches!(plan.head, OutputPlan::States { .. }) => Ok(("gpt2", "GPT2Model")),
             NormPlacement::Pre => Ok(("gpt2", "GPT2LMHeadModel")),
             NormPlacement::Post => Err("decoders with norm last (model.norm = \"post\"; \"pre\" is that of GPT-2)"),
         }
@@ -36,7 +51,7 @@ impl Family for Gpt2 {
     fn settings(&self, plan: &ModelPlan, _: &SpecialTokens) -> Value {
         let stack = &plan.stack;
         json!({
-            "activation_function": "gelu_new",
+            "activation_function": activation_word(stack.activation),
             "attn_pdrop": stack.dropout,
             "embd_pdrop": stack.dropout,
             "layer_norm_epsilon": stack.norm_epsilon,
@@ -55,7 +70,7 @@ impl Family for Gpt2 {
 
     fn plan(&self, keys: &Keys<'_>, own: &Own) -> Result<ModelPlan, CheckpointError> {
         let mut preset = Preset { norm: own.norm.unwrap_or(NormPlacement::Pre), ..GPT2 };
-        keys.demand("activation_function", &[json!("gelu_new"), json!("gelu_pytorch_tanh")])?;
+        preset.activation = keys.activation("activation_function", "gelu_new")?;
         keys.demand("scale_attn_weights", &[json!(true)])?;
         keys.demand("scale_attn_by_inverse_layer_idx", &[json!(false)])?;
         keys.demand("add_cross_attention", &[json!(false)])?;
@@ -70,17 +85,21 @@ impl Family for Gpt2 {
             ..ModelConfig::default()
         };
         preset.norm_epsilon = keys.epsilon("layer_norm_epsilon", &preset)?;
+        // Its queries, keys and values are one matrix, which has no such name here where heads are missing.
+        keys.demand_all_heads()?;
         let stack = keys.stack(&preset, StackName::Decoder, &sizes, &own.attention, own.length)?;
-        keys.text(&preset, None, stack, OutputPlan::Vocabulary(preset.vocabulary_head))
+        let head = keys.decoder_head(self.own_classes(), preset.vocabulary_head, &["lm_head."])?;
+        keys.text(&preset, None, stack, head)
     }
 
     fn names(&self, plan: &ModelPlan) -> FileNames {
         FileNames {
-            tables: vec![seed_names(plan)],
+            tables: vec![seed_names(plan), NameTable(&[HEAD])],
             base: "transformer.",
-            is_base: false,
-            others: &["lm_head."],
-            unused: &["lm_head.weight"],
+            wrapper: None,
+            is_base: matches!(plan.head, OutputPlan::States { .. }),
+            others: &["lm_head.", "multiple_choice_head.", "score.", "classifier.", "qa_outputs."],
+            unused: &[],
             unused_ends: &[".attn.bias", ".attn.masked_bias"],
         }
     }

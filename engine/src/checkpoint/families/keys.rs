@@ -1,13 +1,17 @@
 //! The keys of a `config.json`, as families read them.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{cell::RefCell, collections::BTreeSet, path::Path};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+
+use super::{HeadTensor, TiedTensors};
 
 use crate::{
-    attention::{InputPlan, ModelPlan, OutputPlan, Preset, StackName, StackPlan, supported_design},
+    attention::{
+        HeadTable, InputPlan, ModelPlan, OutputPlan, Preset, StackName, StackPlan, VocabularyHead, supported_design,
+    },
     checkpoint::{CONFIG, CheckpointError},
-    config::{AttentionConfig, Cache, ModelConfig, NormPlacement, Problem},
+    config::{AttentionConfig, Cache, CustomReuse, ModelConfig, NormPlacement, Problem, Reuse},
     ops::{Activation, Gelu},
     text::shortened,
 };
@@ -16,6 +20,9 @@ use crate::{
 const MOST_CLASSES: usize = 1 << 20;
 const LARGEST_IMAGE: usize = 1 << 14;
 const MOST_CHANNELS: usize = 1 << 10;
+
+/// The most heads of all layers together.
+const MOST_CELLS: usize = 1 << 18;
 
 /// The widest stream.
 const MOST_WIDTH: usize = 1 << 16;
@@ -52,8 +59,40 @@ pub(in crate::checkpoint) struct Keys<'a> {
     pub written: &'a Map<String, Value>,
     /// The names of all tensors beside it.
     pub tensors: &'a BTreeSet<String>,
+    /// What they are copies of.
+    pub tied: &'a TiedTensors,
+    /// What was decided in spite of the settings, as sentences.
+    pub notes: &'a RefCell<Vec<String>>,
     pub dir: &'a Path,
 }
+
+/// End of a model, as the name of its class says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::checkpoint) enum Ending {
+    /// A logit for every token.
+    Tokens,
+    /// One class or number for each example.
+    Classes,
+    /// Where an answer begins and ends.
+    Span,
+    /// The last states.
+    States,
+    /// Another head, which no family here has.
+    Other,
+    /// No class is named.
+    Unsaid,
+}
+
+/// The ends of names of classes that predict tokens, further heads beside or not.
+const TOKENS: [&str; 7] = [
+    "DoubleHeadsModel",
+    "ForCausalLM",
+    "ForConditionalGeneration",
+    "ForMaskedLM",
+    "ForPreTraining",
+    "LMHeadModel",
+    "MTModel",
+];
 
 impl Keys<'_> {
     pub fn settings(&self, why: String) -> CheckpointError {
@@ -65,6 +104,11 @@ impl Keys<'_> {
             None => format!("it has no `{key}`."),
             Some(found) => format!("`{key}` is {}, but must be {expected}.", shortened(&found.to_string(), 200)),
         })
+    }
+
+    /// Keeps a sentence about what was decided.
+    pub fn note(&self, note: String) {
+        self.notes.borrow_mut().push(note);
     }
 
     /// Whether there is a tensor whose name begins so.
@@ -184,28 +228,130 @@ impl Keys<'_> {
         })
     }
 
-    /// What a head without a vocabulary ends in, by the end of the class's name; none where it predicts tokens.
-    pub fn other_head(&self, pooler: Option<Activation>) -> Result<Option<OutputPlan>, CheckpointError> {
-        Ok(match self.class() {
-            Some(class) if class.ends_with("ForSequenceClassification") => {
-                Some(OutputPlan::Classes { classes: self.classes()?, pooler, distils: false })
-            }
-            Some(class) if class.ends_with("ForQuestionAnswering") => Some(OutputPlan::Span),
-            _ => None,
+    /// The end of the model by its class. `tokens` are classes of the family beside [`TOKENS`] that predict tokens.
+    pub fn ending(&self, tokens: &[&str]) -> Ending {
+        let Some(class) = self.class() else { return Ending::Unsaid };
+        let ends = |ends: &[&str]| ends.iter().any(|end| class.ends_with(end));
+        if (tokens.contains(&class) && !class.ends_with("Model")) || ends(&TOKENS) {
+            Ending::Tokens
+        } else if ends(&["ForSequenceClassification", "ForImageClassification"]) {
+            Ending::Classes
+        } else if ends(&["ForQuestionAnswering"]) {
+            Ending::Span
+        } else if ends(&["Model"]) {
+            Ending::States
+        } else {
+            Ending::Other
+        }
+    }
+
+    /// The end of an encoder: a head for classes, spans or tokens, or else its last states. `heads` are the beginnings of tensors of
+    /// a head that predicts tokens, `poolers` those of its pooler.
+    pub fn encoder_head(
+        &self,
+        tokens: &[&str],
+        pooler: Activation,
+        usual: VocabularyHead,
+        heads: &[&str],
+        poolers: &[&str],
+    ) -> Result<OutputPlan, CheckpointError> {
+        let holds = |starts: &[&str]| starts.iter().any(|start| self.holds(start));
+        Ok(match self.ending(tokens) {
+            Ending::Classes => OutputPlan::Classes { classes: self.classes()?, pooler: Some(pooler), distils: false },
+            Ending::Span => OutputPlan::Span,
+            Ending::Tokens => self.predicts_tokens(usual)?,
+            // What the files hold decides: sentence models often say another class than they are.
+            Ending::States | Ending::Unsaid if holds(heads) => self.predicts_tokens(usual)?,
+            Ending::States | Ending::Unsaid => OutputPlan::States { pools: holds(poolers) },
+            Ending::Other => self.without_head(holds(poolers)),
         })
     }
 
-    /// Refuses a class that is none of these.
-    pub fn demand_class(&self, allowed: &[&str]) -> Result<(), CheckpointError> {
-        match self.class() {
-            Some(class) if !allowed.contains(&class) => Err(CheckpointError::Unsupported {
-                key: "architectures".to_owned(),
-                found: class.to_owned(),
-                expected: allowed.join(" or "),
-                path: self.dir.to_owned(),
-            }),
-            _ => Ok(()),
+    /// The end of a decoder: a head that predicts tokens, or else its last states.
+    pub fn decoder_head(
+        &self,
+        tokens: &[&str],
+        usual: VocabularyHead,
+        heads: &[&str],
+    ) -> Result<OutputPlan, CheckpointError> {
+        Ok(match self.ending(tokens) {
+            Ending::Tokens | Ending::Unsaid => self.predicts_tokens(usual)?,
+            Ending::States if heads.iter().any(|start| self.holds(start)) => self.predicts_tokens(usual)?,
+            Ending::States => OutputPlan::States { pools: false },
+            Ending::Classes | Ending::Span | Ending::Other => self.without_head(false),
+        })
+    }
+
+    /// The states of a model whose head is not computed here, with a note about that.
+    pub fn without_head(&self, pools: bool) -> OutputPlan {
+        let class = shortened(self.class().unwrap_or_default(), 100);
+        self.note(format!("The head of {class} is not computed here; the model ends in its hidden states."));
+        OutputPlan::States { pools }
+    }
+
+    /// The head that predicts tokens. Where the settings tie its table to the embeddings and the files hold another one, that is its
+    /// table, as in `transformers` 5.
+    pub fn predicts_tokens(&self, usual: VocabularyHead) -> Result<OutputPlan, CheckpointError> {
+        let is_tied = self.flag("tie_word_embeddings", !usual.table.is_own())?;
+        let table = match (is_tied, self.tied.head) {
+            (true, HeadTensor::Other) => {
+                self.note(
+                    "config.json ties the table of the head to the embeddings (tie_word_embeddings), but the weights hold another \
+                     table for it, which is taken."
+                        .to_owned(),
+                );
+                HeadTable::Own
+            }
+            (true, HeadTensor::Absent | HeadTensor::Same) => HeadTable::Tied,
+            (false, _) => HeadTable::Own,
+        };
+        Ok(OutputPlan::Vocabulary(VocabularyHead { table, ..usual }))
+    }
+
+    /// The schedule of a model whose heads were pruned: these do not exist. None where every head is there.
+    ///
+    /// # Errors
+    /// If `pruned_heads` names heads that the model never had.
+    pub fn pruned(&self, layers: usize, heads: usize) -> Result<Option<Reuse>, CheckpointError> {
+        let wrong = || self.wrong("pruned_heads", "heads by the number of their layer, such as {\"0\": [1]}");
+        let pruned = match self.written.get("pruned_heads") {
+            None | Some(Value::Null) => return Ok(None),
+            Some(pruned) => pruned.as_object().ok_or_else(wrong)?,
+        };
+        if pruned.values().all(|heads| heads.as_array().is_some_and(Vec::is_empty)) {
+            return Ok(None);
         }
+        if layers.saturating_mul(heads) > MOST_CELLS {
+            return Err(wrong());
+        }
+        let mut rows = vec![vec!["c"; heads]; layers];
+        for (layer, list) in pruned {
+            let row = layer.parse().ok().and_then(|layer: usize| rows.get_mut(layer)).ok_or_else(wrong)?;
+            for head in list.as_array().ok_or_else(wrong)? {
+                let head = head.as_u64().and_then(|head| row.get_mut(usize::try_from(head).ok()?));
+                *head.ok_or_else(wrong)? = "-";
+            }
+        }
+        Ok(Some(Reuse::Custom(CustomReuse { rows: rows.iter().map(|row| row.join(" ")).collect() })))
+    }
+
+    /// The answers about attention of a model of `sizes` whose heads may have been pruned.
+    ///
+    /// # Errors
+    /// As [`Self::pruned`].
+    pub fn with_pruned(&self, own: &Own, sizes: &ModelConfig) -> Result<AttentionConfig, CheckpointError> {
+        let mut attention = own.attention.clone();
+        if own.norm.is_none()
+            && let Some(reuse) = self.pruned(sizes.layers, sizes.heads)?
+        {
+            attention.reuse = reuse;
+        }
+        Ok(attention)
+    }
+
+    /// Refuses pruned heads, in families of which no program prunes any.
+    pub fn demand_all_heads(&self) -> Result<(), CheckpointError> {
+        self.demand("pruned_heads", &[json!({})])
     }
 
     /// A model that reads tokens.

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Family, FileNames, Keys, Own, keys::activation_word};
+use super::{Family, FileNames, Keys, Own, Ties, keys::activation_word, rotary};
 use crate::{
     attention::{
         BERT, HeadTable, LinearBiases, ModelPlan, Naming, NormKind, OutputPlan, Positions, Preset, StackName,
@@ -12,6 +12,7 @@ use crate::{
     checkpoint::{CheckpointError, special_tokens::SpecialTokens},
     config::{Compatibility, Grouped, ModelConfig, NormPlacement},
     model::{NameRow, NameTable},
+    ops::Rotation,
 };
 
 pub(super) struct Llama;
@@ -31,22 +32,31 @@ const NAMES: &[NameRow] = &[
     ("head.tokens", "lm_head"),
 ];
 
+/// What names begin with in files of Llamas with a head for spans.
+const WRAPPER: &str = "transformer.";
+
+const MISTRAL: &str = "mistral";
 const QWEN2: &str = "qwen2";
 
-/// The angles' base where nothing is said.
-const USUAL_BASE: f64 = 10_000.0;
+/// Pairs of keys and values of a Mistral whose settings say nothing.
+const USUAL_GROUPS: usize = 8;
 
 impl Family for Llama {
     fn model_types(&self) -> &'static [&'static str] {
-        &["llama", "mistral", QWEN2]
+        &["llama", MISTRAL, QWEN2]
     }
 
     fn own_classes(&self) -> &'static [&'static str] {
-        &["HeadroomLlama", "HeadroomQwen2"]
+        &["HeadroomLlama", "HeadroomQwen2", "HeadroomLlamaModel", "HeadroomQwen2Model"]
     }
 
     fn own_class(&self, plan: &ModelPlan) -> &'static str {
-        if plan.stack.design.biases == LinearBiases::Projections { "HeadroomQwen2" } else { "HeadroomLlama" }
+        match (plan.stack.design.biases, plan.head) {
+            (LinearBiases::Projections, OutputPlan::States { .. }) => "HeadroomQwen2Model",
+            (LinearBiases::Projections, _) => "HeadroomQwen2",
+            (_, OutputPlan::States { .. }) => "HeadroomLlamaModel",
+            _ => "HeadroomLlama",
+        }
     }
 
     /// Mistral's models are Llama's, in texts as long as its window.
@@ -64,8 +74,15 @@ impl Family for Llama {
         *compatibility == Compatibility::default() || matches!(compatibility, Compatibility::Grouped(_))
     }
 
-    fn may_untie(&self) -> bool {
-        true
+    fn ties(&self) -> Option<Ties> {
+        Some(Ties {
+            base: "model.",
+            wrapper: Some(WRAPPER),
+            words: "model.embed_tokens.weight",
+            inputs: &[],
+            head: "lm_head.weight",
+            head_bias: None,
+        })
     }
 
     fn settings(&self, plan: &ModelPlan, _: &SpecialTokens) -> Value {
@@ -80,9 +97,9 @@ impl Family for Llama {
             | Compatibility::Latent(_)
             | Compatibility::TiedKv(_) => stack.heads,
         };
-        let base = match stack.design.positions {
-            Positions::Rotary { base } => base,
-            Positions::Learned | Positions::Sinusoidal | Positions::Relative { .. } => USUAL_BASE,
+        let rotation = match stack.design.positions {
+            Positions::Rotary(rotation) => rotation,
+            Positions::Learned | Positions::Sinusoidal | Positions::Relative { .. } => Rotation::of(rotary::USUAL_BASE),
         };
         json!({
             "attention_bias": stack.design.biases == LinearBiases::All,
@@ -97,8 +114,9 @@ impl Family for Llama {
             "num_hidden_layers": stack.layers,
             "num_key_value_heads": groups,
             "rms_norm_eps": stack.norm_epsilon,
-            "rope_parameters": {"rope_theta": base, "rope_type": "default"},
-            "rope_theta": base,
+            "rope_parameters": rotary::parameters(&rotation),
+            "rope_scaling": rotary::scaling(&rotation),
+            "rope_theta": rotation.base,
             "use_cache": true,
         })
     }
@@ -106,20 +124,25 @@ impl Family for Llama {
     fn plan(&self, keys: &Keys<'_>, own: &Own) -> Result<ModelPlan, CheckpointError> {
         let biases = biases(keys)?;
         let norm = own.norm.unwrap_or(NormPlacement::Pre);
-        let table = if keys.flag("tie_word_embeddings", false)? { HeadTable::Tied } else { HeadTable::Own };
-        let vocabulary_head = VocabularyHead { transforms: false, has_bias: false, table };
+        keys.demand_all_heads()?;
+        let vocabulary_head =
+            VocabularyHead { transforms: false, has_bias: false, table: HeadTable::Own, activation: None };
         let mut preset =
             Preset { naming: Naming::Llama, stack: StackName::Decoder, norm, token_types: 0, vocabulary_head, ..BERT };
         preset.activation = keys.activation("hidden_act", "silu")?;
         preset.design.norm = NormKind::Rms;
         preset.design.is_gated = true;
         preset.design.biases = biases;
-        preset.design.positions = Positions::Rotary { base: base(keys)? };
+        preset.design.positions = Positions::Rotary(rotary::rotation(keys)?);
         preset.norm_epsilon = 1e-6;
         preset.norm_epsilon = keys.epsilon("rms_norm_eps", &preset)?;
         let (heads, width) = (keys.count("num_attention_heads")?, keys.count("hidden_size")?);
         let head_size = keys.count_or("head_dim", width.checked_div(heads).unwrap_or(0))?;
-        let groups = keys.count_or("num_key_value_heads", heads)?;
+        // Where Mistral says nothing it has eight; null means as many as there are heads.
+        let groups = match keys.written.get("num_key_value_heads") {
+            None if keys.word("model_type")? == MISTRAL => USUAL_GROUPS,
+            _ => keys.count_or("num_key_value_heads", heads)?,
+        };
         let mut attention = own.attention.clone();
         if own.norm.is_none() && groups != heads {
             attention.compatibility = Compatibility::Grouped(Grouped { kv_heads: groups });
@@ -137,19 +160,18 @@ impl Family for Llama {
         };
         let stack = keys.stack(&preset, StackName::Decoder, &sizes, &attention, own.length)?;
         let stack = keys.supported(StackPlan { width: keys.width("hidden_size")?, ..stack })?;
-        let is_base = keys.class().is_some_and(|class| class.ends_with("Model")) && !keys.holds("lm_head.");
-        let head = if is_base { OutputPlan::States { pools: false } } else { OutputPlan::Vocabulary(vocabulary_head) };
+        let head = keys.decoder_head(self.own_classes(), vocabulary_head, &["lm_head."])?;
         keys.text(&preset, None, stack, head)
     }
 
     fn names(&self, plan: &ModelPlan) -> FileNames {
-        let is_tied = !matches!(plan.head, OutputPlan::Vocabulary(head) if head.table == HeadTable::Own);
         FileNames {
             tables: vec![NameTable(&[NAMES])],
             base: "model.",
+            wrapper: Some(WRAPPER),
             is_base: matches!(plan.head, OutputPlan::States { .. }),
-            others: &["lm_head."],
-            unused: if is_tied { &["lm_head."] } else { &[] },
+            others: &["lm_head.", "score.", "classifier.", "qa_outputs."],
+            unused: &[],
             unused_ends: &[".rotary_emb.inv_freq"],
         }
     }
@@ -157,7 +179,7 @@ impl Family for Llama {
 
 /// The biases that a type has.
 fn biases(keys: &Keys<'_>) -> Result<LinearBiases, CheckpointError> {
-    if keys.word("model_type")? == QWEN2 || keys.class() == Some("HeadroomQwen2") {
+    if keys.word("model_type")? == QWEN2 || keys.class().is_some_and(|class| class.starts_with("HeadroomQwen2")) {
         keys.demand("use_sliding_window", &[json!(false)])?;
         return Ok(LinearBiases::Projections);
     }
@@ -178,24 +200,4 @@ fn longest(keys: &Keys<'_>) -> Result<usize, CheckpointError> {
         }
         _ => positions,
     })
-}
-
-/// The base of the angles, which may not be stretched: older files have it beside the other keys, newer ones in a table.
-fn base(keys: &Keys<'_>) -> Result<f64, CheckpointError> {
-    for table in ["rope_scaling", "rope_parameters"] {
-        let Some(table) = keys.written.get(table).and_then(Value::as_object) else { continue };
-        let kind = table.get("rope_type").or_else(|| table.get("type")).and_then(Value::as_str).unwrap_or("default");
-        if kind != "default" {
-            return Err(CheckpointError::Unsupported {
-                key: "rope_type".to_owned(),
-                found: kind.to_owned(),
-                expected: "default".to_owned(),
-                path: keys.dir.to_owned(),
-            });
-        }
-        if let Some(base) = table.get("rope_theta").and_then(Value::as_f64) {
-            return Ok(base);
-        }
-    }
-    keys.number("rope_theta", USUAL_BASE)
 }

@@ -4,11 +4,11 @@
 use serde_json::Value;
 
 use super::{
-    Family, FileNames, Keys, Own,
+    Family, FileNames, Keys, Own, Ties,
     bart::{Bart, encoder_decoder},
 };
 use crate::{
-    attention::{BART, ModelPlan, Naming, Positions, Preset},
+    attention::{BART, ModelPlan, Naming, OutputPlan, Positions, Preset},
     checkpoint::{CheckpointError, special_tokens::SpecialTokens},
     config::NormPlacement,
 };
@@ -22,15 +22,20 @@ impl Family for Marian {
     }
 
     fn own_classes(&self) -> &'static [&'static str] {
-        &["HeadroomMarian"]
+        &["HeadroomMarian", "HeadroomMarianModel"]
     }
 
-    fn own_class(&self, _: &ModelPlan) -> &'static str {
-        "HeadroomMarian"
+    fn own_class(&self, plan: &ModelPlan) -> &'static str {
+        if matches!(plan.head, OutputPlan::States { .. }) { "HeadroomMarianModel" } else { "HeadroomMarian" }
+    }
+
+    fn ties(&self) -> Option<Ties> {
+        Bart.ties()
     }
 
     fn class(&self, plan: &ModelPlan) -> Result<(&'static str, &'static str), &'static str> {
         match plan.stack.norm {
+            NormPlacement::Post if matches!(plan.head, OutputPlan::States { .. }) => Ok(("marian", "MarianModel")),
             NormPlacement::Post => Ok(("marian", "MarianMTModel")),
             NormPlacement::Pre => Err("a Marian with norm first"),
         }
@@ -68,18 +73,12 @@ impl Family for Marian {
         preset.design.positions = Positions::Sinusoidal;
         preset.design.embedding.is_scaled = keys.flag("scale_embedding", false)?;
         preset.design.embedding.lacks_norm = true;
-        encoder_decoder(keys, own, &preset)
+        encoder_decoder(keys, own, &preset, self.own_classes())
     }
 
     fn names(&self, plan: &ModelPlan) -> FileNames {
         FileNames {
-            unused: &[
-                "lm_head.weight",
-                "model.encoder.embed_tokens.weight",
-                "model.decoder.embed_tokens.weight",
-                "model.encoder.embed_positions.weight",
-                "model.decoder.embed_positions.weight",
-            ],
+            unused: &["model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"],
             ..Bart.names(plan)
         }
     }

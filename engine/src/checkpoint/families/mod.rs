@@ -15,7 +15,9 @@ mod keys;
 mod llama;
 mod marian;
 mod roberta;
+mod rotary;
 mod t5;
+mod ties;
 mod vit;
 
 use serde_json::{Value, json};
@@ -23,6 +25,7 @@ use serde_json::{Value, json};
 pub(super) use self::{
     file_names::FileNames,
     keys::{Keys, Own},
+    ties::{HeadTensor, TiedTensors, Ties},
 };
 use super::{CheckpointError, special_tokens::SpecialTokens};
 use crate::{
@@ -58,10 +61,8 @@ pub(super) trait Family: Sync {
         *compatibility == Compatibility::default()
     }
 
-    /// Whether a head may have a table of its own.
-    fn may_untie(&self) -> bool {
-        false
-    }
+    /// The tensors that its files may hold several times; none of a family without a vocabulary.
+    fn ties(&self) -> Option<Ties>;
 
     /// Whether generated texts are made to end with the end of text when they are as long as they may be.
     fn forces_end(&self) -> bool {

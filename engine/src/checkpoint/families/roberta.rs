@@ -3,13 +3,13 @@
 
 use serde_json::{Value, json};
 
-use super::{Family, FileNames, Keys, Own, bert_sizes};
+use super::{Family, FileNames, Keys, Own, Ties, bert_sizes};
 use crate::{
-    attention::{BERT, ModelPlan, Naming, OutputPlan, Preset, StackName},
+    attention::{BERT, ModelPlan, Naming, OutputPlan, Preset, StackName, VocabularyHead},
     checkpoint::{CheckpointError, special_tokens::SpecialTokens},
     config::NormPlacement,
     model::{NameRow, NameTable},
-    ops::Activation,
+    ops::{Activation, Gelu},
 };
 
 pub(super) struct Roberta;
@@ -25,6 +25,7 @@ const NAMES: &[NameRow] = &[
     ("encoder.{}.feed_forward.norm", "roberta.encoder.layer.{}.output.LayerNorm"),
     ("encoder.{}.feed_forward.in", "roberta.encoder.layer.{}.intermediate.dense"),
     ("encoder.{}.feed_forward.out", "roberta.encoder.layer.{}.output.dense"),
+    ("head.tokens", "lm_head.decoder"),
     ("head.dense", "lm_head.dense"),
     ("head.norm", "lm_head.layer_norm"),
     ("head.bias", "lm_head.bias"),
@@ -59,6 +60,17 @@ impl Family for Roberta {
             OutputPlan::Span => "HeadroomRobertaForQuestionAnswering",
             OutputPlan::Replaced | OutputPlan::States { .. } => "HeadroomRobertaModel",
         }
+    }
+
+    fn ties(&self) -> Option<Ties> {
+        Some(Ties {
+            base: "roberta.",
+            wrapper: None,
+            words: "roberta.embeddings.word_embeddings.weight",
+            inputs: &[],
+            head: "lm_head.decoder.weight",
+            head_bias: Some(("lm_head.decoder.bias", "lm_head.bias")),
+        })
     }
 
     fn class(&self, plan: &ModelPlan) -> Result<(&'static str, &'static str), &'static str> {
@@ -102,14 +114,11 @@ impl Family for Roberta {
         let positions = keys.count("max_position_embeddings")?;
         let sizes = keys.bert_sizes(positions.saturating_sub(FIRST_POSITION))?;
         preset.norm_epsilon = keys.epsilon("layer_norm_eps", &preset)?;
-        let stack = keys.stack(&preset, StackName::Encoder, &sizes, &own.attention, own.length)?;
-        let head = match keys.other_head(Some(Activation::Tanh))? {
-            Some(head) => head,
-            None if keys.class().is_none_or(|class| class.ends_with("Model")) && !keys.holds("lm_head.") => {
-                OutputPlan::States { pools: keys.holds("pooler.") || keys.holds("roberta.pooler.") }
-            }
-            None => OutputPlan::Vocabulary(preset.vocabulary_head),
-        };
+        let attention = keys.with_pruned(own, &sizes)?;
+        let stack = keys.stack(&preset, StackName::Encoder, &sizes, &attention, own.length)?;
+        // The activation of its head is exact GELU, whatever that of its layers is.
+        let usual = VocabularyHead { activation: Some(Activation::Gelu(Gelu::Exact)), ..preset.vocabulary_head };
+        let head = keys.encoder_head(&[], Activation::Tanh, usual, &["lm_head."], &["pooler.", "roberta.pooler."])?;
         keys.text(&preset, None, stack, head)
     }
 
@@ -118,13 +127,12 @@ impl Family for Roberta {
         FileNames {
             tables: vec![NameTable(&[NAMES]), NameTable(if is_base { &[POOLER] } else { &[CLASSIFIER] })],
             base: "roberta.",
+            wrapper: None,
             is_base,
             others: &["lm_head.", "classifier.", "qa_outputs."],
             unused: match plan.head {
                 OutputPlan::States { pools: true } => &["lm_head.", "roberta.embeddings.position_ids"],
-                OutputPlan::Vocabulary(_) => {
-                    &["lm_head.decoder.", "roberta.pooler.", "roberta.embeddings.position_ids"]
-                }
+                OutputPlan::Vocabulary(_) => &["roberta.pooler.", "roberta.embeddings.position_ids"],
                 OutputPlan::Classes { .. }
                 | OutputPlan::Span
                 | OutputPlan::Replaced

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Family, FileNames, Keys, Own, end_of_text, keys::activation_word};
+use super::{Family, FileNames, HeadTensor, Keys, Own, Ties, end_of_text, keys::activation_word};
 use crate::{
     attention::{
         BERT, CrossPlan, HeadTable, LinearBiases, ModelPlan, Naming, NormKind, OutputPlan, Positions, Preset,
@@ -57,6 +57,12 @@ const GATED: &[NameRow] = &[
     ("decoder.{}.feed_forward.in", "decoder.block.{}.layer.2.DenseReluDense.wi_1"),
 ];
 
+/// What names begin with in files of T5s with a head for classes.
+const WRAPPER: &str = "transformer.";
+
+/// The biases of no scores: old files have some for the attention to the encoder, which nothing reads.
+const OLD_BIASES: &str = ".EncDecAttention.relative_attention_bias.weight";
+
 /// Tokens of a text where nothing is said: distances have no end.
 const USUAL_POSITIONS: usize = 512;
 
@@ -66,17 +72,24 @@ impl Family for T5 {
     }
 
     fn own_classes(&self) -> &'static [&'static str] {
-        &["HeadroomT5", "HeadroomT5Encoder"]
+        &["HeadroomT5", "HeadroomT5Encoder", "HeadroomT5Model"]
     }
 
     fn own_class(&self, plan: &ModelPlan) -> &'static str {
-        if plan.encoder.is_some() { "HeadroomT5" } else { "HeadroomT5Encoder" }
+        match (&plan.encoder, plan.head) {
+            (None, _) => "HeadroomT5Encoder",
+            (Some(_), OutputPlan::States { .. }) => "HeadroomT5Model",
+            (Some(_), _) => "HeadroomT5",
+        }
     }
 
     fn class(&self, plan: &ModelPlan) -> Result<(&'static str, &'static str), &'static str> {
         match plan.stack.norm {
             NormPlacement::Post => Err("a T5 with norm last"),
-            NormPlacement::Pre if plan.encoder.is_some() => Ok(("t5", "T5ForConditionalGeneration")),
+            NormPlacement::Pre if plan.encoder.is_some() && plan.predicts_tokens() => {
+                Ok(("t5", "T5ForConditionalGeneration"))
+            }
+            NormPlacement::Pre if plan.encoder.is_some() => Ok(("t5", "T5Model")),
             NormPlacement::Pre => Ok(("t5", "T5EncoderModel")),
         }
     }
@@ -85,8 +98,15 @@ impl Family for T5 {
         true
     }
 
-    fn may_untie(&self) -> bool {
-        true
+    fn ties(&self) -> Option<Ties> {
+        Some(Ties {
+            base: "",
+            wrapper: Some(WRAPPER),
+            words: "shared.weight",
+            inputs: &["encoder.embed_tokens.weight", "decoder.embed_tokens.weight"],
+            head: "lm_head.weight",
+            head_bias: None,
+        })
     }
 
     fn forces_end(&self) -> bool {
@@ -98,7 +118,7 @@ impl Family for T5 {
         let StackDesign { positions, is_gated, .. } = stack.design;
         let (buckets, farthest) = match positions {
             Positions::Relative { buckets, farthest } => (buckets, farthest),
-            Positions::Learned | Positions::Sinusoidal | Positions::Rotary { .. } => (0, 0),
+            Positions::Learned | Positions::Sinusoidal | Positions::Rotary(_) => (0, 0),
         };
         let feed_forward = match (is_gated, stack.activation) {
             (true, Activation::Gelu(_)) => "gated-gelu".to_owned(),
@@ -121,7 +141,7 @@ impl Family for T5 {
             "num_layers": plan.encoder.as_deref().unwrap_or(stack).layers,
             "relative_attention_max_distance": farthest,
             "relative_attention_num_buckets": buckets,
-            "scale_decoder_outputs": matches!(plan.head, OutputPlan::Vocabulary(head) if head.table == HeadTable::TiedScaled),
+            "scale_decoder_outputs": matches!(plan.head, OutputPlan::Vocabulary(head) if head.table.is_scaled()),
         })
     }
 
@@ -131,22 +151,9 @@ impl Family for T5 {
     }
 
     fn plan(&self, keys: &Keys<'_>, own: &Own) -> Result<ModelPlan, CheckpointError> {
-        keys.demand_class(&[
-            "T5ForConditionalGeneration",
-            "MT5ForConditionalGeneration",
-            "T5EncoderModel",
-            "MT5EncoderModel",
-            "HeadroomT5",
-            "HeadroomT5Encoder",
-        ])?;
-        let is_tied = keys.flag("tie_word_embeddings", true)?;
-        let table = match (is_tied, keys.flag("scale_decoder_outputs", is_tied)?) {
-            (true, true) => HeadTable::TiedScaled,
-            (true, false) => HeadTable::Tied,
-            (false, false) => HeadTable::Own,
-            (false, true) => return Err(keys.wrong("scale_decoder_outputs", "false where words have two tables")),
-        };
-        let vocabulary_head = VocabularyHead { transforms: false, has_bias: false, table };
+        keys.demand_all_heads()?;
+        let vocabulary_head =
+            VocabularyHead { transforms: false, has_bias: false, table: HeadTable::Tied, activation: None };
         let norm = own.norm.unwrap_or(NormPlacement::Pre);
         let mut preset = Preset { naming: Naming::T5, norm, token_types: 0, vocabulary_head, ..BERT };
         (preset.activation, preset.design.is_gated) = feed_forward(keys)?;
@@ -177,9 +184,12 @@ impl Family for T5 {
             Ok::<_, CheckpointError>(StackPlan { width: keys.width("d_model")?, ..stack })
         };
         let attention = &own.attention;
-        if keys.class().is_some_and(|class| class.ends_with("EncoderModel") || class == "HeadroomT5Encoder") {
+        let ends = |end: &str| keys.class().is_some_and(|class| class.ends_with(end));
+        if ends("EncoderModel") || ends("HeadroomT5Encoder") || ends("ForTokenClassification") {
             let encoder = stack(StackName::Encoder, layers, attention)?;
-            return keys.text(&preset, None, encoder, OutputPlan::States { pools: false });
+            let is_whole = !ends("ForTokenClassification");
+            let head = if is_whole { OutputPlan::States { pools: false } } else { keys.without_head(false) };
+            return keys.text(&preset, None, encoder, head);
         }
         let decoder_layers = keys.count_or("num_decoder_layers", layers)?;
         let of_decoder = AttentionConfig { encoder: None, cross: None, ..attention.clone() };
@@ -187,25 +197,47 @@ impl Family for T5 {
         let cross = stack(StackName::Decoder, decoder_layers, &attention.of_cross())?;
         decoder.cross = Some(CrossPlan { head_plan: cross.head_plan, compatibility: cross.compatibility });
         let encoder = stack(StackName::Encoder, layers, &attention.of_encoder())?;
-        keys.text(&preset, Some(encoder), decoder, OutputPlan::Vocabulary(vocabulary_head))
+        let head = match keys.decoder_head(&["HeadroomT5"], vocabulary_head, &["lm_head."])? {
+            OutputPlan::Vocabulary(head) => OutputPlan::Vocabulary(VocabularyHead { table: table(keys)?, ..head }),
+            other => other,
+        };
+        keys.text(&preset, Some(encoder), decoder, head)
     }
 
     fn names(&self, plan: &ModelPlan) -> FileNames {
-        let is_tied = !matches!(plan.head, OutputPlan::Vocabulary(head) if head.table == HeadTable::Own);
         FileNames {
             tables: vec![NameTable(&[NAMES]), NameTable(if plan.stack.design.is_gated { &[GATED] } else { &[PLAIN] })],
             base: "",
+            wrapper: Some(WRAPPER),
             is_base: false,
-            others: &[],
-            unused: if is_tied {
-                &["lm_head.", "encoder.embed_tokens.", "decoder.embed_tokens."]
-            } else {
-                &["encoder.embed_tokens.", "decoder.embed_tokens."]
-            },
-            // Some old files have a bias for the attention to the encoder, which nothing reads.
-            unused_ends: &[".EncDecAttention.relative_attention_bias.weight"],
+            others: &["lm_head.", "classification_head.", "classifier.", "qa_outputs."],
+            unused: &[],
+            unused_ends: &[OLD_BIASES],
         }
     }
+}
+
+/// The table of the head. `transformers` 5 says of every T5 that its tables are tied, and keeps the head of its files where that is another
+/// one; whether outputs are scaled it says apart, and never scales those of mT5.
+fn table(keys: &Keys<'_>) -> Result<HeadTable, CheckpointError> {
+    let is_multilingual = keys.word("model_type")? == "mt5";
+    let is_tied = keys.flag("tie_word_embeddings", !is_multilingual)?;
+    let is_scaled = keys.flag("scale_decoder_outputs", is_tied)? && !is_multilingual;
+    let is_own = match keys.tied.head {
+        HeadTensor::Other => true,
+        HeadTensor::Same => !is_tied,
+        // Nothing is known of the files of a model that was not fetched yet.
+        HeadTensor::Absent => !is_tied && keys.tensors.is_empty(),
+    };
+    if keys.tied.head == HeadTensor::Absent && !is_tied && !is_own {
+        keys.note("The weights hold no table for the head (lm_head.weight); it is that of the embeddings.".to_owned());
+    }
+    Ok(match (is_own, is_scaled) {
+        (false, false) => HeadTable::Tied,
+        (false, true) => HeadTable::TiedScaled,
+        (true, false) => HeadTable::Own,
+        (true, true) => HeadTable::OwnScaled,
+    })
 }
 
 /// The activation of the feed-forward blocks, and whether they are gated.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Family, FileNames, Keys, Own, bert_sizes};
+use super::{Family, FileNames, Keys, Own, Ties, bert_sizes, keys::Ending};
 use crate::{
     attention::{InputPlan, ModelPlan, OutputPlan, Preset, StackName, VIT},
     checkpoint::{CheckpointError, special_tokens::SpecialTokens},
@@ -29,6 +29,7 @@ const NAMES: &[NameRow] = &[
     ("encoder.coverage", "vit.encoder.coverage"),
     ("encoder.restore", "vit.encoder.restore"),
     ("head.classes", "classifier"),
+    ("head.pooler", "vit.pooler.dense"),
 ];
 
 impl Family for Vit {
@@ -37,15 +38,20 @@ impl Family for Vit {
     }
 
     fn own_classes(&self) -> &'static [&'static str] {
-        &["HeadroomVision"]
+        &["HeadroomVision", "HeadroomVisionModel"]
     }
 
-    fn own_class(&self, _: &ModelPlan) -> &'static str {
-        "HeadroomVision"
+    fn own_class(&self, plan: &ModelPlan) -> &'static str {
+        if matches!(plan.head, OutputPlan::States { .. }) { "HeadroomVisionModel" } else { "HeadroomVision" }
+    }
+
+    fn ties(&self) -> Option<Ties> {
+        None
     }
 
     fn class(&self, plan: &ModelPlan) -> Result<(&'static str, &'static str), &'static str> {
         match plan.stack.norm {
+            NormPlacement::Pre if matches!(plan.head, OutputPlan::States { .. }) => Ok(("vit", "ViTModel")),
             NormPlacement::Pre => Ok(("vit", "ViTForImageClassification")),
             NormPlacement::Post => Err("a ViT with norm last"),
         }
@@ -63,28 +69,43 @@ impl Family for Vit {
 
     fn plan(&self, keys: &Keys<'_>, own: &Own) -> Result<ModelPlan, CheckpointError> {
         let mut preset = Preset { norm: own.norm.unwrap_or(NormPlacement::Pre), ..VIT };
-        keys.demand("hidden_act", &[json!("gelu")])?;
+        preset.activation = keys.activation("hidden_act", "gelu")?;
         keys.demand("qkv_bias", &[json!(true)])?;
         let (input, side) = keys.patches()?;
         let sizes = keys.bert_sizes(side * side + 1)?;
         preset.norm_epsilon = keys.epsilon("layer_norm_eps", &preset)?;
+        let attention = keys.with_pruned(own, &sizes)?;
+        let head = match keys.ending(&[]) {
+            Ending::States if !keys.holds("classifier.") => {
+                OutputPlan::States { pools: keys.holds("pooler.") || keys.holds("vit.pooler.") }
+            }
+            Ending::Other if !self.own_classes().contains(&keys.class().unwrap_or_default()) => {
+                keys.without_head(false)
+            }
+            _ => OutputPlan::Classes { classes: keys.classes()?, pooler: None, distils: false },
+        };
         Ok(ModelPlan {
             naming: preset.naming,
             input,
             encoder: None,
-            stack: keys.stack(&preset, StackName::Encoder, &sizes, &own.attention, None)?,
-            head: OutputPlan::Classes { classes: keys.classes()?, pooler: None, distils: false },
+            stack: keys.stack(&preset, StackName::Encoder, &sizes, &attention, None)?,
+            head,
             cache: Cache::default(),
         })
     }
 
-    fn names(&self, _: &ModelPlan) -> FileNames {
+    fn names(&self, plan: &ModelPlan) -> FileNames {
         FileNames {
             tables: vec![NameTable(&[NAMES])],
             base: "vit.",
-            is_base: false,
+            wrapper: None,
+            is_base: matches!(plan.head, OutputPlan::States { .. }),
             others: &["classifier."],
-            unused: &["vit.pooler."],
+            unused: if matches!(plan.head, OutputPlan::States { pools: true }) {
+                &["vit.embeddings.mask_token"]
+            } else {
+                &["vit.embeddings.mask_token", "vit.pooler."]
+            },
             unused_ends: &[],
         }
     }

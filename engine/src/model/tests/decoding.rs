@@ -24,7 +24,12 @@ fn with_encoder(norm: NormPlacement, compatibility: Compatibility, reuse: Reuse)
         input: InputPlan::Tokens { vocabulary: VOCABULARY, types: 0 },
         encoder: Some(Box::new(encoder)),
         stack: decoder,
-        head: OutputPlan::Vocabulary(VocabularyHead { transforms: false, has_bias: true, table: HeadTable::Tied }),
+        head: OutputPlan::Vocabulary(VocabularyHead {
+            transforms: false,
+            has_bias: true,
+            table: HeadTable::Tied,
+            activation: None,
+        }),
         cache: Cache::default(),
     }
 }

@@ -7,7 +7,7 @@ use crate::{
         Positions, Preset, StackDesign, VocabularyHead, Workload, supported_design,
     },
     config::{Cache, Coverage, Grouped, ModelConfig, PartialCoverage, Precision},
-    ops::{Activation, Gelu, Orientation},
+    ops::{Activation, Gelu, Orientation, Rotation},
 };
 
 /// Four heads of six numbers in a stream of ten.
@@ -45,7 +45,7 @@ fn with_encoder(preset: &Preset) -> ModelPlan {
 
 fn llama(biases: LinearBiases, table: HeadTable, compatibility: Compatibility, reuse: Reuse) -> ModelPlan {
     let design = StackDesign {
-        positions: Positions::Rotary { base: 50.0 },
+        positions: Positions::Rotary(Rotation::of(50.0)),
         norm: NormKind::Rms,
         is_gated: true,
         biases,
@@ -56,7 +56,7 @@ fn llama(biases: LinearBiases, table: HeadTable, compatibility: Compatibility, r
         activation: Activation::Silu,
         matrices: Orientation::OutputsFirst,
         joins_projections: false,
-        vocabulary_head: VocabularyHead { transforms: false, has_bias: false, table },
+        vocabulary_head: VocabularyHead { transforms: false, has_bias: false, table, activation: None },
         ..GPT2
     };
     model(&preset, None, stack(&preset, StackName::Decoder, compatibility, reuse))
@@ -71,7 +71,7 @@ fn t5(activation: Activation, is_gated: bool, table: HeadTable) -> ModelPlan {
         scales_scores: false,
         ..StackDesign::default()
     };
-    let vocabulary_head = VocabularyHead { transforms: false, has_bias: false, table };
+    let vocabulary_head = VocabularyHead { transforms: false, has_bias: false, table, activation: None };
     with_encoder(&Preset { design, activation, norm: NormPlacement::Pre, vocabulary_head, ..BART })
 }
 
@@ -108,7 +108,7 @@ fn given(plan: &ModelPlan, [b, t]: [usize; 2]) -> ModelInput {
 
 /// The part of a loss's gradient that is zero whatever the weights: a key bias under the softmax, where keys are not turned.
 fn is_ignored(plan: &ModelPlan, name: &str) -> bool {
-    name.ends_with(".key.bias") && !matches!(plan.stack.design.positions, Positions::Rotary { .. })
+    name.ends_with(".key.bias") && !matches!(plan.stack.design.positions, Positions::Rotary(_))
 }
 
 #[test]

@@ -386,6 +386,7 @@ impl Parts {
             parameters: self.whole,
             tensors: Vec::new(),
             files: Vec::new(),
+            notes: vec![self.text.clone()],
             config: None,
             config_toml: None,
             lineage: None,
