@@ -20,11 +20,8 @@ const MOST: usize = 1 << 16;
 /// A process holds this much before it builds anything; a limit below could never be kept.
 const LEAST_LIMIT: u64 = 256 << 20;
 
-/// How often a batch that turned out too large is made smaller, at first by an eighth.
-const ATTEMPTS: usize = 12;
-
-/// After so many attempts it is made smaller by a quarter.
-const CAREFUL: usize = 6;
+/// How often a batch that turned out too large is made smaller.
+const ATTEMPTS: usize = 6;
 
 /// The most examples of a forward pass that fit into memory.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,7 +77,7 @@ pub fn largest_batch(
     let batch = search(|batch| Ok(needed(batch)? <= free_bytes))?;
     let peak_memory_bytes = Cell::new(None);
     let limit_of_process = limit_bytes.filter(|_| device.is_cpu());
-    let (batch, is_confirmed) = confirm(batch, |batch| {
+    let step = |batch: usize| {
         let mut config = config.clone();
         config.train.batch = batch;
         // On a GPU it is the device's memory that counts, which the estimate and the device itself watch.
@@ -103,7 +100,9 @@ pub fn largest_batch(
             Asked::Stopped => Err(TrainError::State("the search was stopped".to_owned())),
             Asked::Unavailable => measure_memory(&request).map(drop),
         }
-    })?;
+    };
+    let (batch, is_confirmed) =
+        confirm(batch, step, |batch, held| smaller(batch, held, limit_of_process, |batch| needed(batch)))?;
     let peak_memory_bytes = peak_memory_bytes.get().filter(|_| is_confirmed);
     let needed_bytes = needed(batch.max(1))?;
     let run_secs = None;
@@ -152,20 +151,35 @@ pub(super) fn within(limit_bytes: Option<u64>, peak_memory_bytes: Option<u64>) -
     }
 }
 
+/// A batch smaller than one with which a process held, or asked for, `held` bytes: by an eighth, or, where that was more than the limit of
+/// the process, the largest one whose estimate leaves room for what the process held beside the estimate.
+pub(super) fn smaller(
+    batch: usize,
+    held: u64,
+    limit_bytes: Option<u64>,
+    needed: impl Fn(usize) -> Result<u64, TrainError>,
+) -> Result<usize, TrainError> {
+    let Some(limit) = limit_bytes.filter(|limit| held > *limit) else { return Ok(batch - batch.div_ceil(8)) };
+    let room = limit.saturating_sub(held.saturating_sub(needed(batch)?));
+    Ok(search(|batch| Ok(needed(batch)? <= room))?.min(batch.saturating_sub(1)))
+}
+
 /// The batch with which a step can be taken, and whether one was: `batch`, or a smaller one.
+///
+/// `smaller` answers with a smaller batch than one with which so many bytes were held or asked for.
 pub(super) fn confirm(
     mut batch: usize,
     step: impl Fn(usize) -> Result<(), TrainError>,
+    smaller: impl Fn(usize, u64) -> Result<usize, TrainError>,
 ) -> Result<(usize, bool), TrainError> {
-    for attempt in 0..ATTEMPTS {
+    for _ in 0..ATTEMPTS {
         if batch == 0 {
             break;
         }
         match step(batch) {
             Ok(()) => return Ok((batch, true)),
-            Err(TrainError::Memory { .. } | TrainError::OutOfMemory { .. }) => {
-                batch -= batch.div_ceil(if attempt < CAREFUL { 8 } else { 4 });
-            }
+            Err(TrainError::Memory { .. }) => batch -= batch.div_ceil(8),
+            Err(TrainError::OutOfMemory { needed }) => batch = smaller(batch, needed)?,
             Err(error) => return Err(error),
         }
     }
@@ -216,11 +230,21 @@ mod tests {
         let step = |most: usize| {
             move |batch| if batch <= most { Ok(()) } else { Err(TrainError::OutOfMemory { needed: batch as u64 }) }
         };
-        assert_eq!(confirm(100, step(100)).unwrap(), (100, true));
-        assert_eq!(confirm(100, step(80)).unwrap(), (76, true));
-        assert_eq!(confirm(3, step(0)).unwrap(), (0, false));
-        assert!(!confirm(100, step(1)).unwrap().1);
-        assert!(confirm(3, |_| Err(TrainError::State("broken".to_owned()))).is_err());
+        let eighth = |batch: usize, held: u64| smaller(batch, held, None, |_| Ok(0));
+        assert_eq!(confirm(100, step(100), eighth).unwrap(), (100, true));
+        assert_eq!(confirm(100, step(80), eighth).unwrap(), (76, true));
+        assert_eq!(confirm(3, step(0), eighth).unwrap(), (0, false));
+        assert!(!confirm(100, step(1), eighth).unwrap().1);
+        assert!(confirm(3, |_| Err(TrainError::State("broken".to_owned())), eighth).is_err());
+    }
+
+    /// The process held 500 bytes beside the estimate of ten for each example: 50 examples are left of 1,000 bytes.
+    #[test]
+    fn what_a_process_holds_beside_the_estimate_is_left_to_it() {
+        let needed = |batch: usize| Ok(batch as u64 * 10);
+        assert_eq!(smaller(100, 1_500, Some(1_000), needed).unwrap(), 50);
+        assert_eq!(smaller(100, 5_000, Some(1_000), needed).unwrap(), 0);
+        assert_eq!(smaller(80, 900, Some(1_000), needed).unwrap(), 70, "refused within the limit: by an eighth");
     }
 
     #[test]

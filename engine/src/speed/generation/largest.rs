@@ -7,7 +7,7 @@ use crate::{
     model::open_device_of,
     speed::{
         LargestBatch, MemoryAnswer, MemoryProbe, MemoryRequest,
-        largest::{confirm, search, usable_memory, within},
+        largest::{confirm, search, smaller, usable_memory, within},
         measurement::Outcome,
         probe::{Asked, measure_memory},
     },
@@ -34,7 +34,8 @@ pub(super) fn largest_generation(
     let needed = |batch: usize| of_batch(batch).memory_bytes(&plan, config);
     let batch = search(|batch| Ok(needed(batch) <= memory.free_bytes))?;
     let (peak, secs, is_untold) = (Cell::new(None), Cell::new(None), Cell::new(false));
-    let (batch, is_confirmed) = confirm(batch, |batch| {
+    let limit_of_process = limit_bytes.filter(|_| device.is_cpu());
+    let step = |batch: usize| {
         if is_untold.get() {
             return Ok(());
         }
@@ -58,12 +59,14 @@ pub(super) fn largest_generation(
             Some(found) => {
                 peak.set(found.peak_memory_bytes);
                 secs.set(found.run_secs);
-                within(limit_bytes.filter(|_| device.is_cpu()), found.peak_memory_bytes)?;
+                within(limit_of_process, found.peak_memory_bytes)?;
             }
             None => is_untold.set(true),
         }
         Ok(())
-    })?;
+    };
+    let (batch, is_confirmed) =
+        confirm(batch, step, |batch, held| smaller(batch, held, limit_of_process, |batch| Ok(needed(batch))))?;
     let is_confirmed = is_confirmed && !is_untold.get();
     Ok(LargestBatch {
         batch,
