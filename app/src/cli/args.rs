@@ -2,7 +2,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use headroom_engine::{analysis::Measure, config::Cache, speed::MEASURE_MEMORY, worker::Which};
+use headroom_engine::{
+    analysis::Measure,
+    config::{Cache, LabelMap},
+    speed::MEASURE_MEMORY,
+    worker::Which,
+};
 
 use super::{
     bench_args::BenchTask,
@@ -374,6 +379,13 @@ pub struct EvalArgs {
     /// The column of the labels of such a table.
     #[arg(long, value_name = "COLUMN", requires = "data")]
     pub label: Option<String>,
+    /// Classes of the model that labels of the data stand for, where these have other names, such as `0=entailment,1=neutral`. Without it,
+    /// labels are found by their names, also in other letters where these are clear.
+    #[arg(long, value_name = "LABEL=CLASS,..", requires = "data")]
+    pub labels: Option<LabelMap>,
+    /// The label text of rows that have no label and are left out, such as `-1`; `none`: every text is a label.
+    #[arg(long, value_name = "TEXT", requires = "data", allow_hyphen_values = true)]
+    pub unlabelled: Option<String>,
     /// The file of the translations, line by line, of a model that translates; without it, `--data` names a table of both.
     #[arg(long, value_name = "FILE", requires = "data")]
     pub translations: Option<PathBuf>,

@@ -1,4 +1,5 @@
 use headroom_engine::{
+    config::LabelRules,
     store::RunId,
     worker::{Command, Event, Mistake, Request, Target, Ticket, Which},
 };
@@ -20,6 +21,7 @@ impl MistakesState {
         let request = Request::from(Command::Evaluate {
             target: Target::Run { run: run.clone(), which: Which::Best },
             data: None,
+            labels: LabelRules::default(),
             coverage: None,
             tokens: None,
             noise: Vec::new(),

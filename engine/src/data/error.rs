@@ -579,7 +579,7 @@ pub(super) fn list(names: &[String]) -> String {
     if names.is_empty() {
         return "none".to_owned();
     }
-    let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{}`", shortened(name))).collect();
+    let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{}`", cell(name))).collect();
     if names.len() > SHOWN {
         shown.push(format!("and {} more", names.len() - SHOWN));
     }
@@ -587,7 +587,7 @@ pub(super) fn list(names: &[String]) -> String {
 }
 
 /// At most 40 characters of a cell.
-fn shortened(cell: &str) -> String {
+pub(super) fn cell(cell: &str) -> String {
     match cell.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", cell.get(..end).unwrap_or_default()),
         None => cell.to_owned(),

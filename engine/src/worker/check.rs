@@ -5,7 +5,8 @@ use crate::{
     attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
     config::{Problem, RunConfig},
     data::{
-        data_problems, given_vocabulary, memory, preview, short_text_problems, with_image_shape, with_model_tokenizer,
+        Reading, data_problems, given_vocabulary, memory, preview, short_text_problems, with_image_shape,
+        with_model_tokenizer,
     },
     hub,
     objective::judging_metric,
@@ -20,7 +21,8 @@ pub(super) fn check(outbox: Outbox, config: RunConfig, base_dir: PathBuf, store:
         // What is wrong with it is told by the problems, and so is what keeps images from being looked at.
         let model = initial::directory_of(&store, &config, &base_dir);
         let data = model.map_or_else(|| config.data.clone(), |model| with_model_tokenizer(&config.data, &model));
-        let found = preview(&data, &config.objective()).ok().flatten().map(Box::new);
+        let reading = Reading::of(config.task.as_ref());
+        let found = preview(&data, &config.objective(), &reading).ok().flatten().map(Box::new);
         let config = with_image_shape(config.clone()).unwrap_or(config);
         let Judged { problems, free_bytes, vocabulary } = judge(config, &base_dir, &store);
         outbox.send(Event::Checked { revision, problems, free_bytes, vocabulary, preview: found });
@@ -40,9 +42,10 @@ struct Judged {
 
 /// What disk, device and memory say about a config with absolute paths.
 fn judge(config: RunConfig, base_dir: &Path, store: &Store) -> Judged {
-    let mut found = data_problems(&config.data, &config.objective());
+    let (objective, reading) = (config.objective(), Reading::of(config.task.as_ref()));
+    let mut found = data_problems(&config.data, &objective, &reading);
     if found.is_empty() {
-        found = short_text_problems(&config.data, &config.objective(), config.train.batch);
+        found = short_text_problems(&config.data, (&objective, &reading), config.train.batch);
     }
     // What can be said of images once their size is known.
     found.extend(config.validate().into_iter().filter(|problem| problem.field == "model.patch"));

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Ticket;
 use crate::{
     analysis::AnalysisSpec,
-    config::{Coverage, DataConfig, Precision, RunConfig},
+    config::{Coverage, DataConfig, LabelRules, Precision, RunConfig},
     convert::Conversion,
     generate::Search,
     hub::{FetchRequest, RepoName},
@@ -70,6 +70,9 @@ pub enum Command {
         target: Target,
         /// Which text; `None` = the held-out text that the run was evaluated on.
         data: Option<Box<DataConfig>>,
+        /// Labels of that text that the model has other names for, or that mean "none".
+        #[serde(default, skip_serializing_if = "LabelRules::is_default")]
+        labels: LabelRules,
         /// Leaves out pairs, or projects scores, of a model that was trained with all of them.
         coverage: Option<Approximation>,
         /// Tokens of an example; none: as the model was trained, or as many as it has positions where nobody says.

@@ -18,7 +18,12 @@ pub(super) fn evaluate_job(context: &JobContext, job: EvaluateJob, control: &Job
 }
 
 fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named: &str) -> Result<Event, JobError> {
-    let mut subject = Subject::load(context, &job.target, job.data.as_deref(), None).map_err(JobError::refusal)?;
+    let mut subject =
+        Subject::load_labelled(context, &job.target, job.data.as_deref(), &job.labels).map_err(JobError::refusal)?;
+    // Those of its own text were told when it was trained.
+    for message in subject.corpus.warnings.iter().filter(|_| job.data.is_some()) {
+        context.outbox.send(Event::Warning { run: None, message: message.clone() });
+    }
     subject.require_predictions().map_err(JobError::refusal)?;
     let length = job.tokens.unwrap_or_else(|| subject.tokens());
     subject.require_positions(length).map_err(JobError::refusal)?;
@@ -60,6 +65,7 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
     let mut counts = EvaluationCounts {
         questions: found.questions.map(|[all, _]| all),
         questions_with_answer: found.questions.map(|[_, answered]| answered),
+        left_out: Some(subject.corpus.left_out as u64).filter(|count| *count > 0),
         ..EvaluationCounts::default()
     };
     if let Some(translation) = translation {

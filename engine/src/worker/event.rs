@@ -964,6 +964,9 @@ pub struct EvaluationCounts {
     /// Pairs that there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<u64>,
+    /// Rows without a label and questions whose answers stand elsewhere than they say, which were left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<u64>,
 }
 
 impl EvaluationCounts {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Approximation, GenerateSource, Subspace, Target, outbox::Outbox, subject::Subject};
 use crate::{
     analysis::AnalysisSpec,
-    config::{DataConfig, Precision, RunConfig},
+    config::{DataConfig, LabelRules, Precision, RunConfig},
     convert::Conversion,
     generate::Search,
     speed::SweepSpec,
@@ -56,6 +56,7 @@ pub(super) struct TrainJob {
 pub(super) struct EvaluateJob {
     pub(super) target: Target,
     pub(super) data: Option<Box<DataConfig>>,
+    pub(super) labels: LabelRules,
     pub(super) coverage: Option<Approximation>,
     pub(super) tokens: Option<usize>,
     pub(super) noise: Vec<f64>,

@@ -278,9 +278,9 @@ impl Scheduler {
                 self.steer(JobControl::checkpoint);
                 Ok(())
             }
-            Command::Evaluate { target, data, coverage, tokens, noise, noise_seed, mistakes, base_dir } => {
+            Command::Evaluate { target, data, labels, coverage, tokens, noise, noise_seed, mistakes, base_dir } => {
                 let data = data.map(|data| Box::new(hub::anchored_data(*data, &base_dir)));
-                let job = EvaluateJob { target, data, coverage, tokens, noise, noise_seed, mistakes };
+                let job = EvaluateJob { target, data, labels, coverage, tokens, noise, noise_seed, mistakes };
                 let work = Work::Evaluate(job);
                 self.queue.push_front(Job { outbox: self.outbox.clone(), work });
                 self.next_job();

@@ -7,8 +7,10 @@ use crate::{
     analysis::{NOT_YET, examples_at_once},
     attention::OutputPlan,
     checkpoint,
-    config::{DataConfig, DeviceChoice, ImagesSource, PairsSource, RunConfig, Source, Translation, counted},
-    data::{Corpus, DataError, HeldOut, Silent, TextTokenizer},
+    config::{
+        DataConfig, DeviceChoice, ImagesSource, LabelRules, PairsSource, RunConfig, Source, Translation, counted,
+    },
+    data::{Corpus, DataError, Edition, HeldOut, Reading, Silent, TextTokenizer},
     hub::name_of_snapshot,
     model::{Model, ParameterSet},
     objective::{Labels, Objective},
@@ -21,6 +23,8 @@ pub(super) struct StoredModel {
     pub(super) config: RunConfig,
     pub(super) run: RunId,
     pub(super) step: u64,
+    /// Rules by which its data are read.
+    edition: Edition,
 }
 
 impl StoredModel {
@@ -43,7 +47,8 @@ pub(super) fn open(store: &Store, target: &Target) -> Result<(PathBuf, Option<St
             let records = store.checkpoints(&run).map_err(|error| error.to_string())?;
             let config = record.run_config().map_err(|error| error.to_string())?;
             let chosen = checkpoints::choose_checkpoint(&records, *which)?;
-            let stored = StoredModel { name: record.summary.name, config, run, step: chosen.step };
+            let edition = record.numerics.edition();
+            let stored = StoredModel { name: record.summary.name, config, run, step: chosen.step, edition };
             (chosen.path.clone(), Some(stored))
         }
     })
@@ -190,18 +195,31 @@ impl Subject {
         shuffled: Option<bool>,
     ) -> Result<Self, String> {
         let tell = |message| context.outbox.send(Event::Warning { run: None, message });
-        Self::load_from(&context.store, target, data, shuffled, Computes::WhereTrained, &tell)
+        let named = (data, &LabelRules::default());
+        Self::load_from(&context.store, target, named, shuffled, Computes::WhereTrained, &tell)
+    }
+
+    /// The same with other data whose labels are read by rules of their own.
+    pub(super) fn load_labelled(
+        context: &JobContext,
+        target: &Target,
+        data: Option<&DataConfig>,
+        labels: &LabelRules,
+    ) -> Result<Self, String> {
+        let tell = |message| context.outbox.send(Event::Warning { run: None, message });
+        Self::load_from(&context.store, target, (data, labels), None, Computes::WhereTrained, &tell)
     }
 
     /// The same from a store on the processor.
     pub(super) fn load_on_processor(store: &Store, target: &Target, data: Option<&DataConfig>) -> Result<Self, String> {
-        Self::load_from(store, target, data, None, Computes::OnProcessor, &|_| ())
+        let named = (data, &LabelRules::default());
+        Self::load_from(store, target, named, None, Computes::OnProcessor, &|_| ())
     }
 
     fn load_from(
         store: &Store,
         target: &Target,
-        data: Option<&DataConfig>,
+        (data, labels): (Option<&DataConfig>, &LabelRules),
         shuffled: Option<bool>,
         computes: Computes,
         tell: &dyn Fn(String),
@@ -211,9 +229,11 @@ impl Subject {
         if let Some(why) = elsewhere {
             tell(format!("{}: {why}", Self::called(store, target)));
         }
-        let (stored, run, step) = stored.map_or((None, None, None), |StoredModel { name, config, run, step }| {
-            (Some((name, config)), Some(run), Some(step))
-        });
+        let edition = stored.as_ref().map_or_else(Edition::default, |stored| stored.edition);
+        let (stored, run, step) = stored
+            .map_or((None, None, None), |StoredModel { name, config, run, step, .. }| {
+                (Some((name, config)), Some(run), Some(step))
+            });
         let loaded = checkpoint::load_model_dir(&directory, DType::F32, &device).map_err(|error| error.to_string())?;
         let translates = loaded.plan.translates();
         let shape = loaded.plan.image_shape().filter(|_| loaded.plan.classifies_images());
@@ -274,6 +294,9 @@ impl Subject {
             }
         }
         let told = |error: DataError| error.to_string();
+        let own = Reading::of(config.task.as_ref()).in_edition(edition);
+        let mut reading = Reading { labels: labels.clone(), ..Reading::of(None) };
+        reading.labels.unlabelled = reading.labels.unlabelled.or_else(|| own.labels.unlabelled.clone());
         let corpus = match (data, &loaded.tokenizer_json) {
             (Some(data), _) if data.source.has_images() => {
                 let (Some(shape), Some(normalisation), Some(labels)) = (shape, &loaded.normalisation, &loaded.labels)
@@ -281,18 +304,21 @@ impl Subject {
                     return Err(NO_NORMALISATION.to_owned());
                 };
                 let base = PathBuf::new();
-                Corpus::load_held_out_images(&data.source, labels, (shape, normalisation), &base, &Silent)
+                let rules = (labels, &reading);
+                Corpus::load_held_out_images(&data.source, rules, (shape, normalisation), &base, &Silent)
             }
             // Other text is cut into the tokens that the model knows, whatever the config says, and looked at whole.
             (Some(data), Some(json)) => {
                 let tokenizer = TextTokenizer::from_json(json).map_err(told)?;
                 let (labels, base) = (loaded.labels.as_ref(), PathBuf::new());
-                let corpus = Corpus::load_held_out(&data.source, tokenizer, &objective, labels, &base, &Silent);
+                let rules = (labels, &reading);
+                let corpus = Corpus::load_held_out(&data.source, tokenizer, &objective, rules, &base, &Silent);
                 corpus.map(|corpus| if is_shuffled { corpus.shuffled() } else { corpus })
             }
-            (None, own) => {
+            (None, json) => {
                 let cache = store.paths().tokenizer_cache();
-                Corpus::load_for(own.as_deref(), &config.data, &objective, &PathBuf::new(), &cache, &Silent)
+                let rules = (&objective, &own);
+                Corpus::load_for(json.as_deref(), &config.data, rules, &PathBuf::new(), &cache, &Silent)
             }
             (Some(_), None) => {
                 return Err("The model directory has no tokenizer.json, so text cannot be read.".to_owned());
@@ -442,6 +468,7 @@ mod tests {
             config: RunConfig { device, ..RunConfig::default() },
             run: RunId::new(),
             step: 1,
+            edition: Edition::default(),
         };
         let gone = trained_on(DeviceChoice::Cuda(999));
         let (device, why) = Computes::WhereTrained.device(Some(&gone));

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     attention::{Cost, ModelPlan, Workload},
-    data::{Corpus, DataError, Progress, Stage},
+    data::{Corpus, DataError, Progress, Reading, Stage},
     objective::Labels,
     speed::{peak_memory_bytes, reset_peak_memory},
     store::{Divergence, Failure, RunFacts, RunState, Settled, StateDetails},
@@ -234,7 +234,9 @@ fn load_corpus(
     // Paths in a stored config are absolute.
     let base = PathBuf::new();
     let cache = context.store.paths().tokenizer_cache();
-    let corpus = Corpus::load_for(tokenizer, &job.config.data, &job.config.objective(), &base, &cache, &progress)?;
+    let reading = Reading::of(job.config.task.as_ref()).in_edition(job.numerics.edition());
+    let rules = (&job.config.objective(), &reading);
+    let corpus = Corpus::load_for(tokenizer, &job.config.data, rules, &base, &cache, &progress)?;
     corpus.weighted(job.config.task.as_ref())
 }
 

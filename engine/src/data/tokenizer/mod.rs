@@ -8,6 +8,7 @@ mod frame;
 mod given;
 mod json;
 mod limits;
+mod shielded;
 mod symbols;
 mod text_tokenizer;
 mod train;

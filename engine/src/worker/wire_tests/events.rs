@@ -181,6 +181,8 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
                 columns: vec![(text.clone(), text.clone())],
                 rows: p.whole,
                 without_text: p.whole,
+                without_label: p.whole,
+                question: Some(text.clone()),
                 is_whole: p.yes,
                 answers: PreviewAnswers::Classes(vec![(text.clone(), p.whole)]),
                 examples: vec![PreviewExample {
