@@ -5,6 +5,7 @@ use clap_complete::Shell;
 use headroom_engine::{
     analysis::Measure,
     config::{Cache, LabelMap},
+    objective::text_scores::Words,
     speed::MEASURE_MEMORY,
     worker::Which,
 };
@@ -566,6 +567,9 @@ pub struct TranslateEvalArgs {
     /// Tokens of a translation at most, as far as the model has positions.
     #[arg(long, value_name = "TOKENS", default_value_t = 256)]
     pub max_length: usize,
+    /// How words are cut for BLEU, by the names of sacreBLEU: `13a`, `intl`, `zh` (Chinese), `char` (any script without blanks) or `none`.
+    #[arg(long, value_name = "NAME", default_value = "13a")]
+    pub bleu_tokenize: Words,
     /// Sources that are translated at the same time.
     #[arg(long, value_name = "TEXTS", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=65_536))]
     pub batch: u64,

@@ -7,6 +7,7 @@ use headroom_engine::{
         Column, Coverage, DataConfig, LabelRules, OtherText, RunConfig, Source, SquadSource, TableSource, counted,
     },
     data::is_squad_name,
+    objective::text_scores::Words,
     store::RunRecord,
     text::escaped_line,
     worker::{Approximation, Command, EvaluationCounts, Event, Mistake, Target},
@@ -235,6 +236,10 @@ fn tell(event: &Event) -> CliResult {
     }
     if let Some(words) = counts_words(counts) {
         print::line(words)?;
+    }
+    let (scored, words) = (counts.translations.unwrap_or_default(), Words::default());
+    for warning in counts.unscored_references.iter().flat_map(|unscored| unscored.warnings(scored, words)) {
+        print::aside(warning);
     }
     for found in metrics.iter() {
         print::line(found.metric.sentence(&plain::metric(found.metric, found.value, 2)))?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use super::answers::{Labelled, RowAnswers, all_of_table, split_table};
 use super::cache::TokenizerCache;
 use super::encode::Encoder;
+use super::error::cell;
 use super::file::{PairFiles, load_pairs};
 use super::hash::sha256_hex;
 use super::images::{Pictured, all_images, split_images};
@@ -567,6 +568,14 @@ fn read(
     let loaded = load_files(&base_dir.join(path), file.field.as_deref(), file.column.as_deref(), progress)?;
     notes.files += loaded.files;
     notes.skipped_files += loaded.skipped_files;
+    let number = file.column.as_deref().and_then(|column| column.trim().parse::<usize>().ok());
+    if let (Some(number), Some(first)) = (number, &loaded.first_cell) {
+        notes.warnings.push(format!(
+            "Columns of data.column are counted from 1, so that {number} begins with `{}`: {}",
+            cell(first),
+            path.display()
+        ));
+    }
     Ok(loaded.documents)
 }
 

@@ -9,6 +9,7 @@ use crate::{
     convert::Conversion,
     generate::Search,
     hub::{FetchRequest, RepoName},
+    objective::text_scores::Words,
     speed::SweepSpec,
     store::{Advised, AnalysisId, BenchmarkId, Cursor, OutcomeKind, RunId},
 };
@@ -145,6 +146,9 @@ pub enum Command {
         batch: usize,
         /// How translations are searched for.
         search: Box<Search>,
+        /// How words are cut for BLEU.
+        #[serde(default)]
+        words: Words,
         /// The number format in which the model computes.
         precision: Precision,
         /// Threads that compute; none: as many as there are cores.

@@ -72,6 +72,7 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
         let more = translation.measure(&subject.model, &should_stop).map_err(failure)?;
         found.metrics.extend(more.ok_or_else(stopped)?);
         (counts.translations, counts.pairs) = (Some(translation.pairs()), Some(held_out.windows() as u64));
+        counts.unscored_references = Some(translation.unscored()).filter(|unscored| !unscored.is_none());
     }
     let labels = subject.corpus.answers.as_ref().map(|own| &own.labels);
     let confusion = ConfusionMatrix::of(found.class_counts.take(), labels).map(Box::new);

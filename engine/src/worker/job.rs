@@ -8,6 +8,7 @@ use crate::{
     config::{DataConfig, LabelRules, Precision, RunConfig},
     convert::Conversion,
     generate::Search,
+    objective::text_scores::Words,
     speed::SweepSpec,
     store::{AnalysisId, BenchmarkId, RunId},
     train::Numerics,
@@ -89,6 +90,7 @@ pub(super) struct ProveJob {
 
 /// Translates pairs of texts and scores the translations.
 pub(super) struct TranslateJob {
+    pub(super) words: Words,
     pub(super) target: Target,
     pub(super) data: Option<Box<DataConfig>>,
     pub(super) limit: Option<usize>,

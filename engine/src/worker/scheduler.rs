@@ -301,9 +301,19 @@ impl Scheduler {
                 self.outbox.send(Event::Done);
                 Ok(())
             }
-            Command::EvaluateTranslation { target, data, limit, batch, search, precision, threads, base_dir } => {
+            Command::EvaluateTranslation {
+                target,
+                data,
+                limit,
+                batch,
+                search,
+                words,
+                precision,
+                threads,
+                base_dir,
+            } => {
                 let data = data.map(|data| Box::new(hub::anchored_data(*data, &base_dir)));
-                let job = TranslateJob { target, data, limit, batch, search: *search, precision, threads };
+                let job = TranslateJob { words, target, data, limit, batch, search: *search, precision, threads };
                 self.queue.push_front(Job { outbox: self.outbox.clone(), work: Work::Translate(Box::new(job)) });
                 self.next_job();
                 Ok(())

@@ -173,6 +173,9 @@ fn carry_through(
         Ok(trainer) => trainer,
         Err(unready) => return unready.ending(),
     };
+    for message in trainer.score_warnings() {
+        context.outbox.send(Event::Warning { run: Some(job.run.clone()), message });
+    }
     if let Err(why) = coverage::take_pairs(context, &job.run, &mut trainer, control) {
         return if control.should_stop() { stopped() } else { failed(&why, "") };
     }

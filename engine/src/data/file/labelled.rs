@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::find::{Format, Found, find, wrong};
-use super::read::{read_text, text_bytes};
+use super::read::{read_text, require_lines, text_bytes};
 use super::{jsonl, table};
 use crate::config::{Column, TableSource, nearest};
 use crate::data::progress::advance;
@@ -160,9 +160,9 @@ impl<'a> Wanted<'a> {
             let named = named.filter(|_| header == Some(true) || column.number().is_none());
             is_named |= named.is_some();
             if let Some(first_place) = named
-                && let Some(second) = first.iter().skip(first_place + 1).position(|cell| cell.trim() == name)
+                && let Some(second) = table::second_place(first, first_place)
             {
-                let places = [first_place, first_place + 1 + second];
+                let places = [first_place, second];
                 return Err(TableError::TwiceColumn { path: self.path.to_owned(), line, field, column: name, places });
             }
             let found = || first.iter().map(|cell| (*cell).to_owned()).collect();
@@ -309,6 +309,7 @@ fn places_are_judged(source: &TableSource) -> bool {
 
 /// Rows that are JSON objects.
 fn objects(text: &str, wanted: &Wanted<'_>, rows: &mut LabelledRows) -> Result<(), DataError> {
+    require_lines(text, wanted.path)?;
     for (line, content) in (1..).zip(text.split('\n')) {
         if content.trim().is_empty() {
             continue;

@@ -63,6 +63,7 @@ pub(super) fn commands(p: &Parts) -> Vec<Command> {
             limit: Some(p.count),
             batch: p.count,
             search: Box::new(Search { beams: p.count, length_penalty: p.finite, ..Search::default() }),
+            words: crate::objective::text_scores::Words::Chinese,
             precision: Precision::F32,
             threads: None,
             base_dir: base_dir.clone(),
