@@ -401,10 +401,10 @@ impl<'a> Reader<'a> {
                     _ => format!("nothing, for it has {} characters", starts.count),
                 };
                 if self.first_elsewhere.is_none() {
-                    let fits = starts.fits(text, &answer, start);
+                    let found = format!("{found}.{}", starts.fits(text, &answer, start));
                     let (path, place) = (self.path.to_owned(), Box::new(place.clone()));
                     let text = answer.clone();
-                    let error = SquadError::AnswerElsewhere { path, place, field, text, start, found, fits };
+                    let error = SquadError::AnswerElsewhere { path, place, field, text, start, found };
                     if self.strict {
                         return Err(error);
                     }

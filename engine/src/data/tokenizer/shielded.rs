@@ -107,7 +107,7 @@ mod tests {
             "normalized": false, "special": special })
     }
 
-    /// A model whose own vocabulary holds its control tokens finds them in a text: in WordLevel as a word, in Unigram as the most
+    /// A model whose own vocabulary holds its control tokens finds them in a text: in `WordLevel` as a word, in Unigram as the most
     /// probable piece, in BPE by a merge.
     #[test]
     fn control_tokens_of_a_models_own_vocabulary_are_text() {

@@ -183,7 +183,7 @@ impl TextTokenizer {
         if self.has_special(text, encoding.get_ids()) { self.shielded() } else { Ok(&self.inner.plain) }
     }
 
-    /// True where a special token was found in a text by the model of the tokenizer: WordLevel and Unigram models look their own
+    /// True where a special token was found in a text by the model of the tokenizer: `WordLevel` and Unigram models look their own
     /// control tokens up as any other word. What is not known is none, unless it is written out.
     fn has_special(&self, text: &str, ids: &[u32]) -> bool {
         let unknown = self.inner.specials.unknown;

@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn chinese_is_cut_into_characters_where_it_is_asked_for() {
         let text = "\u{732b}\u{5750}\u{7740}\u{3002}OK.";
-        assert_eq!(Words::Chinese.of(text), ["\u{732b}", "\u{5750}", "\u{7740}", "\u{3002}", "OK."]);
+        assert_eq!(Words::Chinese.of(text), ["\u{732b}", "\u{5750}", "\u{7740}", "\u{3002}", "OK", "."]);
         assert_eq!(Words::Characters.of("a b"), ["a", "b"]);
         assert_eq!(
             Words::International.of("\u{201e}Ja\u{201c}, 1,5\u{20ac}"),
