@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use headroom_engine::{
-    config::{DataConfig, LabelRules, Source},
+    config::{DataConfig, Source},
     objective::{Direction, Quantity},
     worker::{Command, Event, Target},
 };
@@ -127,7 +127,7 @@ fn evaluate(session: &Session, model: &Side, data: Option<Box<DataConfig>>, args
     let command = Command::Evaluate {
         target: model.target.clone(),
         data,
-        labels: LabelRules::default(),
+        labels: Box::default(),
         coverage: None,
         tokens: None,
         noise: Vec::new(),

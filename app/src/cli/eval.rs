@@ -66,7 +66,10 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     let command = Command::Evaluate {
         target,
         data,
-        labels: LabelRules { unlabelled: args.unlabelled.clone(), classes: args.labels.clone().unwrap_or_default() },
+        labels: Box::new(LabelRules {
+            unlabelled: args.unlabelled.clone(),
+            classes: args.labels.clone().unwrap_or_default(),
+        }),
         coverage,
         tokens: args.tokens,
         noise: args.noise.clone(),

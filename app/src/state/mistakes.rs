@@ -1,5 +1,4 @@
 use headroom_engine::{
-    config::LabelRules,
     store::RunId,
     worker::{Command, Event, Mistake, Request, Target, Ticket, Which},
 };
@@ -21,7 +20,7 @@ impl MistakesState {
         let request = Request::from(Command::Evaluate {
             target: Target::Run { run: run.clone(), which: Which::Best },
             data: None,
-            labels: LabelRules::default(),
+            labels: Box::default(),
             coverage: None,
             tokens: None,
             noise: Vec::new(),

@@ -73,7 +73,7 @@ pub enum Command {
         data: Option<Box<DataConfig>>,
         /// Labels of that text that the model has other names for, or that mean "none".
         #[serde(default, skip_serializing_if = "LabelRules::is_default")]
-        labels: LabelRules,
+        labels: Box<LabelRules>,
         /// Leaves out pairs, or projects scores, of a model that was trained with all of them.
         coverage: Option<Approximation>,
         /// Tokens of an example; none: as the model was trained, or as many as it has positions where nobody says.

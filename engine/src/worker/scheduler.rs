@@ -280,7 +280,7 @@ impl Scheduler {
             }
             Command::Evaluate { target, data, labels, coverage, tokens, noise, noise_seed, mistakes, base_dir } => {
                 let data = data.map(|data| Box::new(hub::anchored_data(*data, &base_dir)));
-                let job = EvaluateJob { target, data, labels, coverage, tokens, noise, noise_seed, mistakes };
+                let job = EvaluateJob { target, data, labels: *labels, coverage, tokens, noise, noise_seed, mistakes };
                 let work = Work::Evaluate(job);
                 self.queue.push_front(Job { outbox: self.outbox.clone(), work });
                 self.next_job();

@@ -27,10 +27,10 @@ pub(super) fn commands(p: &Parts) -> Vec<Command> {
         Command::Evaluate { .. } => Command::Evaluate {
             target: p.target(),
             data: p.data(),
-            labels: LabelRules {
+            labels: Box::new(LabelRules {
                 unlabelled: Some(p.text.clone()),
                 classes: [(p.text.clone(), p.text.clone())].into_iter().collect(),
-            },
+            }),
             coverage: Some(Approximation { coverage: Coverage::default(), examples: p.count }),
             tokens: Some(p.count),
             noise: vec![p.finite],
