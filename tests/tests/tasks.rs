@@ -10,6 +10,8 @@ use std::fmt::Write as _;
 use headroom_tests::{Answer, Program};
 use serde_json::Value;
 
+#[path = "tasks/inputs.rs"]
+mod inputs;
 #[path = "tasks/spans.rs"]
 mod spans;
 #[path = "tasks/stopping.rs"]

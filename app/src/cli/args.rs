@@ -2,7 +2,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use headroom_engine::{analysis::Measure, config::Cache, speed::MEASURE_MEMORY, worker::Which};
+use headroom_engine::{
+    analysis::Measure,
+    config::{Cache, LabelMap},
+    objective::text_scores::Words,
+    speed::MEASURE_MEMORY,
+    worker::Which,
+};
 
 use super::{
     bench_args::BenchTask,
@@ -374,6 +380,13 @@ pub struct EvalArgs {
     /// The column of the labels of such a table.
     #[arg(long, value_name = "COLUMN", requires = "data")]
     pub label: Option<String>,
+    /// Classes of the model that labels of the data stand for, where these have other names, such as `0=entailment,1=neutral`. Without it,
+    /// labels are found by their names, also in other letters where these are clear.
+    #[arg(long, value_name = "LABEL=CLASS,..", requires = "data")]
+    pub labels: Option<LabelMap>,
+    /// The label text of rows that have no label and are left out, such as `-1`; `none`: every text is a label.
+    #[arg(long, value_name = "TEXT", requires = "data", allow_hyphen_values = true)]
+    pub unlabelled: Option<String>,
     /// The file of the translations, line by line, of a model that translates; without it, `--data` names a table of both.
     #[arg(long, value_name = "FILE", requires = "data")]
     pub translations: Option<PathBuf>,
@@ -557,6 +570,9 @@ pub struct TranslateEvalArgs {
     /// Tokens of a translation at most, as far as the model has positions.
     #[arg(long, value_name = "TOKENS", default_value_t = 256)]
     pub max_length: usize,
+    /// How words are cut for BLEU, by the names of sacreBLEU: `13a`, `intl`, `zh` (Chinese), `char` (any script without blanks) or `none`.
+    #[arg(long, value_name = "NAME", default_value = "13a")]
+    pub bleu_tokenize: Words,
     /// Sources that are translated at the same time.
     #[arg(long, value_name = "TEXTS", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=65_536))]
     pub batch: u64,

@@ -5,7 +5,7 @@ use std::{
 
 use headroom_engine::{
     config::{Problem, RunConfig, Source, from_toml_noting, nearest, preset, presets},
-    data::{data_problems, read_file, read_stream, with_image_shape, wrong_kind},
+    data::{Reading, data_problems, read_file, read_stream, with_image_shape, wrong_kind},
     hub,
     objective::judging_metric,
     worker::free_bytes,
@@ -60,7 +60,8 @@ impl GivenConfig {
         }
         let config = hub::anchored(given.config.clone(), &given.base_dir);
         let device = free_bytes(config.device).err().map(|why| Problem::new("device", why));
-        for problem in data_problems(&config.data, &config.objective()).into_iter().chain(device) {
+        let found = data_problems(&config.data, &config.objective(), &Reading::of(config.task.as_ref()));
+        for problem in found.into_iter().chain(device) {
             if problems.iter().all(|known| known.field != problem.field) {
                 problems.push(problem);
             }

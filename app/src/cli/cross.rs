@@ -127,6 +127,7 @@ fn evaluate(session: &Session, model: &Side, data: Option<Box<DataConfig>>, args
     let command = Command::Evaluate {
         target: model.target.clone(),
         data,
+        labels: Box::default(),
         coverage: None,
         tokens: None,
         noise: Vec::new(),

@@ -4,9 +4,11 @@ use std::path::Path;
 
 use headroom_engine::{
     config::{
-        Column, Coverage, DataConfig, OtherText, Precision, RunConfig, Source, SquadSource, TableSource, counted,
+        Column, Coverage, DataConfig, LabelRules, OtherText, Precision, RunConfig, Source, SquadSource, TableSource,
+        counted,
     },
     data::is_squad_name,
+    objective::text_scores::Words,
     store::RunRecord,
     text::escaped_line,
     worker::{Approximation, Command, EvaluationCounts, Event, Mistake, Target},
@@ -51,7 +53,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
             let named = named_text(path, field, column, translations, trained_on)?;
             Some(Box::new(match table {
                 _ if is_squad_name(path) => {
-                    let squad = SquadSource { path: path.clone(), validation_path: None };
+                    let squad = SquadSource { path: path.clone(), ..SquadSource::default() };
                     DataConfig { source: Source::Squad(squad), ..named }
                 }
                 Some(table) => DataConfig { source: Source::Table(table), ..named },
@@ -65,6 +67,10 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     let command = Command::Evaluate {
         target,
         data,
+        labels: Box::new(LabelRules {
+            unlabelled: args.unlabelled.clone(),
+            classes: args.labels.clone().unwrap_or_default(),
+        }),
         coverage,
         tokens: args.tokens,
         noise: args.noise.clone(),
@@ -120,7 +126,7 @@ fn by_options(args: &EvalArgs, why: String) -> String {
     if args.data.is_none() {
         return why;
     }
-    let fields = [("data.text", "--text"), ("data.label", "--label")];
+    let fields = [("data.text", "--text"), ("data.label", "--label"), ("task.unlabelled", "--unlabelled")];
     fields
         .into_iter()
         .fold(why, |why, (field, option)| why.replace(&format!("Set {field} to "), &format!("Set {option} to ")))
@@ -232,8 +238,15 @@ fn tell(event: &Event) -> CliResult {
             "{coverage}, in all layers but the last: {error:.2} % of the scores' mean square is lost"
         ))?;
     }
+    if let Some(left_out) = counts.left_out {
+        print::line(format!("{} left out.", counted(left_out, "more example")))?;
+    }
     if let Some(words) = counts_words(counts) {
         print::line(words)?;
+    }
+    let (scored, words) = (counts.translations.unwrap_or_default(), Words::default());
+    for warning in counts.unscored_references.iter().flat_map(|unscored| unscored.warnings(scored, words)) {
+        print::aside(warning);
     }
     for found in metrics.iter() {
         print::line(found.metric.sentence(&plain::metric(found.metric, found.value, 2)))?;

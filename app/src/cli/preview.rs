@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use headroom_engine::{
     config::{RunConfig, Tokenizer, counted},
-    data::{DataPreview, ExamplesPreview, ImagesPreview, PreviewAnswers, TablePreview, preview, with_model_tokenizer},
+    data::{
+        DataPreview, ExamplesPreview, ImagesPreview, PreviewAnswers, Reading, TablePreview, preview,
+        with_model_tokenizer,
+    },
     hub,
 };
 
@@ -28,7 +31,7 @@ pub fn run(store: Option<&Path>, args: &EstimateArgs) -> CliResult {
     let config = hub::anchored(config, &base_dir);
     let model = initial_of(store, &config, &base_dir);
     let data = model.map_or_else(|| config.data.clone(), |model| with_model_tokenizer(&config.data, &model));
-    let found = preview(&data, &config.objective())
+    let found = preview(&data, &config.objective(), &Reading::of(config.task.as_ref()))
         .map_err(|error| CliError::at(error.field().unwrap_or("data.path"), error.to_string()))?
         .ok_or_else(|| {
             CliError::at(
@@ -85,6 +88,9 @@ fn of_images(found: &ImagesPreview) -> CliResult {
     let size = found.shape.size;
     let colour = if found.shape.channels == 1 { "grey" } else { "coloured" };
     print::line(format!("{} of {size} x {size} pixels, {colour}.", counted(found.images, "image")))?;
+    for folder in &found.empty_folders {
+        print::line(format!("The folder {folder} holds no image, so that it is no class."))?;
+    }
     counts("images", &found.classes)
 }
 
@@ -108,7 +114,14 @@ fn of_table(found: &TablePreview) -> CliResult {
     print::block(&columns.text())?;
     let rows = counted(found.rows, "row");
     let rows = if found.is_whole { rows } else { format!("The first {rows} of a longer table") };
-    print::line(format!("\n{rows}; {} without text left out.", counted(found.without_text, "row")))?;
+    print::line(format!(
+        "\n{rows}; {} without text and {} without a label left out.",
+        counted(found.without_text, "row"),
+        plain::count(found.without_label)
+    ))?;
+    if let Some(question) = &found.question {
+        print::line(question)?;
+    }
     match &found.answers {
         PreviewAnswers::Classes(classes) => counts("rows", classes)?,
         PreviewAnswers::Many(count) => print::line(format!("{} different labels.", plain::count(*count)))?,

@@ -57,6 +57,7 @@ pub fn run(store: Option<&Path>, args: &TranslateEvalArgs) -> CliResult {
         limit: args.limit.map(whole),
         batch: whole(args.batch),
         search: Box::new(search),
+        words: args.bleu_tokenize,
         precision,
         threads: args.threads.map(whole),
         base_dir: current_dir,
@@ -164,6 +165,8 @@ fn tell(event: &Event) -> CliResult {
         batch,
         cut_sources,
         unknown_sources,
+        bleu_tokenize,
+        unscored_references,
         stopped,
         translations: _,
     } = event
@@ -192,6 +195,9 @@ fn tell(event: &Event) -> CliResult {
             "{} with characters that the tokenizer does not know.",
             counted(*unknown_sources, "source")
         ));
+    }
+    for warning in unscored_references.warnings(*pairs as u64, *bleu_tokenize) {
+        print::aside(warning);
     }
     if *stopped {
         print::aside("Stopped: only these pairs were translated.");

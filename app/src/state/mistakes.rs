@@ -20,6 +20,7 @@ impl MistakesState {
         let request = Request::from(Command::Evaluate {
             target: Target::Run { run: run.clone(), which: Which::Best },
             data: None,
+            labels: Box::default(),
             coverage: None,
             tokens: None,
             noise: Vec::new(),

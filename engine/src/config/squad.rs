@@ -16,6 +16,14 @@ pub struct SquadSource {
     /// Held-out questions; without it a share of the paragraphs of `path` is held out, each with its questions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation_path: Option<PathBuf>,
+    /// Refuses a file in which an answer stands elsewhere than it says, instead of leaving the question out.
+    #[serde(skip_serializing_if = "is_false")]
+    pub strict: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 impl SquadSource {

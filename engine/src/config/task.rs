@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Source;
+use super::{LabelRules, Source};
 
 /// What a model says of texts: of each row of a table, or of a question and the paragraph that holds the answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,6 +51,29 @@ impl TaskConfig {
             Self::ImageClassification(task) => Some(&task.class_weights),
             Self::Regression(_) | Self::Span(_) | Self::Translation(_) => None,
         }
+    }
+
+    /// Label text of rows that have no label, as [`ClassificationTask::unlabelled`]; none where it is derived or there are no such rows.
+    pub fn unlabelled(&self) -> Option<&str> {
+        match self {
+            Self::Classification(task) => task.unlabelled.as_deref(),
+            Self::Regression(task) => task.unlabelled.as_deref(),
+            Self::ImageClassification(_) | Self::Span(_) | Self::Translation(_) => None,
+        }
+    }
+
+    /// The same to be changed; none where the task has no such field.
+    pub fn unlabelled_mut(&mut self) -> Option<&mut Option<String>> {
+        match self {
+            Self::Classification(task) => Some(&mut task.unlabelled),
+            Self::Regression(task) => Some(&mut task.unlabelled),
+            Self::ImageClassification(_) | Self::Span(_) | Self::Translation(_) => None,
+        }
+    }
+
+    /// Reading of the labels of its table.
+    pub fn label_rules(&self) -> LabelRules {
+        LabelRules { unlabelled: self.unlabelled().map(str::to_owned), ..LabelRules::default() }
     }
 
     /// Its word in configs.
@@ -101,6 +124,10 @@ pub struct ClassificationTask {
     /// How much an example of a class counts in the training loss, by its label, above 0; 1 where a class is not named.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub class_weights: BTreeMap<String, f64>,
+    /// Label text of rows that have no label and are left out, such as `"-1"`; `"none"`: every text is a class. When absent: `-` beside
+    /// other labels, and `-1` beside at least 0, 1 and 2; -1, 0 and 1 alone are asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unlabelled: Option<String>,
 }
 
 /// Images belong to one of some classes: those of their source.
@@ -114,8 +141,12 @@ pub struct ImageClassificationTask {
 
 /// Texts have a number, learnt by the squared error.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RegressionTask {}
+#[serde(default, deny_unknown_fields)]
+pub struct RegressionTask {
+    /// Label text of rows that have no number and are left out, such as `"-1"`. When absent, or `"none"`: every label is a number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unlabelled: Option<String>,
+}
 
 /// The answer to a question is a piece of a paragraph (Devlin et al. 2019, sections 4.2 and 4.3).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::class_labels::{ClassFinder, KnownClasses, counted_classes, is_among, key, unlabelled_keys};
+use super::error::cell;
 use super::file::{Judged, LabelledRows, load_rows, probe_rows};
 use super::images::image_labels;
 use super::listops::listops_labels;
 use super::progress::advance;
 use super::split::held_out_rows;
-use super::{DataError, Documents, Progress, Split, Stage, TableError};
+use super::{DataError, Documents, Progress, Reading, Split, Stage, TableError};
 use crate::config::{Source, TableSource, TaskConfig, counted};
 use crate::objective::{Answers, Labels, Objective};
 
@@ -36,14 +38,18 @@ impl RowAnswers {
     pub(super) fn weighted(mut self, task: &TaskConfig) -> Result<Self, TableError> {
         let Some(class_weights) = task.class_weights() else { return Ok(self) };
         let Labels::Classes(names) = &self.labels else { return Ok(self) };
-        if let Some(label) = class_weights.keys().find(|label| !names.contains(label)) {
+        let is_class = |label: &&String| names.iter().any(|name| key(name) == key(label));
+        if let Some(label) = class_weights.keys().find(|label| !is_class(label)) {
             return Err(TableError::UnknownWeight { label: label.clone(), known: names.clone() });
         }
+        let weight = |name: &String| {
+            let by_key = || class_weights.iter().find(|(label, _)| key(label) == key(name)).map(|(_, weight)| weight);
+            class_weights.get(name).or_else(by_key).map_or(1.0, |weight| *weight as f32)
+        };
         if let Answers::Classes { classes, weights } = &mut self.train
             && !class_weights.is_empty()
         {
-            let of_class: Vec<f32> =
-                names.iter().map(|name| class_weights.get(name).map_or(1.0, |weight| *weight as f32)).collect();
+            let of_class: Vec<f32> = names.iter().map(weight).collect();
             *weights =
                 Some(classes.iter().map(|class| of_class.get(*class as usize).copied().unwrap_or(1.0)).collect());
         }
@@ -57,6 +63,8 @@ pub(super) struct Labelled {
     pub answers: RowAnswers,
     pub files: usize,
     pub warnings: Vec<String>,
+    /// Held-out rows that were left out since they have no label.
+    pub left_out: usize,
 }
 
 /// Rows with the file that they are from.
@@ -65,14 +73,51 @@ struct Part<'a> {
     path: &'a Path,
 }
 
-impl Part<'_> {
-    fn warning(&self) -> Option<String> {
-        let LabelledRows { without_text, first_without_text, .. } = self.rows;
-        (without_text > 0).then(|| {
+impl<'a> Part<'a> {
+    /// Rows with labels.
+    fn new(
+        rows: LabelledRows,
+        path: &'a Path,
+        texts: usize,
+        known: KnownClasses<'_>,
+        reading: &Reading,
+        objective: &Objective,
+    ) -> Result<Self, TableError> {
+        // Any number may be right; only what the task says is none.
+        if matches!(objective, Objective::Regression(_)) && reading.labels.unlabelled.is_none() {
+            return Ok(Self { rows, path });
+        }
+        let all: Vec<String> = rows.labels.iter().map(|(label, _)| label.clone()).collect();
+        let missing = unlabelled_keys(all.iter().map(String::as_str), known, reading, path)?;
+        if missing.is_empty() {
+            return Ok(Self { rows, path });
+        }
+        Ok(Self { rows: rows.retain(texts, |label| !is_among(label, &missing, reading.edition)), path })
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let LabelledRows { without_text, first_without_text, without_label, first_without_label, .. } = self.rows;
+        let counts = [(without_text, first_without_text, "text"), (without_label, first_without_label, "a label")];
+        let told = |(count, line, what): (usize, u64, &str)| {
             format!(
-                "{} without text {} left out, the first in line {first_without_text}: {}",
-                counted(without_text as u64, "row"),
-                if without_text == 1 { "was" } else { "were" },
+                "{} without {what} {} left out, the first in line {line}: {}",
+                counted(count as u64, "row"),
+                if count == 1 { "was" } else { "were" },
+                self.path.display()
+            )
+        };
+        counts.into_iter().filter(|(count, ..)| *count > 0).map(told).chain(self.chosen_columns()).collect()
+    }
+
+    /// A note of the columns that were chosen by their numbers.
+    fn chosen_columns(&self) -> Option<String> {
+        let chosen: Vec<String> =
+            self.rows.numbered.iter().map(|(place, first)| format!("{place} begins with `{}`", cell(first))).collect();
+        let names = if self.rows.has_header { "; a name from there says the same" } else { "" };
+        (!chosen.is_empty()).then(|| {
+            format!(
+                "Columns of data.text and data.label are counted from 0, so that {}{names}: {}",
+                chosen.join(", "),
                 self.path.display()
             )
         })
@@ -84,16 +129,16 @@ pub(super) fn split_table(
     source: &TableSource,
     objective: &Objective,
     fraction: f64,
-    base_dir: &Path,
+    (base_dir, reading): (&Path, &Reading),
     progress: &dyn Progress,
 ) -> Result<Labelled, DataError> {
     let judged = Judged::of(objective);
-    let path = base_dir.join(&source.path);
-    let train = Part { rows: load_rows(&path, source, judged, progress)?, path: &path };
-    let labels = labels_of(&train, objective)?;
-    let mut warnings: Vec<String> = train.warning().into_iter().collect();
-    let all = answers_of(&train, &labels)?;
-    let texts = source.text.len();
+    let (path, texts) = (base_dir.join(&source.path), source.text.len());
+    let rows = load_rows(&path, source, judged, reading, progress)?;
+    let train = Part::new(rows, &path, texts, KnownClasses::None, reading, objective)?;
+    let labels = labels_of(&train, objective, reading)?;
+    let mut warnings = train.warnings();
+    let (all, _) = answers_of(&train, &labels, reading, false)?;
     let Some(validation_path) = &source.validation_path else {
         let held_out = held_out_rows(&train.rows.texts, texts, fraction);
         let rows = |wanted: bool| -> Vec<usize> {
@@ -109,17 +154,19 @@ pub(super) fn split_table(
         }
         let answers = RowAnswers { texts, train: all.of_rows(&kept), validation: all.of_rows(&held_out), labels };
         let texts = Split { train: part(&kept), validation: part(&held_out) };
-        return Ok(Labelled { texts, answers, files: 1, warnings });
+        return Ok(Labelled { texts, answers, files: 1, warnings, left_out: 0 });
     };
     let validation_path = base_dir.join(validation_path);
-    let validation = Part { rows: load_rows(&validation_path, source, judged, progress)?, path: &validation_path };
-    warnings.extend(validation.warning());
-    let held_out = answers_of(&validation, &labels)?;
+    let rows = load_rows(&validation_path, source, judged, reading, progress)?;
+    let validation = Part::new(rows, &validation_path, texts, of_training(&labels), reading, objective)?;
+    warnings.extend(validation.warnings());
+    let (held_out, _) = answers_of(&validation, &labels, reading, false)?;
     warnings.extend(seen_in_training(&train, &validation, texts));
     let answers = RowAnswers { labels, texts, train: all, validation: held_out };
+    let left_out = validation.rows.without_label;
     let texts = Split { train: train.rows.texts, validation: validation.rows.texts };
     advance(progress, Stage::Reading, 1, 1)?;
-    Ok(Labelled { texts, answers, files: 2, warnings })
+    Ok(Labelled { texts, answers, files: 2, warnings, left_out })
 }
 
 /// Reads the whole of a table as held-out rows, with the answers of a model where it is known what they are.
@@ -127,20 +174,26 @@ pub(super) fn all_of_table(
     source: &TableSource,
     objective: &Objective,
     known: Option<&Labels>,
-    base_dir: &Path,
+    (base_dir, reading): (&Path, &Reading),
     progress: &dyn Progress,
 ) -> Result<Labelled, DataError> {
     let path = base_dir.join(&source.path);
-    let part = Part { rows: load_rows(&path, source, Judged::of(objective), progress)?, path: &path };
+    let rows = load_rows(&path, source, Judged::of(objective), reading, progress)?;
+    let classes = match known {
+        Some(Labels::Classes(names)) => KnownClasses::OfModel(names),
+        Some(Labels::Number | Labels::Span { .. }) | None => KnownClasses::None,
+    };
+    let part = Part::new(rows, &path, source.text.len(), classes, reading, objective)?;
     let labels = match known {
         Some(labels) => labels.clone(),
-        None => labels_of(&part, objective)?,
+        None => labels_of(&part, objective, reading)?,
     };
-    let validation = answers_of(&part, &labels)?;
-    let warnings = part.warning().into_iter().collect();
+    let (validation, folded) = answers_of(&part, &labels, reading, known.is_some())?;
+    let (mut warnings, left_out) = (part.warnings(), part.rows.without_label);
+    warnings.extend(folded);
     let answers = RowAnswers { texts: source.text.len(), train: validation.of_rows(&[]), validation, labels };
     let texts = Split { train: Documents::new(), validation: part.rows.texts };
-    Ok(Labelled { texts, answers, files: 1, warnings })
+    Ok(Labelled { texts, answers, files: 1, warnings, left_out })
 }
 
 /// What the labels of a source are, before its texts become tokens; none where it has none.
@@ -150,11 +203,11 @@ pub(super) fn all_of_table(
 pub fn source_labels(
     source: &Source,
     objective: &Objective,
-    base_dir: &Path,
+    (base_dir, reading): (&Path, &Reading),
     progress: &dyn Progress,
 ) -> Result<Option<Labels>, DataError> {
     match source {
-        Source::Table(table) => table_labels(table, objective, base_dir, progress).map(Some),
+        Source::Table(table) => table_labels(table, objective, (base_dir, reading), progress).map(Some),
         Source::Images(_) | Source::Pathfinder(_) => image_labels(source, base_dir).map(Some),
         Source::ListOps(_) => Ok(Some(listops_labels())),
         Source::File(_)
@@ -169,42 +222,68 @@ pub fn source_labels(
 fn table_labels(
     source: &TableSource,
     objective: &Objective,
-    base_dir: &Path,
+    (base_dir, reading): (&Path, &Reading),
     progress: &dyn Progress,
 ) -> Result<Labels, DataError> {
     let path = base_dir.join(&source.path);
-    let rows = load_rows(&path, source, Judged::of(objective), progress)?;
-    Ok(labels_of(&Part { rows, path: &path }, objective)?)
+    let rows = load_rows(&path, source, Judged::of(objective), reading, progress)?;
+    let part = Part::new(rows, &path, source.text.len(), KnownClasses::None, reading, objective)?;
+    Ok(labels_of(&part, objective, reading)?)
 }
 
 /// What is wrong with a table, where it is small enough to look.
-pub(super) fn probe_table(source: &TableSource, objective: &Objective, path: &Path) -> Result<(), DataError> {
-    let judged = Judged::of(objective);
-    let Some(rows) = probe_rows(&source.path, source, judged)? else {
-        return if path == source.path { Ok(()) } else { probe_rows(path, source, judged).map(drop) };
+pub(super) fn probe_table(
+    source: &TableSource,
+    objective: &Objective,
+    reading: &Reading,
+    path: &Path,
+) -> Result<(), DataError> {
+    let (judged, texts) = (Judged::of(objective), source.text.len());
+    let Some(rows) = probe_rows(&source.path, source, judged, reading)? else {
+        return if path == source.path { Ok(()) } else { probe_rows(path, source, judged, reading).map(drop) };
     };
-    let train = Part { rows, path: &source.path };
-    let labels = labels_of(&train, objective)?;
-    answers_of(&train, &labels)?;
+    let train = Part::new(rows, &source.path, texts, KnownClasses::None, reading, objective)?;
+    let labels = labels_of(&train, objective, reading)?;
+    answers_of(&train, &labels, reading, false)?;
     if path != source.path
-        && let Some(rows) = probe_rows(path, source, judged)?
+        && let Some(rows) = probe_rows(path, source, judged, reading)?
     {
-        answers_of(&Part { rows, path }, &labels)?;
+        let held_out = Part::new(rows, path, texts, of_training(&labels), reading, objective)?;
+        answers_of(&held_out, &labels, reading, false)?;
     }
     Ok(())
 }
 
+/// Leaves out the rows of the beginning of a table that have no label.
+///
+/// # Errors
+/// If -1 may be a class as well as no label.
+pub(super) fn labelled_rows(
+    rows: LabelledRows,
+    source: &TableSource,
+    objective: &Objective,
+    reading: &Reading,
+) -> Result<LabelledRows, TableError> {
+    Ok(Part::new(rows, &source.path, source.text.len(), KnownClasses::None, reading, objective)?.rows)
+}
+
+/// The classes of rows to train on.
+fn of_training(labels: &Labels) -> KnownClasses<'_> {
+    match labels {
+        Labels::Classes(names) => KnownClasses::OfTraining(names),
+        Labels::Number | Labels::Span { .. } => KnownClasses::None,
+    }
+}
+
 /// The classes of a table: numbers in their order, words in theirs.
-fn labels_of(part: &Part<'_>, objective: &Objective) -> Result<Labels, TableError> {
+fn labels_of(part: &Part<'_>, objective: &Objective, reading: &Reading) -> Result<Labels, TableError> {
     if matches!(objective, Objective::Regression(_)) {
         return Ok(Labels::Number);
     }
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for (label, _) in &part.rows.labels {
-        *counts.entry(label).or_default() += 1;
-    }
     let (path, rows) = (part.path.to_owned(), part.rows.labels.len());
-    let mut names: Vec<String> = counts.keys().map(|name| (*name).to_owned()).collect();
+    let classes = counted_classes(part.rows.labels.iter().map(|(label, _)| label.as_str()), reading.edition);
+    let mut names: Vec<String> = classes.into_iter().map(|(name, _)| name.to_owned()).collect();
+    names.sort();
     match names.as_slice() {
         [label] => return Err(TableError::OneClass { path, label: label.clone() }),
         _ if names.len() > MOST_CLASSES => {
@@ -224,22 +303,43 @@ pub(super) fn sort_classes(names: &mut [String]) {
     }
 }
 
-/// The answers of the rows of a table.
-fn answers_of(part: &Part<'_>, labels: &Labels) -> Result<Answers, TableError> {
+/// The answers of the rows of a table, and a warning where labels are classes of a finished model in other letters.
+fn answers_of(
+    part: &Part<'_>,
+    labels: &Labels,
+    reading: &Reading,
+    are_of_model: bool,
+) -> Result<(Answers, Option<String>), TableError> {
     let path = || part.path.to_owned();
     match labels {
         Labels::Classes(names) => {
-            let places: BTreeMap<&str, u32> = names.iter().map(String::as_str).zip(0..).collect();
-            let class = |(label, line): &(String, u64)| {
-                places.get(label.as_str()).copied().ok_or_else(|| TableError::UnknownLabel {
-                    path: path(),
-                    line: *line,
-                    label: label.clone(),
-                    known: names.clone(),
-                })
-            };
-            let classes = part.rows.labels.iter().map(class).collect::<Result<_, _>>()?;
-            Ok(Answers::Classes { classes, weights: None })
+            let finder = ClassFinder::new(names, reading, are_of_model)?;
+            let mut folded: BTreeMap<&str, u32> = BTreeMap::new();
+            let mut classes = Vec::with_capacity(part.rows.labels.len());
+            for (label, line) in &part.rows.labels {
+                let Some((class, is_folded)) = finder.class(label) else {
+                    let (path, line, label, known) = (path(), *line, label.clone(), names.clone());
+                    return Err(if are_of_model {
+                        TableError::OtherLabel { path, line, label, known }
+                    } else {
+                        TableError::UnknownLabel { path, line, label, known }
+                    });
+                };
+                if is_folded {
+                    folded.insert(label, class);
+                }
+                classes.push(class);
+            }
+            let pairs: Vec<String> =
+                folded.iter().map(|(label, class)| format!("`{label}` is `{}`", finder.name(*class))).collect();
+            let told = (!pairs.is_empty()).then(|| {
+                format!(
+                    "Labels are classes of the model in other letters: {}: {}",
+                    pairs.join(", "),
+                    part.path.display()
+                )
+            });
+            Ok((Answers::Classes { classes, weights: None }, told))
         }
         Labels::Number => {
             let number = |(label, line): &(String, u64)| {
@@ -249,7 +349,7 @@ fn answers_of(part: &Part<'_>, labels: &Labels) -> Result<Answers, TableError> {
                     label: label.clone(),
                 })
             };
-            Ok(Answers::Numbers(part.rows.labels.iter().map(number).collect::<Result<_, _>>()?))
+            Ok((Answers::Numbers(part.rows.labels.iter().map(number).collect::<Result<_, _>>()?), None))
         }
         // A model of such answers takes no table.
         Labels::Span { .. } => Err(TableError::Unlabelled { path: path(), column: "of spans".to_owned() }),
@@ -294,7 +394,7 @@ mod tests {
             text: vec![Column::named("text")],
             ..TableSource::default()
         };
-        split_table(&source, objective, 0.25, folder.path(), &Silent)
+        split_table(&source, objective, 0.25, (folder.path(), &Reading::default()), &Silent)
     }
 
     fn table(labels: &[&str]) -> String {
@@ -365,7 +465,7 @@ mod tests {
         let answers = load(&table(&["b", "a", "b"]), Some(&table(&["a"])), &Objective::CLASSIFICATION).unwrap().answers;
         let task = |label: &str| {
             let class_weights = [(label.to_owned(), 2.5)].into_iter().collect();
-            TaskConfig::Classification(ClassificationTask { class_weights })
+            TaskConfig::Classification(ClassificationTask { class_weights, ..ClassificationTask::default() })
         };
         let found = answers.clone().weighted(&task("b")).unwrap();
         assert_eq!(found.train, Answers::Classes { classes: vec![1, 0, 1], weights: Some(vec![2.5, 1.0, 2.5]) });

@@ -5,14 +5,14 @@ use super::file::{PairFiles, probe_files, probe_pair_file, probe_pairs, probe_qu
 use super::images::probe_images;
 use super::progress::Silent;
 use super::tokenizer::given;
-use super::{Batcher, Corpus, DataError};
+use super::{Batcher, Corpus, DataError, Reading};
 use crate::config::{
     DataConfig, FileSource, Problem, Source, SquadSource, TableSource, Tokenizer, TrainedTokenizer, counted,
 };
 use crate::objective::Objective;
 
 /// What is wrong with the text and the tokenizer that a config names, as far as the beginnings of the files tell; each at its field. Paths are absolute. Quick, but reads disks: not for a thread that must not wait.
-pub fn data_problems(config: &DataConfig, objective: &Objective) -> Vec<Problem> {
+pub fn data_problems(config: &DataConfig, objective: &Objective, reading: &Reading) -> Vec<Problem> {
     let mut found = Vec::new();
     let mut note = |field: &str, path: &Path, outcome: &dyn Fn() -> Result<(), DataError>| {
         // An empty path is found without the disk.
@@ -36,16 +36,17 @@ pub fn data_problems(config: &DataConfig, objective: &Objective) -> Vec<Problem>
         }
     }
     if let Source::Table(table) = &config.source {
-        let is_readable = table.path.as_os_str().is_empty() || probe_table(table, objective, &table.path).is_ok();
-        note("data.path", &table.path, &|| probe_table(table, objective, &table.path));
+        let probe = |path: &Path| probe_table(table, objective, reading, path);
+        let is_readable = table.path.as_os_str().is_empty() || probe(&table.path).is_ok();
+        note("data.path", &table.path, &|| probe(&table.path));
         if let Some(path) = table.validation_path.as_ref().filter(|_| is_readable) {
-            note("data.validation_path", path, &|| probe_table(table, objective, path));
+            note("data.validation_path", path, &|| probe(path));
         }
     }
     if let Source::Squad(squad) = &config.source {
-        note("data.path", &squad.path, &|| probe_questions(&squad.path));
+        note("data.path", &squad.path, &|| probe_questions(&squad.path, squad.strict));
         if let Some(path) = &squad.validation_path {
-            note("data.validation_path", path, &|| probe_questions(path));
+            note("data.validation_path", path, &|| probe_questions(path, squad.strict));
         }
     }
     if let Source::Images(images) = &config.source {
@@ -86,7 +87,11 @@ const READ_WHOLE: u64 = 1 << 20;
 /// What is wrong with a text that is short enough to be made into batches of `batch` examples at once, as the run would:
 /// too little for the vocabulary, an example, or a batch. Nothing for longer ones. To be asked where [`data_problems`] finds
 /// nothing: what both would find is told here once more. Paths are absolute.
-pub fn short_text_problems(config: &DataConfig, objective: &Objective, batch: usize) -> Vec<Problem> {
+pub fn short_text_problems(
+    config: &DataConfig,
+    (objective, reading): (&Objective, &Reading),
+    batch: usize,
+) -> Vec<Problem> {
     let sizes: Vec<Option<u64>> = match &config.source {
         Source::File(FileSource { path, validation_path, .. })
         | Source::Table(TableSource { path, validation_path, .. }) => {
@@ -116,7 +121,8 @@ pub fn short_text_problems(config: &DataConfig, objective: &Objective, batch: us
     // A vocabulary that is being typed is not worth being kept.
     let Ok(nowhere) = tempfile::tempdir() else { return Vec::new() };
     let load = || {
-        let corpus = Corpus::load(config, objective, Path::new(""), nowhere.path(), &Silent)?;
+        let rules = (objective, reading);
+        let corpus = Corpus::load_for(None, config, rules, Path::new(""), nowhere.path(), &Silent)?;
         Batcher::new(&corpus, objective, batch, config.sequence_length, 0)
     };
     load().err().map(|error| short_text_problem(config, &error)).into_iter().collect()
@@ -204,7 +210,11 @@ mod tests {
         let path = folder.path().join(name);
         std::fs::write(&path, contents).unwrap();
         let file = FileSource { path, column: column.map(str::to_owned), ..FileSource::default() };
-        data_problems(&DataConfig { source: Source::File(file), ..DataConfig::default() }, &Objective::NEXT_TOKEN)
+        data_problems(
+            &DataConfig { source: Source::File(file), ..DataConfig::default() },
+            &Objective::NEXT_TOKEN,
+            &Reading::default(),
+        )
     }
 
     fn field(name: &str, contents: impl AsRef<[u8]>, column: Option<&str>) -> String {
@@ -253,7 +263,7 @@ mod tests {
         let problems = || {
             let file = FileSource { path: folder.path().to_owned(), ..FileSource::default() };
             let config = DataConfig { source: Source::File(file), ..DataConfig::default() };
-            data_problems(&config, &Objective::NEXT_TOKEN).len()
+            data_problems(&config, &Objective::NEXT_TOKEN, &Reading::default()).len()
         };
         std::fs::write(folder.path().join("a.pdf"), "").unwrap();
         assert_eq!(problems(), 1, "nothing usable");
@@ -273,7 +283,7 @@ mod tests {
             let mut config = DataConfig { source, sequence_length: 16, ..DataConfig::default() };
             config.tokenizer = Tokenizer::Bpe(TrainedTokenizer { vocabulary: 280 });
             change(&mut config);
-            let found = short_text_problems(&config, &Objective::NEXT_TOKEN, batch);
+            let found = short_text_problems(&config, (&Objective::NEXT_TOKEN, &Reading::default()), batch);
             found.into_iter().map(|problem| format!("{}: {}", problem.field, problem.message)).collect()
         };
         assert_eq!(problems(100, &|_| (), 8), [""; 0]);
@@ -306,8 +316,10 @@ mod tests {
         };
         let tokenizer = Tokenizer::File(FileTokenizer { path: "/nowhere/tokenizer.json".into() });
         let config = DataConfig { source: Source::File(file), tokenizer, ..DataConfig::default() };
-        let fields: Vec<String> =
-            data_problems(&config, &Objective::NEXT_TOKEN).into_iter().map(|problem| problem.field).collect();
+        let fields: Vec<String> = data_problems(&config, &Objective::NEXT_TOKEN, &Reading::default())
+            .into_iter()
+            .map(|problem| problem.field)
+            .collect();
         assert_eq!(fields, ["data.path", "data.validation_path", "data.tokenizer.path"]);
     }
 }

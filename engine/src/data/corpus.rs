@@ -4,6 +4,7 @@ use std::sync::Arc;
 use super::answers::{Labelled, RowAnswers, all_of_table, split_table};
 use super::cache::TokenizerCache;
 use super::encode::Encoder;
+use super::error::cell;
 use super::file::{PairFiles, load_pairs};
 use super::hash::sha256_hex;
 use super::images::{Pictured, all_images, split_images};
@@ -15,8 +16,8 @@ use super::rng::{Purpose, Stream};
 use super::split::split_in_pairs;
 use super::tokenizer::{bpe, bytes, given, of_model, symbols, word_piece, words_of};
 use super::{
-    DataError, Documents, ImageCorpus, Normalisation, Progress, Split, Stage, TextTokenizer, TokenStream,
-    generate_grammar, generate_random, load_files, memory, split,
+    DataError, Documents, Edition, ImageCorpus, Normalisation, Progress, Reading, Split, Stage, TextTokenizer,
+    TokenStream, generate_grammar, generate_random, load_files, memory, split,
 };
 use crate::config::{
     DataConfig, FileSource, ImageShape, ListOpsSource, LongPairs, NumberWordsSource, PairsSource, Source, TaskConfig,
@@ -56,6 +57,8 @@ pub struct Corpus {
     pub held_out_texts: Option<Arc<Documents>>,
     /// The images in place of text, where there are such; both parts of text are empty then.
     pub images: Option<ImageCorpus>,
+    /// Held-out rows that were left out since they have no label, and questions whose answers stand elsewhere than they say.
+    pub left_out: usize,
     /// What the user should know and may ignore, as sentences.
     pub warnings: Vec<String>,
 }
@@ -95,7 +98,7 @@ impl Corpus {
         cache_dir: &Path,
         progress: &dyn Progress,
     ) -> Result<Self, DataError> {
-        Self::load_for(None, config, objective, base_dir, cache_dir, progress)
+        Self::load_for(None, config, (objective, &Reading::default()), base_dir, cache_dir, progress)
     }
 
     /// The same for a model whose `tokenizer.json` has the text `model_tokenizer`: where the config asks for that of the model
@@ -103,13 +106,13 @@ impl Corpus {
     pub fn load_for(
         model_tokenizer: Option<&str>,
         config: &DataConfig,
-        objective: &Objective,
+        (objective, reading): (&Objective, &Reading),
         base_dir: &Path,
         cache_dir: &Path,
         progress: &dyn Progress,
     ) -> Result<Self, DataError> {
         if config.source.has_images() {
-            return Self::load_images(config, base_dir, progress);
+            return Self::load_images(config, (base_dir, reading.edition), progress);
         }
         // Before text is read for it.
         let given_by_model = match &config.tokenizer {
@@ -124,7 +127,7 @@ impl Corpus {
             | Tokenizer::File(_) => None,
         };
         let mut notes = Notes::default();
-        let texts = split_texts(config, objective, base_dir, &mut notes, progress)?;
+        let texts = split_texts(config, objective, (base_dir, reading), &mut notes, progress)?;
         let specials = objective.special_tokens();
         let tokenizer = match (&config.tokenizer, given_by_model) {
             (_, Some(tokenizer)) => tokenizer,
@@ -146,6 +149,7 @@ impl Corpus {
                 || word_piece(&texts.train, trained.vocabulary, progress),
             )?,
         };
+        let tokenizer = tokenizer.in_edition(reading.edition);
         let corpus = Self::from_texts(&texts, tokenizer, objective, notes, progress)?;
         let mut corpus = Self { long_pairs: long_pairs(&config.source), ..corpus };
         if config.shuffled {
@@ -199,13 +203,15 @@ impl Corpus {
         source: &Source,
         tokenizer: TextTokenizer,
         objective: &Objective,
-        labels: Option<&Labels>,
+        (labels, reading): (Option<&Labels>, &Reading),
         base_dir: &Path,
         progress: &dyn Progress,
     ) -> Result<Self, DataError> {
         let mut notes = Notes::default();
         let validation = match source {
-            Source::Table(table) => notes.take(all_of_table(table, objective, labels, base_dir, progress)?).validation,
+            Source::Table(table) => {
+                notes.take(all_of_table(table, objective, labels, (base_dir, reading), progress)?).validation
+            }
             Source::Squad(squad) => notes.take(all_questions(squad, base_dir, progress)?).validation,
             Source::ListOps(expressions) => {
                 let mut found = generate_listops(expressions, progress)?;
@@ -220,8 +226,12 @@ impl Corpus {
     }
 
     /// Images in place of text.
-    fn load_images(config: &DataConfig, base_dir: &Path, progress: &dyn Progress) -> Result<Self, DataError> {
-        let mut corpus = Self::of_images(split_images(config, base_dir, progress)?)?;
+    fn load_images(
+        config: &DataConfig,
+        (base_dir, edition): (&Path, Edition),
+        progress: &dyn Progress,
+    ) -> Result<Self, DataError> {
+        let mut corpus = Self::of_images(split_images(config, (base_dir, edition), progress)?)?;
         for part in [&mut corpus.statistics.train, &mut corpus.statistics.validation] {
             part.tokens = part.documents * config.sequence_length;
         }
@@ -234,7 +244,7 @@ impl Corpus {
     /// If they cannot be read, have another shape, or classes that the model does not know.
     pub fn load_held_out_images(
         source: &Source,
-        labels: &Labels,
+        labels: (&Labels, &Reading),
         (shape, normalisation): (ImageShape, &Normalisation),
         base_dir: &Path,
         progress: &dyn Progress,
@@ -262,6 +272,7 @@ impl Corpus {
             answers: Some(answers),
             held_out_texts: None,
             images: Some(images),
+            left_out: 0,
             warnings,
         })
     }
@@ -279,7 +290,7 @@ impl Corpus {
         progress: &dyn Progress,
     ) -> Result<Self, DataError> {
         let separator = objective.task().separator(tokenizer.specials());
-        let Notes { files, skipped_files, answers, mut warnings } = notes;
+        let Notes { files, skipped_files, answers, left_out, mut warnings } = notes;
         if separator.is_none() && !objective.task().reads_sources() && answers.is_none() {
             warnings
                 .push("The tokenizer has no end-of-text token, so documents follow one another unmarked.".to_owned());
@@ -343,6 +354,7 @@ impl Corpus {
             answers,
             held_out_texts,
             images: None,
+            left_out,
             warnings,
         })
     }
@@ -377,13 +389,15 @@ struct Notes {
     files: usize,
     skipped_files: usize,
     answers: Option<RowAnswers>,
+    left_out: usize,
     warnings: Vec<String>,
 }
 
 impl Notes {
     /// The texts of a table; all else is noted.
-    fn take(&mut self, Labelled { texts, answers, files, warnings }: Labelled) -> Split {
+    fn take(&mut self, Labelled { texts, answers, files, warnings, left_out }: Labelled) -> Split {
         self.files += files;
+        self.left_out += left_out;
         self.answers = Some(answers);
         self.warnings.extend(warnings);
         texts
@@ -395,7 +409,9 @@ impl Notes {
 /// # Errors
 /// If they cannot be read, or the reading was stopped.
 pub fn held_out_pairs(config: &DataConfig, base_dir: &Path, progress: &dyn Progress) -> Result<Documents, DataError> {
-    Ok(split_texts(config, &Objective::TRANSLATION, base_dir, &mut Notes::default(), progress)?.validation)
+    let reading = Reading::default();
+    let (objective, mut notes) = (Objective::TRANSLATION, Notes::default());
+    Ok(split_texts(config, &objective, (base_dir, &reading), &mut notes, progress)?.validation)
 }
 
 /// All pairs of texts of a source, of two files or a table those that are not held out.
@@ -409,7 +425,7 @@ pub fn all_pairs(source: &Source, base_dir: &Path, progress: &dyn Progress) -> R
 fn split_texts(
     config: &DataConfig,
     objective: &Objective,
-    base_dir: &Path,
+    (base_dir, reading): (&Path, &Reading),
     notes: &mut Notes,
     progress: &dyn Progress,
 ) -> Result<Split, DataError> {
@@ -420,7 +436,7 @@ fn split_texts(
         Source::NumberWords(NumberWordsSource { pairs, text_seed }) => {
             generate_number_words(*pairs, *text_seed, fraction, progress)
         }
-        Source::Table(table) => Ok(notes.take(split_table(table, objective, fraction, base_dir, progress)?)),
+        Source::Table(table) => Ok(notes.take(split_table(table, objective, fraction, (base_dir, reading), progress)?)),
         Source::Squad(squad) => Ok(notes.take(split_questions(squad, fraction, base_dir, progress)?)),
         Source::ListOps(expressions) => Ok(notes.take(generate_listops(expressions, progress)?)),
         Source::Images(_) | Source::Pathfinder(_) => Ok(Split::default()),
@@ -552,6 +568,14 @@ fn read(
     let loaded = load_files(&base_dir.join(path), file.field.as_deref(), file.column.as_deref(), progress)?;
     notes.files += loaded.files;
     notes.skipped_files += loaded.skipped_files;
+    let number = file.column.as_deref().and_then(|column| column.trim().parse::<usize>().ok());
+    if let (Some(number), Some(first)) = (number, &loaded.first_cell) {
+        notes.warnings.push(format!(
+            "Columns of data.column are counted from 1, so that {number} begins with `{}`: {}",
+            cell(first),
+            path.display()
+        ));
+    }
     Ok(loaded.documents)
 }
 

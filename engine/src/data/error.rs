@@ -155,9 +155,40 @@ pub enum DataError {
         found: &'static str,
     },
 
+    /// Text whose lines end in CR alone.
+    #[error(
+        "It has no line feed: its {} end in CR alone, as on old Macs, and would be read as one. Convert it, as by \
+         `tr '\\r' '\\n'`: {}",
+        counted(*lines as u64, "line"), path.display()
+    )]
+    CarriageReturns {
+        /// The file.
+        path: PathBuf,
+        /// Its lines.
+        lines: usize,
+    },
+
+    /// A table in whose first row the name of the column stands twice.
+    #[error(
+        "The name `{column}` ({field}) stands twice in the first line, at the columns {} and {} (from {from}), so that it is not said which \
+         is meant. Give one of them another name, or set {field} to its number: {}", places[0] + from, places[1] + from, path.display()
+    )]
+    TwiceColumn {
+        /// The file.
+        path: PathBuf,
+        /// The field of the config that names the column.
+        field: &'static str,
+        /// The name.
+        column: String,
+        /// Places of the first two columns of that name, from 0.
+        places: [usize; 2],
+        /// The number of the first column in that field.
+        from: usize,
+    },
+
     /// A table without the column.
     #[error(
-        "There is no column `{column}`.{} The first line has {}. Set data.column to a name from the first line or to a number from 1: {}",
+        "There is no column `{column}`.{} The first line has {}. Set data.column to a name from the first line, or to a number, which counts from 1 there: {}",
         suggestion(nearest.as_deref()), list(found), path.display()
     )]
     MissingColumn {
@@ -241,6 +272,32 @@ pub enum DataError {
         found: Vec<String>,
         /// The column that may have been meant.
         nearest: Option<String>,
+    },
+
+    /// A table of pairs whose rows are objects, and none of whose fields were chosen.
+    #[error(
+        "Its objects have the fields {}. Set data.text to those of the texts and of their translations; a field within another one is \
+         written with a point, such as [\"translation.en\", \"translation.de\"]: {}",
+        list(found), path.display()
+    )]
+    WhichPairFields {
+        /// The file.
+        path: PathBuf,
+        /// The fields of the first object.
+        found: Vec<String>,
+    },
+
+    /// A field of a table of pairs that is no text.
+    #[error("On line {line} `{field}` (data.text) is {found}, not text. Correct the line: {}", path.display())]
+    NoPairText {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The field.
+        field: String,
+        /// What it holds.
+        found: &'static str,
     },
 
     /// A table of pairs that does not have two columns, and none were chosen.
@@ -540,9 +597,12 @@ impl DataError {
             Self::Squad(error) => error.field(),
             Self::Image(error) => error.field(),
             Self::RareExpressions { .. } => Some("data.min_length"),
-            Self::MissingPairColumn { .. } | Self::WhichPairColumns { .. } | Self::ShortPairRow { .. } => {
-                Some("data.text")
-            }
+            Self::MissingPairColumn { .. }
+            | Self::WhichPairColumns { .. }
+            | Self::WhichPairFields { .. }
+            | Self::NoPairText { .. }
+            | Self::ShortPairRow { .. } => Some("data.text"),
+            Self::TwiceColumn { field, .. } => Some(field),
             _ => None,
         }
     }
@@ -579,7 +639,7 @@ pub(super) fn list(names: &[String]) -> String {
     if names.is_empty() {
         return "none".to_owned();
     }
-    let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{}`", shortened(name))).collect();
+    let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{}`", cell(name))).collect();
     if names.len() > SHOWN {
         shown.push(format!("and {} more", names.len() - SHOWN));
     }
@@ -587,7 +647,7 @@ pub(super) fn list(names: &[String]) -> String {
 }
 
 /// At most 40 characters of a cell.
-fn shortened(cell: &str) -> String {
+pub(super) fn cell(cell: &str) -> String {
     match cell.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", cell.get(..end).unwrap_or_default()),
         None => cell.to_owned(),

@@ -40,8 +40,12 @@ pub(super) fn preview_examples(
 ) -> Result<Option<ExamplesPreview>, DataError> {
     Ok(match &config.source {
         Source::Squad(squad) if !squad.path.as_os_str().is_empty() => {
-            let (found, is_whole) = questions_beginning(&squad.path, ARTICLES)?;
-            Some(of_questions(&found, is_whole, config, objective))
+            let (found, is_whole) = questions_beginning(&squad.path, ARTICLES, squad.strict)?;
+            let mut seen = of_questions(&found.questions, is_whole, config, objective);
+            if let Some(warning) = found.warning() {
+                seen.about += &[". ", warning.trim_end_matches('.')].concat();
+            }
+            Some(seen)
         }
         Source::Pairs(pairs) => match PairFiles::of(pairs, std::path::Path::new("")).0 {
             Some(files) if files.paths().iter().all(|path| !path.as_os_str().is_empty()) => {

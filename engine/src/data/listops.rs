@@ -152,7 +152,7 @@ pub(super) fn generate_listops(source: &ListOpsSource, progress: &dyn Progress) 
     }
     let [train, validation] = classes.map(|classes| Answers::Classes { classes, weights: None });
     let answers = RowAnswers { labels: listops_labels(), texts: 1, train, validation };
-    Ok(Labelled { texts: split, answers, files: 0, warnings: Vec::new() })
+    Ok(Labelled { texts: split, answers, files: 0, warnings: Vec::new(), left_out: 0 })
 }
 
 /// The first expressions of those to train on, each with its value.

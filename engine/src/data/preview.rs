@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::DataError;
-use super::answers::sort_classes;
+use super::answers::{labelled_rows, sort_classes};
+use super::class_labels::counted_classes;
 use super::examples::{ExamplesPreview, preview_examples};
 use super::file::{Beginning, Judged, LabelledRows, USUAL_TEXTS, beginning};
 use super::images::{ImagesPreview, preview_images};
+use super::reading::Reading;
 use super::seen::{PreviewExample, brief, known_tokenizer, seen};
 use crate::config::{Column, DataConfig, Source, TableSource};
 use crate::objective::Objective;
@@ -32,6 +34,12 @@ pub struct TablePreview {
     pub rows: u64,
     /// Rows without text, which are left out.
     pub without_text: u64,
+    /// Rows without a label, which are left out.
+    #[serde(default)]
+    pub without_label: u64,
+    /// Question about its labels that the config has to answer before anything is learnt from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
     /// Whether that is all of the table.
     pub is_whole: bool,
     /// What stands in the column of the label.
@@ -161,11 +169,15 @@ impl DataPreview {
 ///
 /// # Errors
 /// If the data cannot be read. Columns that are not there are no error: the others are listed.
-pub fn preview(config: &DataConfig, objective: &Objective) -> Result<Option<DataPreview>, DataError> {
+pub fn preview(
+    config: &DataConfig,
+    objective: &Objective,
+    reading: &Reading,
+) -> Result<Option<DataPreview>, DataError> {
     if config.source.has_images() {
         return Ok(preview_images(&config.source)?.map(DataPreview::Images));
     }
-    if let Some(table) = preview_table(config, objective)? {
+    if let Some(table) = preview_table(config, objective, reading)? {
         return Ok(Some(DataPreview::Table(table)));
     }
     Ok(preview_examples(config, objective)?.map(DataPreview::Examples))
@@ -176,7 +188,11 @@ pub fn preview(config: &DataConfig, objective: &Objective) -> Result<Option<Data
 ///
 /// # Errors
 /// If the table cannot be read. Columns that are not there are no error: the others are listed.
-fn preview_table(config: &DataConfig, objective: &Objective) -> Result<Option<TablePreview>, DataError> {
+fn preview_table(
+    config: &DataConfig,
+    objective: &Objective,
+    reading: &Reading,
+) -> Result<Option<TablePreview>, DataError> {
     let Source::Table(source) = &config.source else { return Ok(None) };
     if source.path.as_os_str().is_empty() {
         return Ok(None);
@@ -184,17 +200,23 @@ fn preview_table(config: &DataConfig, objective: &Objective) -> Result<Option<Ta
     let Beginning { columns, rows, is_whole } = beginning(&source.path, source, Judged::of(objective))?;
     let columns = columns.into_iter().map(|(name, sample)| (brief(&name), brief(&sample))).collect();
     let rows = rows.unwrap_or_default();
+    let (rows, question) = match labelled_rows(rows.clone(), source, objective, reading) {
+        Ok(labelled) => (labelled, None),
+        Err(error) => (rows, Some(error.to_string())),
+    };
     Ok(Some(TablePreview {
         columns,
         rows: rows.labels.len() as u64,
         without_text: rows.without_text as u64,
+        without_label: rows.without_label as u64,
+        question,
         is_whole,
-        answers: answers(&rows, objective),
+        answers: answers(&rows, objective, reading),
         examples: examples(&rows, source, config, objective),
     }))
 }
 
-fn answers(rows: &LabelledRows, objective: &Objective) -> PreviewAnswers {
+fn answers(rows: &LabelledRows, objective: &Objective, reading: &Reading) -> PreviewAnswers {
     if rows.labels.is_empty() {
         return PreviewAnswers::Unknown;
     }
@@ -207,10 +229,8 @@ fn answers(rows: &LabelledRows, objective: &Objective) -> PreviewAnswers {
             mean: numbers.iter().sum::<f64>() / numbers.len() as f64,
         });
     }
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for (label, _) in &rows.labels {
-        *counts.entry(label).or_default() += 1;
-    }
+    let labels = rows.labels.iter().map(|(label, _)| label.as_str());
+    let counts: BTreeMap<&str, u64> = counted_classes(labels, reading.edition).into_iter().collect();
     if counts.len() > MOST_LABELS {
         return PreviewAnswers::Many(counts.len() as u64);
     }
@@ -268,7 +288,7 @@ mod tests {
         let tokenizer = Tokenizer::Bytes(ByteTokenizer {});
         let mut config = DataConfig { source, tokenizer, sequence_length: 8, ..DataConfig::default() };
         change(&mut config);
-        preview_table(&config, objective).unwrap().unwrap()
+        preview_table(&config, objective, &Reading::default()).unwrap().unwrap()
     }
 
     #[test]

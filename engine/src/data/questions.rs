@@ -21,11 +21,16 @@ pub(super) fn split_questions(
     progress: &dyn Progress,
 ) -> Result<Labelled, DataError> {
     let path = base_dir.join(&source.path);
-    let mut train = load_questions(&path, Needs::Answers, progress)?;
-    let mut warnings = Vec::new();
+    let found = load_questions(&path, Needs::Answers, source.strict, progress)?;
+    let mut warnings: Vec<String> = found.warning().into_iter().collect();
+    let mut train = found.questions;
+    let mut left_out = 0;
     let (mut validation, files) = if let Some(validation_path) = &source.validation_path {
         let path = base_dir.join(validation_path);
-        let validation = load_questions(&path, Needs::Answers, progress)?;
+        let found = load_questions(&path, Needs::Answers, source.strict, progress)?;
+        warnings.extend(found.warning());
+        left_out = found.elsewhere;
+        let validation = found.questions;
         warnings.extend(seen_in_training(&train, &validation, &path));
         (validation, 2)
     } else {
@@ -43,7 +48,7 @@ pub(super) fn split_questions(
     let may_lack_answers = train.may_lack_answers || validation.may_lack_answers;
     (train.may_lack_answers, validation.may_lack_answers) = (may_lack_answers, may_lack_answers);
     advance(progress, Stage::Reading, 1, 1)?;
-    Ok(labelled(train, validation, files, warnings))
+    Ok(Labelled { left_out, ..labelled(train, validation, files, warnings) })
 }
 
 /// Reads all questions of a file as held-out ones.
@@ -52,9 +57,10 @@ pub(super) fn all_questions(
     base_dir: &Path,
     progress: &dyn Progress,
 ) -> Result<Labelled, DataError> {
-    let validation = load_questions(&base_dir.join(&source.path), Needs::Answers, progress)?;
+    let found = load_questions(&base_dir.join(&source.path), Needs::Answers, source.strict, progress)?;
+    let (warnings, left_out, validation) = (found.warning(), found.elsewhere, found.questions);
     let train = Questions { may_lack_answers: validation.may_lack_answers, ..Questions::default() };
-    Ok(labelled(train, validation, 1, Vec::new()))
+    Ok(Labelled { left_out, ..labelled(train, validation, 1, warnings.into_iter().collect()) })
 }
 
 /// The questions of the text of a `SQuAD` file, whose answers need not be there.
@@ -62,7 +68,7 @@ pub(super) fn all_questions(
 /// # Errors
 /// What is wrong, by article, paragraph, question and field.
 pub fn questions_of(text: &str, path: &Path) -> Result<Questions, DataError> {
-    Ok(parse_questions(text, path, Needs::Questions)?)
+    Ok(parse_questions(text, path, Needs::Questions, false)?.questions)
 }
 
 /// The questions of a `SQuAD` file, whose answers need not be there.
@@ -70,7 +76,7 @@ pub fn questions_of(text: &str, path: &Path) -> Result<Questions, DataError> {
 /// # Errors
 /// As [`questions_of`], and if it cannot be read.
 pub fn questions_at(path: &Path) -> Result<Questions, DataError> {
-    load_questions(path, Needs::Questions, &Silent)
+    Ok(load_questions(path, Needs::Questions, false, &Silent)?.questions)
 }
 
 fn labelled(train: Questions, validation: Questions, files: usize, warnings: Vec<String>) -> Labelled {
@@ -78,7 +84,7 @@ fn labelled(train: Questions, validation: Questions, files: usize, warnings: Vec
     let labels = Labels::Span { may_lack_answers: validation.may_lack_answers };
     let [train, validation] = [train, validation]
         .map(|questions| Answers::Spans(Spans { questions: Arc::new(questions), windows: Vec::new() }));
-    Labelled { texts, answers: RowAnswers { labels, texts: 2, train, validation }, files, warnings }
+    Labelled { texts, answers: RowAnswers { labels, texts: 2, train, validation }, files, warnings, left_out: 0 }
 }
 
 /// All paragraphs, then all questions: what tokens are made of.

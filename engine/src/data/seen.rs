@@ -90,7 +90,7 @@ fn framed(tokenizer: &TextTokenizer, texts: &[&str], sequence: usize) -> Result<
     let frame = tokenizer.frame(texts.len())?;
     let mut ids = Vec::with_capacity(2);
     for text in texts {
-        ids.push(tokenizer.encode(text)?);
+        ids.push(tokenizer.encode_plain(text)?);
     }
     let own = |text: usize| ids.get(text).map(Vec::as_slice).unwrap_or_default();
     let whole = [own(0).len(), own(1).len()];
@@ -115,7 +115,7 @@ mod tests {
         let read = |texts: [&str; 2], most| pair_as_read(&tokenizer, texts, most).unwrap();
         let (ids, types) = read(["ab", "cde"], 99);
         assert_eq!(types, [0, 0, 0, 0, 1, 1, 1, 1], "[CLS] ab [SEP] cde [SEP]");
-        let own = |text: &str| tokenizer.encode(text).unwrap();
+        let own = |text: &str| tokenizer.encode_plain(text).unwrap();
         assert_eq!((&ids[1..3], &ids[4..7]), (own("ab").as_slice(), own("cde").as_slice()));
         let (cut, types) = read(["ab", "cdefgh"], 8);
         assert_eq!((cut, types.len()), (ids, 8));

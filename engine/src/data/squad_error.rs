@@ -76,7 +76,7 @@ pub enum SquadError {
     /// An answer that does not stand where it says.
     #[error(
         "In {place} the answer `{text}` ({field}.text) does not stand at character {start} ({field}.answer_start) of its paragraph: \
-         there stands {found}. Offsets count characters from 0. Correct it, or take the question out: {}",
+         there stands {found} Offsets count characters from 0. Correct it, or take the question out: {}",
         path.display()
     )]
     AnswerElsewhere {
@@ -90,7 +90,7 @@ pub enum SquadError {
         text: String,
         /// Where it is said to begin.
         start: i64,
-        /// What stands there, in words.
+        /// What stands there, and where it would stand or in which unit the offset would fit: in sentences, the first of them begun.
         found: String,
     },
 

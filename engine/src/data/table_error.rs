@@ -67,7 +67,10 @@ pub enum TableError {
     },
 
     /// A row without a label.
-    #[error("Line {line} has no label in column {column} (data.label). Write it, or remove the line: {}", path.display())]
+    #[error(
+        "Line {line} has no label in column {column} (data.label). Write it, remove the line, or set task.unlabelled to \"\" to leave \
+         out such rows: {}", path.display()
+    )]
     NoLabel {
         /// The file.
         path: PathBuf,
@@ -77,9 +80,9 @@ pub enum TableError {
         column: String,
     },
 
-    /// A table all of whose labels are missing or -1.
+    /// A table all of whose labels are missing.
     #[error(
-        "No row has a label: all of column {column} (data.label) is empty or -1, as where the labels of a test are kept secret. \
+        "No row has a label: all of column {column} (data.label) is empty, null, - or -1, as where the labels of a test are kept secret. \
          Such a table is for `headroom predict` alone; name one with labels: {}", path.display()
     )]
     Unlabelled {
@@ -116,6 +119,65 @@ pub enum TableError {
         rows: usize,
         /// The most classes.
         most: usize,
+    },
+
+    /// A column whose name stands twice in the first row.
+    #[error(
+        "The name `{column}` ({field}) stands twice in line {line}, at the columns {} and {} (from 0), so that it is not said which \
+         is meant. Give one of them another name, or set {field} to its number: {}", places[0], places[1], path.display()
+    )]
+    TwiceColumn {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// The field of the config that names the column.
+        field: &'static str,
+        /// The name.
+        column: String,
+        /// Places of the first two columns of that name, from 0.
+        places: [usize; 2],
+    },
+
+    /// Labels among which -1 may be a class or none.
+    #[error(
+        "The labels are -1, 0 and 1, and -1 may be a class or mean that a row has no label. Set task.unlabelled to \"-1\" to leave \
+         out the rows that have it, or to \"none\" if it is a class: {}", path.display()
+    )]
+    AmbiguousMinusOne {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// A class that a map of labels names and that the model has not.
+    #[error(
+        "The label `{label}` is said to be the class `{class}`, which is none of the model's: {}. Name one of them",
+        list(known)
+    )]
+    UnknownTarget {
+        /// The label of the data.
+        label: String,
+        /// The class.
+        class: String,
+        /// The classes of the model.
+        known: Vec<String>,
+    },
+
+    /// A label that is none of the classes of a finished model.
+    #[error(
+        "Line {line} has the label `{label}`, which is none of the classes of the model: {}. Say which class each label is with \
+         --labels {}, correct the label, or train on rows that have it: {}",
+        list(known), label_map(label, known), path.display()
+    )]
+    OtherLabel {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// The label.
+        label: String,
+        /// The classes of the model.
+        known: Vec<String>,
     },
 
     /// A held-out label that is none of the classes.
@@ -178,7 +240,8 @@ impl TableError {
     /// The field of the config to correct, where it is not the one that names the path.
     pub(super) fn field(&self) -> Option<&'static str> {
         match self {
-            Self::MissingColumn { field, .. } => Some(field),
+            Self::MissingColumn { field, .. } | Self::TwiceColumn { field, .. } => Some(field),
+            Self::AmbiguousMinusOne { .. } => Some("task.unlabelled"),
             Self::NoLabel { .. } | Self::OneClass { .. } | Self::ManyClasses { .. } | Self::NoNumber { .. } => {
                 Some("data.label")
             }
@@ -188,7 +251,16 @@ impl TableError {
             | Self::ShortRow { .. }
             | Self::NoCell { .. }
             | Self::Unlabelled { .. }
+            | Self::UnknownTarget { .. }
+            | Self::OtherLabel { .. }
             | Self::UnknownLabel { .. } => None,
         }
     }
+}
+
+/// A map of labels that may be meant: the label with a class whose name ends as it does, or any.
+fn label_map(label: &str, known: &[String]) -> String {
+    let ends_so = |name: &&String| name.strip_suffix(label).is_some_and(|rest| rest.ends_with(['_', ' ', '-']));
+    let class = known.iter().find(ends_so).or(known.first()).map_or("CLASS", String::as_str);
+    format!("{label}={class},...")
 }

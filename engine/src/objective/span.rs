@@ -270,13 +270,12 @@ impl Judged {
     }
 
     /// As the script of v2.0 looks for it: from no answers at all, answers are given in the order of their doubt. Where giving
-    /// none is the best, the threshold is 1 below the least doubt.
+    /// none is the best, the threshold is 0, as the script has it, whatever the doubts.
     fn best(&self, of: impl Fn(&SquadScore) -> f64) -> Best {
         let mut sorted: Vec<&JudgedOne> = self.0.iter().collect();
         sorted.sort_by(|a, b| a.doubt.total_cmp(&b.doubt));
         let mut sum = sorted.iter().filter(|one| !one.has_answer).count() as f64;
-        let least = sorted.first().map_or(0.0, |one| one.doubt - 1.0);
-        let (mut best, mut threshold) = (sum, least);
+        let (mut best, mut threshold) = (sum, 0.0);
         #[expect(clippy::float_cmp, reason = "no threshold parts the same doubts")]
         for equal in sorted.chunk_by(|a, b| a.doubt == b.doubt) {
             for one in equal {
@@ -350,10 +349,11 @@ mod tests {
     }
 
     #[test]
-    fn where_no_answer_is_the_best_nothing_is_answered_below_the_threshold() {
+    fn where_no_answer_is_the_best_the_threshold_is_that_of_the_official_script() {
         let none: &[&str] = &[];
         let found = values(&sums(&[(&["red"], 1, 0.5), (none, 2, -1.0)], true));
-        assert_eq!(found[5..7], [("best_exact_match", 0.5), ("best_exact_match_threshold", -2.0)]);
+        // `find_best_thresh` begins with 0 and keeps it.
+        assert_eq!(found[5..7], [("best_exact_match", 0.5), ("best_exact_match_threshold", 0.0)]);
     }
 
     /// The best threshold is that of trying every one.
@@ -377,6 +377,11 @@ mod tests {
             ] {
                 let wanted = tried.iter().copied().fold(0.0, f64::max);
                 assert!((best.value(&sums).unwrap() - wanted).abs() < 1e-12);
+                // No answer to any question; its threshold says nothing.
+                if (wanted - tried[0]).abs() < 1e-12 {
+                    assert!(threshold.value(&sums).unwrap().abs() < 1e-12);
+                    continue;
+                }
                 let mut there = sums.clone();
                 there.guesses.no_answer_threshold = threshold.value(&sums).unwrap();
                 assert!((of.value(&there).unwrap() - wanted).abs() < 1e-12);

@@ -20,7 +20,7 @@ use crate::{
     },
     data::{Batcher, Corpus, EvaluatedSet},
     model::{ParameterSet, depth_of},
-    objective::{ConfusionMatrix, Metric, Objective, judging_metric, series_names},
+    objective::{ConfusionMatrix, Metric, Objective, judging_metric, series_names, text_scores::Words},
     ops::AdamW,
 };
 
@@ -229,6 +229,14 @@ impl Trainer {
             needed,
             judged_by,
         })
+    }
+
+    /// Warnings about held-out translations that some scores say nothing of.
+    pub fn score_warnings(&self) -> Vec<String> {
+        self.translation
+            .iter()
+            .flat_map(|measure| measure.unscored().warnings(measure.pairs(), Words::default()))
+            .collect()
     }
 
     /// Whether the warm-up is over and pairs are to be chosen before the next step.

@@ -9,7 +9,10 @@ use crate::{
     data::{HeldOut, TextTokenizer},
     generate::{Ending, GenerateError, Search, generate},
     model::Model,
-    objective::{Batch, Measurements, text_scores::TextScores},
+    objective::{
+        Batch, Measurements,
+        text_scores::{TextScores, UnscoredReferences, Words},
+    },
 };
 
 /// Texts that are translated at the same time.
@@ -52,6 +55,13 @@ impl TranslationMeasure {
     /// How many pairs are translated.
     pub fn pairs(&self) -> u64 {
         self.pairs.len() as u64
+    }
+
+    /// Pairs whose right translations some scores say nothing of.
+    pub fn unscored(&self) -> UnscoredReferences {
+        let mut unscored = UnscoredReferences::default();
+        self.pairs.iter().for_each(|pair| unscored.add(&pair.right, Words::default()));
+        unscored
     }
 
     /// The scores of a model; `None` when `should_stop` cut it short.

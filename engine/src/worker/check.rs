@@ -9,7 +9,7 @@ use crate::{
     attention::{Cost, ModelFacts, ModelPlan, Workload},
     config::{Problem, RunConfig},
     data::{
-        DataPreview, data_problems, given_vocabulary, memory, preview, short_text_problems, with_image_shape,
+        DataPreview, Reading, data_problems, given_vocabulary, memory, preview, short_text_problems, with_image_shape,
         with_model_tokenizer,
     },
     hub,
@@ -53,7 +53,7 @@ pub fn model_facts(store: Option<&Store>, config: &RunConfig, base_dir: &Path) -
 fn facts_and_preview(store: Option<&Store>, config: &RunConfig, base_dir: &Path) -> (ModelFacts, Option<DataPreview>) {
     let (directory, objective) = (initial::directory_of(store, config, base_dir), config.objective());
     let data = directory.map_or_else(|| config.data.clone(), |model| with_model_tokenizer(&config.data, &model));
-    let preview = preview(&data, &objective).ok().flatten();
+    let preview = preview(&data, &objective, &Reading::of(config.task.as_ref())).ok().flatten();
     let initial = initial::anchored(store, config.clone(), base_dir);
     let initial = initial.ok().and_then(|config| initial::model_of(store, &config));
     let facts = ModelFacts {
@@ -67,9 +67,10 @@ fn facts_and_preview(store: Option<&Store>, config: &RunConfig, base_dir: &Path)
 
 /// What disk, device and memory say about a config with absolute paths, and the free memory of its device where that is known.
 fn judge(config: RunConfig, base_dir: &Path, store: &Store, facts: &ModelFacts) -> (Vec<Problem>, Option<u64>) {
-    let mut found = data_problems(&config.data, &config.objective());
+    let (objective, reading) = (config.objective(), Reading::of(config.task.as_ref()));
+    let mut found = data_problems(&config.data, &objective, &reading);
     if found.is_empty() {
-        found = short_text_problems(&config.data, &config.objective(), config.train.batch);
+        found = short_text_problems(&config.data, (&objective, &reading), config.train.batch);
     }
     // What can be said of images once their size is known.
     found.extend(config.validate().into_iter().filter(|problem| problem.field == "model.patch"));

@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::Ticket;
 use crate::{
     analysis::AnalysisSpec,
-    config::{Coverage, DataConfig, Precision, RunConfig},
+    config::{Coverage, DataConfig, LabelRules, Precision, RunConfig},
     convert::Conversion,
     generate::Search,
     hub::{FetchRequest, RepoName},
+    objective::text_scores::Words,
     speed::SweepSpec,
     store::{Advised, AnalysisId, BenchmarkId, Cursor, OutcomeKind, RunId},
 };
@@ -70,6 +71,9 @@ pub enum Command {
         target: Target,
         /// Which text; `None` = the held-out text that the run was evaluated on.
         data: Option<Box<DataConfig>>,
+        /// Labels of that text that the model has other names for, or that mean "none".
+        #[serde(default, skip_serializing_if = "LabelRules::is_default")]
+        labels: Box<LabelRules>,
         /// Leaves out pairs, or projects scores, of a model that was trained with all of them.
         coverage: Option<Approximation>,
         /// Tokens of an example; none: as the model was trained, or as many as it has positions where nobody says.
@@ -145,6 +149,9 @@ pub enum Command {
         batch: usize,
         /// How translations are searched for.
         search: Box<Search>,
+        /// How words are cut for BLEU.
+        #[serde(default)]
+        words: Words,
         /// The number format in which the model computes.
         precision: Precision,
         /// Threads that compute; none: as many as there are cores.

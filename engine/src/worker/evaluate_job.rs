@@ -18,8 +18,13 @@ pub(super) fn evaluate_job(context: &JobContext, job: EvaluateJob, control: &Job
 }
 
 fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named: &str) -> Result<Event, JobError> {
-    let mut subject = Subject::load_to_evaluate(context, &job.target, job.data.as_deref(), job.precision)
-        .map_err(JobError::refusal)?;
+    let named_data = (job.data.as_deref(), &job.labels);
+    let mut subject =
+        Subject::load_to_evaluate(context, &job.target, named_data, job.precision).map_err(JobError::refusal)?;
+    // Those of its own text were told when it was trained.
+    for message in subject.corpus.warnings.iter().filter(|_| job.data.is_some()) {
+        context.outbox.send(Event::Warning { run: None, message: message.clone() });
+    }
     subject.require_predictions().map_err(JobError::refusal)?;
     let length = job.tokens.unwrap_or_else(|| subject.tokens());
     subject.require_positions(length).map_err(JobError::refusal)?;
@@ -61,12 +66,14 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
     let mut counts = EvaluationCounts {
         questions: found.questions.map(|[all, _]| all),
         questions_with_answer: found.questions.map(|[_, answered]| answered),
+        left_out: Some(subject.corpus.left_out as u64).filter(|count| *count > 0),
         ..EvaluationCounts::default()
     };
     if let Some(translation) = translation {
         let more = translation.measure(&subject.model, &should_stop).map_err(failure)?;
         found.metrics.extend(more.ok_or_else(stopped)?);
         (counts.translations, counts.pairs) = (Some(translation.pairs()), Some(held_out.windows() as u64));
+        counts.unscored_references = Some(translation.unscored()).filter(|unscored| !unscored.is_none());
     }
     let labels = subject.corpus.answers.as_ref().map(|own| &own.labels);
     let confusion = ConfusionMatrix::of(found.class_counts.take(), labels).map(Box::new);

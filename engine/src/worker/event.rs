@@ -11,7 +11,10 @@ use crate::{
     data::{DataPreview, PreviewImage},
     generate::{BeamNode, CacheProof, Ending, SourceAttention},
     hub::{Fetched, HubFacts, PushContents, Pushed, RepoFacts, RepoName},
-    objective::{ConfusionMatrix, Labels, Measurements},
+    objective::{
+        ConfusionMatrix, Labels, Measurements,
+        text_scores::{UnscoredReferences, Words},
+    },
     speed::{MachineLimits, PointResult},
     store::{
         AdviceRecord, AnalysisId, AnalysisSummary, BenchmarkId, BenchmarkRecord, BenchmarkSummary, CheckpointRecord,
@@ -467,6 +470,12 @@ pub enum Event {
         /// The scores, each a field, from 0 to 100.
         #[serde(flatten)]
         metrics: Measurements,
+        /// How words were cut for BLEU.
+        #[serde(default)]
+        bleu_tokenize: Words,
+        /// References that ROUGE or BLEU says nothing of.
+        #[serde(default)]
+        unscored_references: UnscoredReferences,
         /// Tokens that were written, what ends texts included.
         tokens: usize,
         /// Time of all translations together.
@@ -975,6 +984,12 @@ pub struct EvaluationCounts {
     /// Pairs that there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<u64>,
+    /// Rows without a label and questions whose answers stand elsewhere than they say, which were left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<u64>,
+    /// Translated pairs whose references ROUGE or BLEU says nothing of, where there are some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unscored_references: Option<UnscoredReferences>,
 }
 
 impl EvaluationCounts {

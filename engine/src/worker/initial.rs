@@ -9,7 +9,7 @@ use crate::{
     attention::{ModelPlan, OutputPlan},
     checkpoint::{Lineage, LoadedModel, file_name, load_model_dir, read_plan, weights_sha256},
     config::{Problem, RunConfig},
-    data::{Corpus, Normalisation, Silent, TextTokenizer, source_labels},
+    data::{Corpus, Normalisation, Reading, Silent, TextTokenizer, source_labels},
     hub::{HubSettings, RepoKind, RepoName, cached},
     model::{ParameterSet, is_of_head, is_of_pooler},
     objective::Labels,
@@ -191,7 +191,8 @@ impl Begun {
         context.tell_notes(&loaded);
         let plan = loaded.plan.trained_further(config).map_err(|problems| failed(listed(&problems)))?;
         // Before the texts become tokens, which takes the tokenizer of this model.
-        let labels = source_labels(&config.data.source, &config.objective(), Path::new(""), &Silent);
+        let reading = Reading::of(config.task.as_ref()).in_edition(job.numerics.edition());
+        let labels = source_labels(&config.data.source, &config.objective(), (Path::new(""), &reading), &Silent);
         let labels = labels.map_err(|error| failed(error.to_string()))?;
         let plan = labels.as_ref().map_or_else(|| plan.clone(), |labels| plan.clone().with_outputs(labels.outputs()));
         if plan.image_shape().is_none() {

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::{Approximation, GenerateSource, Subspace, Target, outbox::Outbox, subject::Subject};
 use crate::{
     analysis::AnalysisSpec,
-    config::{DataConfig, Precision, RunConfig},
+    config::{DataConfig, LabelRules, Precision, RunConfig},
     convert::Conversion,
     generate::Search,
+    objective::text_scores::Words,
     speed::SweepSpec,
     store::{AnalysisId, BenchmarkId, RunId},
     train::Numerics,
@@ -56,6 +57,7 @@ pub(super) struct TrainJob {
 pub(super) struct EvaluateJob {
     pub(super) target: Target,
     pub(super) data: Option<Box<DataConfig>>,
+    pub(super) labels: LabelRules,
     pub(super) coverage: Option<Approximation>,
     pub(super) tokens: Option<usize>,
     pub(super) noise: Vec<f64>,
@@ -89,6 +91,7 @@ pub(super) struct ProveJob {
 
 /// Translates pairs of texts and scores the translations.
 pub(super) struct TranslateJob {
+    pub(super) words: Words,
     pub(super) target: Target,
     pub(super) data: Option<Box<DataConfig>>,
     pub(super) limit: Option<usize>,

@@ -278,9 +278,22 @@ impl Scheduler {
                 self.steer(JobControl::checkpoint);
                 Ok(())
             }
-            Command::Evaluate { target, data, coverage, tokens, noise, noise_seed, mistakes, precision, base_dir } => {
+            Command::Evaluate {
+                target,
+                data,
+                labels,
+                coverage,
+                tokens,
+                noise,
+                noise_seed,
+                mistakes,
+                precision,
+                base_dir,
+            } => {
                 let data = data.map(|data| Box::new(hub::anchored_data(*data, &base_dir)));
-                let job = EvaluateJob { target, data, coverage, tokens, noise, noise_seed, mistakes, precision };
+                let labels = *labels;
+                let job =
+                    EvaluateJob { target, data, labels, coverage, tokens, noise, noise_seed, mistakes, precision };
                 let work = Work::Evaluate(job);
                 self.queue.push_front(Job { outbox: self.outbox.clone(), work });
                 self.next_job();
@@ -301,9 +314,19 @@ impl Scheduler {
                 self.outbox.send(Event::Done);
                 Ok(())
             }
-            Command::EvaluateTranslation { target, data, limit, batch, search, precision, threads, base_dir } => {
+            Command::EvaluateTranslation {
+                target,
+                data,
+                limit,
+                batch,
+                search,
+                words,
+                precision,
+                threads,
+                base_dir,
+            } => {
                 let data = data.map(|data| Box::new(hub::anchored_data(*data, &base_dir)));
-                let job = TranslateJob { target, data, limit, batch, search: *search, precision, threads };
+                let job = TranslateJob { words, target, data, limit, batch, search: *search, precision, threads };
                 self.queue.push_front(Job { outbox: self.outbox.clone(), work: Work::Translate(Box::new(job)) });
                 self.next_job();
                 Ok(())

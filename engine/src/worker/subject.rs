@@ -7,8 +7,11 @@ use crate::{
     analysis::{NOT_YET, examples_at_once},
     attention::OutputPlan,
     checkpoint,
-    config::{DataConfig, DeviceChoice, ImagesSource, PairsSource, Precision, RunConfig, Source, Translation, counted},
-    data::{Corpus, DataError, HeldOut, Silent, TextTokenizer},
+    config::{
+        DataConfig, DeviceChoice, ImagesSource, LabelRules, PairsSource, Precision, RunConfig, Source, Translation,
+        counted,
+    },
+    data::{Corpus, DataError, Edition, HeldOut, Reading, Silent, TextTokenizer},
     hub::name_of_snapshot,
     model::{Model, ParameterSet},
     objective::{Labels, Objective},
@@ -22,6 +25,8 @@ pub(super) struct StoredModel {
     pub(super) config: RunConfig,
     pub(super) run: RunId,
     pub(super) step: u64,
+    /// Rules by which its data are read.
+    edition: Edition,
 }
 
 impl StoredModel {
@@ -44,7 +49,8 @@ pub(super) fn open(store: &Store, target: &Target) -> Result<(PathBuf, Option<St
             let records = store.checkpoints(&run).map_err(|error| error.to_string())?;
             let config = record.run_config().map_err(|error| error.to_string())?;
             let chosen = checkpoints::choose_checkpoint(&records, *which)?;
-            let stored = StoredModel { name: record.summary.name, config, run, step: chosen.step };
+            let edition = record.numerics.edition();
+            let stored = StoredModel { name: record.summary.name, config, run, step: chosen.step, edition };
             (chosen.path.clone(), Some(stored))
         }
     })
@@ -193,30 +199,32 @@ impl Subject {
         shuffled: Option<bool>,
     ) -> Result<Self, String> {
         let tell = |message| context.outbox.send(Event::Warning { run: None, message });
-        Self::load_from(&context.store, target, data, shuffled, (Computes::WhereTrained, Some(Precision::F32)), &tell)
+        let named = (data, &LabelRules::default());
+        Self::load_from(&context.store, target, named, shuffled, (Computes::WhereTrained, Some(Precision::F32)), &tell)
     }
 
-    /// Loads a model to be evaluated in a precision: where none is given in that of its run, as training evaluated it, and else in
-    /// `f32`.
+    /// Loads a model to be evaluated, other data by rules of their own for labels, in a precision: where none is given in that of its run,
+    /// as training evaluated it, and else in `f32`.
     pub(super) fn load_to_evaluate(
         context: &JobContext,
         target: &Target,
-        data: Option<&DataConfig>,
+        named: (Option<&DataConfig>, &LabelRules),
         precision: Option<Precision>,
     ) -> Result<Self, String> {
         let tell = |message| context.outbox.send(Event::Warning { run: None, message });
-        Self::load_from(&context.store, target, data, None, (Computes::WhereTrained, precision), &tell)
+        Self::load_from(&context.store, target, named, None, (Computes::WhereTrained, precision), &tell)
     }
 
     /// The same from a store on the processor.
     pub(super) fn load_on_processor(store: &Store, target: &Target, data: Option<&DataConfig>) -> Result<Self, String> {
-        Self::load_from(store, target, data, None, (Computes::OnProcessor, Some(Precision::F32)), &|_| ())
+        let named = (data, &LabelRules::default());
+        Self::load_from(store, target, named, None, (Computes::OnProcessor, Some(Precision::F32)), &|_| ())
     }
 
     fn load_from(
         store: &Store,
         target: &Target,
-        data: Option<&DataConfig>,
+        (data, labels): (Option<&DataConfig>, &LabelRules),
         shuffled: Option<bool>,
         (computes, precision): (Computes, Option<Precision>),
         tell: &dyn Fn(String),
@@ -226,9 +234,11 @@ impl Subject {
         if let Some(why) = elsewhere {
             tell(format!("{}: {why}", Self::called(store, target)));
         }
-        let (stored, run, step) = stored.map_or((None, None, None), |StoredModel { name, config, run, step }| {
-            (Some((name, config)), Some(run), Some(step))
-        });
+        let edition = stored.as_ref().map_or_else(Edition::default, |stored| stored.edition);
+        let (stored, run, step) = stored
+            .map_or((None, None, None), |StoredModel { name, config, run, step, .. }| {
+                (Some((name, config)), Some(run), Some(step))
+            });
         let precision = precision.or(stored.as_ref().map(|(_, config)| config.precision)).unwrap_or_default();
         let loaded =
             checkpoint::load_model_dir(&directory, dtype_of(precision), &device).map_err(|error| error.to_string())?;
@@ -292,6 +302,9 @@ impl Subject {
             }
         }
         let told = |error: DataError| error.to_string();
+        let own = Reading::of(config.task.as_ref()).in_edition(edition);
+        let mut reading = Reading { labels: labels.clone(), ..Reading::of(None) };
+        reading.labels.unlabelled = reading.labels.unlabelled.or_else(|| own.labels.unlabelled.clone());
         let corpus = match (data, &loaded.tokenizer_json) {
             (Some(data), _) if data.source.has_images() => {
                 let (Some(shape), Some(normalisation), Some(labels)) = (shape, &loaded.normalisation, &loaded.labels)
@@ -299,18 +312,21 @@ impl Subject {
                     return Err(NO_NORMALISATION.to_owned());
                 };
                 let base = PathBuf::new();
-                Corpus::load_held_out_images(&data.source, labels, (shape, normalisation), &base, &Silent)
+                let rules = (labels, &reading);
+                Corpus::load_held_out_images(&data.source, rules, (shape, normalisation), &base, &Silent)
             }
             // Other text is cut into the tokens that the model knows, whatever the config says, and looked at whole.
             (Some(data), Some(json)) => {
                 let tokenizer = TextTokenizer::from_json(json).map_err(told)?;
                 let (labels, base) = (loaded.labels.as_ref(), PathBuf::new());
-                let corpus = Corpus::load_held_out(&data.source, tokenizer, &objective, labels, &base, &Silent);
+                let rules = (labels, &reading);
+                let corpus = Corpus::load_held_out(&data.source, tokenizer, &objective, rules, &base, &Silent);
                 corpus.map(|corpus| if is_shuffled { corpus.shuffled() } else { corpus })
             }
-            (None, own) => {
+            (None, json) => {
                 let cache = store.paths().tokenizer_cache();
-                Corpus::load_for(own.as_deref(), &config.data, &objective, &PathBuf::new(), &cache, &Silent)
+                let rules = (&objective, &own);
+                Corpus::load_for(json.as_deref(), &config.data, rules, &PathBuf::new(), &cache, &Silent)
             }
             (Some(_), None) => {
                 return Err("The model directory has no tokenizer.json, so text cannot be read.".to_owned());
@@ -473,6 +489,7 @@ mod tests {
             config: RunConfig { device, ..RunConfig::default() },
             run: RunId::new(),
             step: 1,
+            edition: Edition::default(),
         };
         let gone = trained_on(DeviceChoice::Cuda(999));
         let (device, why) = Computes::WhereTrained.device(Some(&gone));

@@ -156,13 +156,23 @@ impl TextModel {
             return Err(JobError::refusal(format!("{which} is empty. Give at least one word.")));
         }
         let told = |error: DataError| JobError::refusal(error.to_string());
-        let tokens = tokenizer.encode(text).map_err(told)?;
+        if self.plan.fills_in()
+            && let Some((_, spelled)) = self.mask()
+            && let Some(found) = mask_in_other_letters(text, &spelled)
+        {
+            return Err(JobError::refusal(format!(
+                "{which} has `{found}`, which this model reads as text. Write {spelled} where a word is to be filled in."
+            )));
+        }
+        // Characters are judged without the mask, which is none.
+        let words = self.without_mask(text);
+        let tokens = tokenizer.encode_plain(&words).map_err(told)?;
         let unknown = tokenizer.specials().unknown;
         let is_unknown = |tokens: &[u32]| unknown.is_some_and(|unknown| tokens.contains(&unknown));
         if is_unknown(&tokens) {
             let mut strange: Vec<char> = Vec::new();
-            for letter in text.chars().filter(|letter| !letter.is_whitespace()) {
-                let alone = tokenizer.encode(&letter.to_string()).map_err(told)?;
+            for letter in words.chars().filter(|letter| !letter.is_whitespace()) {
+                let alone = tokenizer.encode_plain(&letter.to_string()).map_err(told)?;
                 if is_unknown(&alone) && !strange.contains(&letter) {
                     strange.push(letter);
                 }
@@ -174,6 +184,7 @@ impl TextModel {
                 "{which} has {what} that the model's tokenizer does not know. Write it without them."
             )));
         }
+        let tokens = tokenizer.encode_plain(text).map_err(told)?;
         if tokens.is_empty() {
             let why = format!("{which} has no characters that the model's tokenizer knows. Write it in others.");
             return Err(JobError::refusal(why));
@@ -189,7 +200,7 @@ impl TextModel {
         let Some(tokenizer) = &self.tokenizer else {
             return Err(JobError::refusal("The model directory has no tokenizer.json, so text cannot be read."));
         };
-        let tokens = tokenizer.encode(text).map_err(|error| JobError::refusal(error.to_string()))?;
+        let tokens = tokenizer.encode_plain(text).map_err(|error| JobError::refusal(error.to_string()))?;
         let has_unknown = tokenizer.specials().unknown.is_some_and(|unknown| tokens.contains(&unknown));
         let mut tokens = self.framed(tokenizer, text, tokens)?;
         let longest = self.plan.encoder.as_deref().unwrap_or(&self.plan.stack).longest();
@@ -214,9 +225,17 @@ impl TextModel {
                 tokens = framed;
             }
         } else if self.plan.fills_in() {
-            tokens = tokenizer.encode_framed(text).map_err(|error| JobError::refusal(error.to_string()))?;
+            tokens = tokenizer.encode_masked(text).map_err(|error| JobError::refusal(error.to_string()))?;
         }
         Ok(tokens)
+    }
+
+    /// A text without the tokens that hide words, where the model fills them in.
+    fn without_mask(&self, text: &str) -> String {
+        match self.mask().filter(|_| self.plan.fills_in()) {
+            Some((_, spelled)) => text.replace(&spelled, " "),
+            None => text.to_owned(),
+        }
     }
 
     /// The token that hides a word, and how it is written.
@@ -238,6 +257,20 @@ impl TextModel {
     }
 }
 
+/// Spellings of the token that hides a word.
+const MASKS: [&str; 3] = ["[mask]", "<mask>", "{mask}"];
+
+/// What may have been meant for the mask token of a model and is written otherwise.
+fn mask_in_other_letters<'a>(text: &'a str, spelled: &str) -> Option<&'a str> {
+    if text.contains(spelled) {
+        return None;
+    }
+    let own = spelled.to_ascii_lowercase();
+    let lower = text.to_ascii_lowercase();
+    let found = MASKS.into_iter().chain([own.as_str()]).find_map(|mask| lower.find(mask).map(|at| at..at + mask.len()));
+    found.and_then(|place| text.get(place))
+}
+
 /// Why there is no held-out example.
 const WITHOUT_TEXT: &str =
     "It does not say on which text it was trained, so that there is no held-out one. Write a text.";
@@ -246,4 +279,18 @@ const WITHOUT_TEXT: &str =
 fn with_text(store: &Store, target: &Target) -> Result<Subject, JobError> {
     let subject = Subject::load_on_processor(store, target, None).map_err(JobError::refusal)?;
     if subject.has_text { Ok(subject) } else { Err(JobError::refusal(WITHOUT_TEXT)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_in_other_letters_is_told_from_text() {
+        assert_eq!(mask_in_other_letters("The [mask] sleeps.", "[MASK]"), Some("[mask]"));
+        assert_eq!(mask_in_other_letters("Der <MASK> schl\u{e4}ft.", "<mask>"), Some("<MASK>"));
+        assert_eq!(mask_in_other_letters("The <mask> sleeps.", "[MASK]"), Some("<mask>"));
+        assert_eq!(mask_in_other_letters("A [MASK] and a [mask].", "[MASK]"), None);
+        assert_eq!(mask_in_other_letters("The [king] sleeps.", "[MASK]"), None);
+    }
 }

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     attention::{Cost, ModelPlan, Workload},
-    data::{Corpus, DataError, Progress, Stage},
+    data::{Corpus, DataError, Progress, Reading, Stage},
     objective::Labels,
     speed::{peak_memory_bytes, reset_peak_memory},
     store::{Divergence, Failure, RunFacts, RunState, Settled, StateDetails},
@@ -173,6 +173,9 @@ fn carry_through(
         Ok(trainer) => trainer,
         Err(unready) => return unready.ending(),
     };
+    for message in trainer.score_warnings() {
+        context.outbox.send(Event::Warning { run: Some(job.run.clone()), message });
+    }
     if let Err(why) = coverage::take_pairs(context, &job.run, &mut trainer, control) {
         return if control.should_stop() { stopped() } else { failed(&why, "") };
     }
@@ -234,7 +237,9 @@ fn load_corpus(
     // Paths in a stored config are absolute.
     let base = PathBuf::new();
     let cache = context.store.paths().tokenizer_cache();
-    let corpus = Corpus::load_for(tokenizer, &job.config.data, &job.config.objective(), &base, &cache, &progress)?;
+    let reading = Reading::of(job.config.task.as_ref()).in_edition(job.numerics.edition());
+    let rules = (&job.config.objective(), &reading);
+    let corpus = Corpus::load_for(tokenizer, &job.config.data, rules, &base, &cache, &progress)?;
     corpus.weighted(job.config.task.as_ref())
 }
 

@@ -86,7 +86,7 @@ fn run(context: &JobContext, job: &TranslateJob, control: &JobControl, named: &s
     if done == 0 {
         return Err(JobError::failure("It was stopped before the first translations were written."));
     }
-    let mut scores = TextScores::default();
+    let mut scores = TextScores::with_words(job.words);
     for (pair, written) in written.iter().enumerate() {
         if let Some(written) = written {
             scores.add(written, text(2 * pair + 1));
@@ -97,6 +97,8 @@ fn run(context: &JobContext, job: &TranslateJob, control: &JobControl, named: &s
         data,
         pairs: done,
         metrics: scores.measurements(),
+        bleu_tokenize: job.words,
+        unscored_references: scores.unscored(),
         tokens,
         seconds,
         reading_seconds,

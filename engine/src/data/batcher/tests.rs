@@ -30,6 +30,7 @@ fn corpus(objective: Objective, train: usize, validation: usize) -> Corpus {
         answers: None,
         held_out_texts: None,
         images: None,
+        left_out: 0,
         warnings: vec![],
     }
 }

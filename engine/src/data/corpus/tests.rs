@@ -111,7 +111,8 @@ fn held_out_rows_with_their_labels_have_one_hash_whatever_the_tokenizer() {
             let table = TableSource { path: "a.tsv".into(), validation_path, ..TableSource::default() };
             (Source::Table(table), Objective::CLASSIFICATION)
         } else {
-            (Source::Squad(SquadSource { path: "a.json".into(), validation_path }), Objective::SPAN)
+            let path = "a.json".into();
+            (Source::Squad(SquadSource { path, validation_path, ..SquadSource::default() }), Objective::SPAN)
         };
         let config =
             DataConfig { source, tokenizer, sequence_length: 64, shuffled: is_shuffled, ..DataConfig::default() };
@@ -205,7 +206,15 @@ fn other_text_can_be_evaluated_with_the_same_tokenizer() {
     let folder = TempDir::new().unwrap();
     let corpus = load(&grammar(10_000), MASKED_TOKENS, folder.path()).unwrap();
     let source = Source::Random(RandomSource { words: 2000, text_seed: 7 });
-    let other = Corpus::load_held_out(&source, corpus.tokenizer, &MASKED_TOKENS, None, folder.path(), &Silent).unwrap();
+    let other = Corpus::load_held_out(
+        &source,
+        corpus.tokenizer,
+        &MASKED_TOKENS,
+        (None, &super::super::Reading::default()),
+        folder.path(),
+        &Silent,
+    )
+    .unwrap();
     assert!(other.train.ids.is_empty() && other.statistics.validation.tokens > 2000);
     let batches: Vec<_> = HeldOut::new(&other, &MASKED_TOKENS, 4, 32).unwrap().batches(0).collect();
     assert!(batches.iter().map(crate::objective::Batch::targets).sum::<usize>() > 200);

@@ -112,7 +112,7 @@ fn unknown(path: &Path) -> DataError {
 }
 
 /// The format that a file's ending names, and whether it is gzipped.
-fn format(path: &Path) -> Option<(Format, bool)> {
+pub(super) fn format(path: &Path) -> Option<(Format, bool)> {
     let name = path.file_name()?.to_string_lossy().to_lowercase();
     let (name, gzipped) = name.strip_suffix(".gz").map_or((name.as_str(), false), |plain| (plain, true));
     let format = match name.rsplit_once('.')?.1 {

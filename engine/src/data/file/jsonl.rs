@@ -4,6 +4,7 @@ use std::path::Path;
 use serde::de::DeserializeSeed as _;
 use serde_json::{Map, Value};
 
+use super::read::require_lines;
 use crate::config::nearest;
 use crate::data::DataError;
 use crate::text::{Bounded, shortened};
@@ -11,6 +12,7 @@ use crate::text::{Bounded, shortened};
 /// The texts in `field` of every line. A list of texts is joined by blanks; null is no text; blank lines are passed
 /// over.
 pub(super) fn documents(text: &str, field: &str, path: &Path, push: &mut impl FnMut(&str)) -> Result<(), DataError> {
+    require_lines(text, path)?;
     for (line, content) in (1..).zip(text.split('\n')) {
         if content.trim().is_empty() {
             continue;

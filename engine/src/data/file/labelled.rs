@@ -5,11 +5,11 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::find::{Format, Found, find, wrong};
-use super::read::{read_text, text_bytes};
+use super::read::{read_text, require_lines, text_bytes};
 use super::{jsonl, table};
 use crate::config::{Column, TableSource, nearest};
 use crate::data::progress::advance;
-use crate::data::{DataError, Documents, Progress, Silent, Stage, TableError, memory, open};
+use crate::data::{DataError, Documents, Progress, Reading, Silent, Stage, TableError, memory, open};
 
 /// Files of up to so many bytes are read whole to judge them.
 const SMALL_BYTES: u64 = 4 << 20;
@@ -26,6 +26,11 @@ pub(in crate::data) struct LabelledRows {
     /// Rows that were left out since a text is empty, and the line of the first.
     pub without_text: usize,
     pub first_without_text: u64,
+    /// Rows that were left out since they have no label, and the line of the first.
+    pub without_label: usize,
+    pub first_without_label: u64,
+    /// Columns that were chosen by their numbers, each with its first cell.
+    pub numbered: Vec<(usize, String)>,
 }
 
 /// Whether what stands in the first row is a label, judged by the labels of the others: for tables without a word about it.
@@ -59,6 +64,7 @@ pub(in crate::data) fn load_rows(
     path: &Path,
     source: &TableSource,
     judged: Judged,
+    reading: &Reading,
     progress: &dyn Progress,
 ) -> Result<LabelledRows, DataError> {
     let found = found(path)?;
@@ -69,14 +75,18 @@ pub(in crate::data) fn load_rows(
     })?;
     let rows = rows(&found, &text, source, judged)?;
     advance(progress, Stage::Reading, found.bytes, found.bytes)?;
-    let is_missing = |label: &str| label.is_empty() || label == "-1";
-    if rows.labels.is_empty() {
+    let rule = reading.labels.unlabelled.as_deref();
+    let is_missing = |label: &str| match rule {
+        Some(text) => label.is_empty() || label == text,
+        None => ["", "-", "-1"].contains(&label),
+    };
+    if rows.labels.is_empty() && rows.without_label == 0 {
         return Err(DataError::Empty { path: path.to_owned() });
     }
     if rows.labels.iter().all(|(label, _)| is_missing(label)) {
         return Err(TableError::Unlabelled { path: path.to_owned(), column: source.label.to_string() }.into());
     }
-    if let Some((_, line)) = rows.labels.iter().find(|(label, _)| label.is_empty()) {
+    if let Some((_, line)) = rows.labels.iter().find(|(label, _)| label.is_empty() && rule != Some("")) {
         let column = source.label.to_string();
         return Err(TableError::NoLabel { path: path.to_owned(), line: *line, column }.into());
     }
@@ -88,12 +98,13 @@ pub(in crate::data) fn probe_rows(
     path: &Path,
     source: &TableSource,
     judged: Judged,
+    reading: &Reading,
 ) -> Result<Option<LabelledRows>, DataError> {
     let found = found(path)?;
     if text_bytes(&found) > SMALL_BYTES {
         return open::open_file(path).map(|_| None).map_err(|error| wrong(path, &error));
     }
-    load_rows(path, source, judged, &Silent).map(Some)
+    load_rows(path, source, judged, reading, &Silent).map(Some)
 }
 
 pub(super) fn found(path: &Path) -> Result<Found, DataError> {
@@ -148,10 +159,27 @@ impl<'a> Wanted<'a> {
             // A number that happens to stand in the first row is a name only where that row has names.
             let named = named.filter(|_| header == Some(true) || column.number().is_none());
             is_named |= named.is_some();
+            if let Some(first_place) = named
+                && let Some(second) = table::second_place(first, first_place)
+            {
+                let places = [first_place, second];
+                return Err(TableError::TwiceColumn { path: self.path.to_owned(), line, field, column: name, places });
+            }
             let found = || first.iter().map(|cell| (*cell).to_owned()).collect();
             places.push(named.or_else(numbered).ok_or_else(|| self.missing(field, column, line, found()))?);
         }
         Ok((places, header.or(is_named.then_some(true))))
+    }
+
+    /// Columns that are given by their numbers, each with its cell in the first row.
+    fn numbered(&self, places: &[usize], first: &[&str], header: Option<bool>) -> Vec<(usize, String)> {
+        let is_name = |column: &Column, place: usize| {
+            header == Some(true) && first.get(place).is_some_and(|cell| cell.trim() == column.to_string())
+        };
+        let cell = |place: usize| first.get(place).map(|cell| cell.trim().to_owned()).unwrap_or_default();
+        let numbered = places.iter().zip(&self.columns);
+        let numbered = numbered.filter(|(place, (_, column))| column.number().is_some() && !is_name(column, **place));
+        numbered.map(|(place, _)| (*place, cell(*place))).collect()
     }
 
     fn cells<'b>(&self, places: &[usize], row: &[&'b str], line: u64) -> Result<Vec<&'b str>, TableError> {
@@ -169,9 +197,33 @@ impl<'a> Wanted<'a> {
 }
 
 impl LabelledRows {
-    /// Adds a row: its texts, then its label.
-    fn push(&mut self, cells: &[&str], line: u64) {
-        let Some((label, texts)) = cells.split_last() else { return };
+    /// Counts a row that has no label.
+    fn leave_out(&mut self, line: u64) {
+        if self.without_label == 0 {
+            self.first_without_label = line;
+        }
+        self.without_label += 1;
+    }
+
+    /// Leaves out the rows, of `texts` texts each, whose labels are not wanted.
+    pub(in crate::data) fn retain(self, texts: usize, is_wanted: impl Fn(&str) -> bool) -> Self {
+        let mut kept = Self { texts: Documents::new(), labels: Vec::new(), ..self };
+        for (row, (label, line)) in self.labels.into_iter().enumerate() {
+            if !is_wanted(&label) {
+                let first = if kept.without_label == 0 { line } else { kept.first_without_label.min(line) };
+                (kept.without_label, kept.first_without_label) = (kept.without_label + 1, first);
+                continue;
+            }
+            for text in (row * texts..(row + 1) * texts).filter_map(|place| self.texts.get(place)) {
+                kept.texts.push(text);
+            }
+            kept.labels.push((label, line));
+        }
+        kept
+    }
+
+    /// Adds a row: its texts, then its label, which may be missing.
+    fn push(&mut self, texts: &[&str], label: Option<&str>, line: u64) {
         if texts.iter().any(|text| text.is_empty()) {
             if self.without_text == 0 {
                 self.first_without_text = line;
@@ -179,10 +231,11 @@ impl LabelledRows {
             self.without_text += 1;
             return;
         }
+        let Some(label) = label else { return self.leave_out(line) };
         for text in texts {
             self.texts.push(text);
         }
-        self.labels.push(((*label).to_owned(), line));
+        self.labels.push((label.to_owned(), line));
     }
 }
 
@@ -231,6 +284,7 @@ pub(super) fn rows(found: &Found, text: &str, source: &TableSource, judged: Judg
             places
         } else {
             let (found, said) = wanted.places(row, line, source.header)?;
+            rows.numbered = wanted.numbered(&found, row, said);
             let found = places.insert(found);
             if said.unwrap_or(is_header) {
                 has_header = true;
@@ -238,7 +292,10 @@ pub(super) fn rows(found: &Found, text: &str, source: &TableSource, judged: Judg
             }
             found
         };
-        rows.push(&wanted.cells(places, row, line)?, line);
+        let cells = wanted.cells(places, row, line)?;
+        if let Some((label, texts)) = cells.split_last() {
+            rows.push(texts, Some(label), line);
+        }
         Ok(())
     })?;
     rows.has_header = has_header;
@@ -252,6 +309,7 @@ fn places_are_judged(source: &TableSource) -> bool {
 
 /// Rows that are JSON objects.
 fn objects(text: &str, wanted: &Wanted<'_>, rows: &mut LabelledRows) -> Result<(), DataError> {
+    require_lines(text, wanted.path)?;
     for (line, content) in (1..).zip(text.split('\n')) {
         if content.trim().is_empty() {
             continue;
@@ -262,10 +320,10 @@ fn objects(text: &str, wanted: &Wanted<'_>, rows: &mut LabelledRows) -> Result<(
         for (field, column) in &wanted.columns {
             let name = column.to_string();
             cells.push(match object.get(&name) {
-                Some(Value::String(text)) => text.trim().to_owned(),
-                Some(Value::Number(number)) => number.to_string(),
-                Some(Value::Bool(is_so)) => is_so.to_string(),
-                Some(Value::Null) => String::new(),
+                Some(Value::String(text)) => Some(text.trim().to_owned()),
+                Some(Value::Number(number)) => Some(number.to_string()),
+                Some(Value::Bool(is_so)) => Some(is_so.to_string()),
+                Some(Value::Null) => None,
                 Some(other) => {
                     let path = wanted.path.to_owned();
                     let found = jsonl::kind(other);
@@ -274,7 +332,9 @@ fn objects(text: &str, wanted: &Wanted<'_>, rows: &mut LabelledRows) -> Result<(
                 None => return Err(wanted.missing(field, column, line, object.keys().cloned().collect()).into()),
             });
         }
-        rows.push(&cells.iter().map(String::as_str).collect::<Vec<_>>(), line);
+        let mut cells: Vec<Option<&str>> = cells.iter().map(Option::as_deref).collect();
+        let label = cells.pop().flatten();
+        rows.push(&cells.into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>(), label, line);
     }
     Ok(())
 }
@@ -305,7 +365,7 @@ mod tests {
         } else {
             std::fs::write(&path, content).unwrap();
         }
-        load_rows(&path, source, judged, &Silent)
+        load_rows(&path, source, judged, &Reading::default(), &Silent)
     }
 
     fn load(name: &str, content: &str, source: &TableSource) -> Result<Vec<String>, DataError> {
@@ -336,7 +396,7 @@ mod tests {
         let path = folder.path().join("a.parquet");
         let rows = [("ok, \"so\"\nsaid ", 1, Some(0.5)), ("no", 0, Some(-2.5)), (" ", 1, Some(1.0)), ("über", 1, None)];
         write(&path, &rows, Packing::SNAPPY);
-        let load = |source: &TableSource, judged| load_rows(&path, source, judged, &Silent);
+        let load = |source: &TableSource, judged| load_rows(&path, source, judged, &Reading::default(), &Silent);
         let by_class = columns(&["sentence"], "label");
         let found = load(&by_class, Judged::Classes).unwrap();
         assert_eq!(found.texts.iter().collect::<Vec<_>>(), ["ok, \"so\"\nsaid", "no", "über"]);
@@ -352,8 +412,8 @@ mod tests {
         assert_eq!(load_as("a.jsonl", &json, &by_class, Judged::Classes).unwrap(), found);
         // Numbers that are learnt; a row that has none.
         let by_mark = columns(&["sentence"], "mark");
-        let told = load(&by_mark, Judged::Numbers).unwrap_err().to_string();
-        assert!(["Line 4 has no label", "data.label", "a.parquet"].iter().all(|part| told.contains(part)), "{told}");
+        let found = load(&by_mark, Judged::Numbers).unwrap();
+        assert_eq!((found.labels.len(), found.without_label, found.first_without_label), (2, 1, 4));
         write(&path, &rows[..2], Packing::UNCOMPRESSED);
         let found = load(&by_mark, Judged::Numbers).unwrap();
         assert_eq!(found.labels, [("0.5".to_owned(), 1), ("-2.5".to_owned(), 2)]);
@@ -414,7 +474,8 @@ mod tests {
         let by_number = columns(&["0"], "7");
         assert!(load("a.tsv", "x\t1\n", &by_number).unwrap_err().to_string().contains("no column `7`"));
         let folder = TempDir::new().unwrap();
-        let told = load_rows(folder.path(), &source, Judged::Classes, &Silent).unwrap_err().to_string();
+        let told =
+            load_rows(folder.path(), &source, Judged::Classes, &Reading::default(), &Silent).unwrap_err().to_string();
         assert!(told.contains("It is a folder"), "{told}");
     }
 

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use super::find::{Format, Found, find};
-use super::read::{read_text, text_bytes};
+use super::read::{read_text, require_lines, text_bytes};
 use super::{jsonl, table, txt};
 use crate::data::progress::advance;
 use crate::data::{DataError, Documents, Progress, Stage, memory};
@@ -15,6 +15,8 @@ pub struct Loaded {
     pub files: usize,
     /// Files in the folder whose ending names no text format.
     pub skipped_files: usize,
+    /// The first cell of the column that was chosen in the first table.
+    pub first_cell: Option<String>,
 }
 
 /// Reads the file or folder at `path`. `field` is the JSONL field (`text` when absent); `column` is the name of a
@@ -41,12 +43,15 @@ pub(super) fn load_within(
     room.check(findings.files.iter().map(text_bytes).sum(), Some(path))?;
     let total = findings.files.iter().map(|found| found.bytes).sum();
     let mut done = 0;
-    let mut documents = Documents::new();
+    let (mut documents, mut first_cell) = (Documents::new(), None);
     for found in &findings.files {
         let text = read_text(found, &mut room, |bytes| {
             done += bytes;
             advance(progress, Stage::Reading, done, total)
         })?;
+        if found.format == Format::Text {
+            require_lines(&text, &found.path)?;
+        }
         if found.format == Format::Text && documents.is_empty() {
             // The one large file keeps its place in memory.
             documents = txt::into_documents(text);
@@ -57,29 +62,32 @@ pub(super) fn load_within(
                 documents.push(document);
             }
         };
-        push_documents(found, &text, field, column, &mut push)?;
+        let first = push_documents(found, &text, field, column, &mut push)?;
+        first_cell = first_cell.or(first);
     }
     if documents.is_empty() {
         return Err(DataError::Empty { path: path.to_owned() });
     }
     advance(progress, Stage::Reading, total, total)?;
-    Ok(Loaded { documents, files: findings.files.len(), skipped_files: findings.skipped })
+    Ok(Loaded { documents, files: findings.files.len(), skipped_files: findings.skipped, first_cell })
 }
 
-/// Cuts the text of a file into documents.
+/// Cuts the text of a file into documents; of a table with the first cell of the chosen column.
 pub(super) fn push_documents(
     found: &Found,
     text: &str,
     field: Option<&str>,
     column: Option<&str>,
     push: &mut impl FnMut(&str),
-) -> Result<(), DataError> {
+) -> Result<Option<String>, DataError> {
     match found.format {
         Format::Text => {
             txt::documents(text, push);
-            Ok(())
+            Ok(None)
         }
-        Format::JsonLines | Format::Parquet => jsonl::documents(text, field.unwrap_or("text"), &found.path, push),
+        Format::JsonLines | Format::Parquet => {
+            jsonl::documents(text, field.unwrap_or("text"), &found.path, push).map(|()| None)
+        }
         Format::Csv => table::csv_documents(text, column, &found.path, push),
         Format::Tsv => table::tsv_documents(text, column, &found.path, push),
     }

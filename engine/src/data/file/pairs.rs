@@ -1,14 +1,18 @@
-//! Pairs of texts from disk: two files with a text a line, or a table separated by tabs. Each may be gzipped, whatever its
-//! name ends in otherwise.
+//! Pairs of texts from disk: two files with a text a line, a table separated by tabs, or one of JSON objects (`.jsonl`, `.parquet`).
+//! Each but the last may be gzipped, whatever its name ends in otherwise.
 //!
 //! Texts are taken without white space around them. A line without text on both sides is passed over; one without text on
 //! one side is an error, since what stands there is no pair.
 
 use std::path::{Path, PathBuf};
 
-use super::find::{Format, Found, wrong};
+use super::find::{Format, Found, format, wrong};
+use super::jsonl;
 use super::preview::read_beginning;
-use super::read::{read_text, text_bytes};
+use super::read::{read_text, require_lines, text_bytes};
+use super::table::second_place;
+use serde_json::Value;
+
 use crate::config::{PairsSource, nearest};
 use crate::data::progress::advance;
 use crate::data::{DataError, Documents, Progress, Silent, Stage, memory, open};
@@ -63,7 +67,10 @@ pub(in crate::data) fn load_pairs(files: &PairFiles, progress: &dyn Progress) ->
         (PairFiles::Aligned(source, target), [sources, targets]) => {
             aligned([sources, targets], [source, target], &mut pairs)?;
         }
-        (PairFiles::Table(path, text), [table]) => rows(table, text.as_ref(), path, &mut pairs)?,
+        (PairFiles::Table(path, text), [table]) => {
+            let is_of_objects = found.first().is_some_and(|found| found.format.is_of_objects());
+            table_pairs(table, text.as_ref(), (path, is_of_objects), &mut pairs)?;
+        }
         _ => {}
     }
     let first = files.paths().first().map(|path| (*path).to_owned()).unwrap_or_default();
@@ -76,7 +83,8 @@ pub(in crate::data) fn load_pairs(files: &PairFiles, progress: &dyn Progress) ->
 
 /// The pairs that the beginnings of the files hold, some megabytes of each, and whether these are all.
 pub(in crate::data) fn pairs_beginning(files: &PairFiles) -> Result<(Documents, bool), DataError> {
-    let texts = files.paths().into_iter().map(|path| read_beginning(&found(path)?)).collect::<Result<Vec<_>, _>>()?;
+    let all = files.paths().into_iter().map(found).collect::<Result<Vec<_>, _>>()?;
+    let texts = all.iter().map(read_beginning).collect::<Result<Vec<_>, _>>()?;
     let is_whole = texts.iter().all(|(_, is_whole)| *is_whole);
     let mut pairs = Documents::new();
     match (files, texts.as_slice()) {
@@ -88,7 +96,10 @@ pub(in crate::data) fn pairs_beginning(files: &PairFiles) -> Result<(Documents, 
             };
             aligned([&cut(sources), &cut(targets)], [source, target], &mut pairs)?;
         }
-        (PairFiles::Table(path, text), [(table, _)]) => rows(table, text.as_ref(), path, &mut pairs)?,
+        (PairFiles::Table(path, text), [(table, _)]) => {
+            let is_of_objects = all.first().is_some_and(|found| found.format.is_of_objects());
+            table_pairs(table, text.as_ref(), (path, is_of_objects), &mut pairs)?;
+        }
         _ => {}
     }
     Ok((pairs, is_whole))
@@ -117,7 +128,8 @@ fn found(path: &Path) -> Result<Found, DataError> {
         return Err(DataError::NoFile { path: path.to_owned(), kind });
     }
     let gzipped = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
-    Ok(Found { path: path.to_owned(), format: Format::Text, gzipped, bytes: metadata.len() })
+    let format = format(path).map(|(format, _)| format).filter(|format| format.is_of_objects());
+    Ok(Found { path: path.to_owned(), format: format.unwrap_or(Format::Text), gzipped, bytes: metadata.len() })
 }
 
 /// Lines, of which the last one may lack its end.
@@ -130,6 +142,8 @@ fn aligned(
     [source_path, target_path]: [&PathBuf; 2],
     pairs: &mut Documents,
 ) -> Result<(), DataError> {
+    require_lines(sources, source_path)?;
+    require_lines(targets, target_path)?;
     let counts = [sources, targets].map(|text| lines(text).count());
     if counts[0] != counts[1] {
         return Err(DataError::UnequalLines {
@@ -141,6 +155,56 @@ fn aligned(
     }
     for ((line, source), target) in (1..).zip(lines(sources)).zip(lines(targets)) {
         push(pairs, source, target, line, [source_path, target_path])?;
+    }
+    Ok(())
+}
+
+fn table_pairs(
+    table: &str,
+    text: Option<&[String; 2]>,
+    (path, is_of_objects): (&Path, bool),
+    pairs: &mut Documents,
+) -> Result<(), DataError> {
+    require_lines(table, path)?;
+    if is_of_objects { objects(table, text, path, pairs) } else { rows(table, text, path, pairs) }
+}
+
+/// Fields of the texts and of their translations where none are named.
+const USUAL_FIELDS: [&str; 2] = ["source", "target"];
+
+/// Rows that are JSON objects. A field within another one is written with a point; null is no text.
+fn objects(table: &str, text: Option<&[String; 2]>, path: &Path, pairs: &mut Documents) -> Result<(), DataError> {
+    let named = text.is_some();
+    let fields = text.map_or(USUAL_FIELDS, |[source, target]| [source.trim(), target.trim()]);
+    for (line, content) in (1..).zip(table.split('\n')) {
+        if content.trim().is_empty() {
+            continue;
+        }
+        let broken = |why: String| DataError::BrokenJson { path: path.to_owned(), line, why };
+        let object = jsonl::object(content).map_err(broken)?;
+        let found = || object.keys().cloned().collect::<Vec<String>>();
+        let mut sides = [String::new(), String::new()];
+        for (side, field) in sides.iter_mut().zip(fields) {
+            let within = || field.split_once('.').and_then(|(outer, inner)| object.get(outer)?.get(inner));
+            *side = match object.get(field).or_else(within) {
+                Some(Value::String(text)) => text.split(['\n', '\r']).map(str::trim).collect::<Vec<_>>().join(" "),
+                Some(Value::Null) => String::new(),
+                Some(other) => {
+                    let (path, field, found) = (path.to_owned(), field.to_owned(), jsonl::kind(other));
+                    return Err(DataError::NoPairText { path, line, field, found });
+                }
+                None if !named => return Err(DataError::WhichPairFields { path: path.to_owned(), found: found() }),
+                None => {
+                    return Err(DataError::MissingPairColumn {
+                        path: path.to_owned(),
+                        column: field.to_owned(),
+                        nearest: nearest(field, object.keys().map(String::as_str)).map(str::to_owned),
+                        found: found(),
+                    });
+                }
+            };
+        }
+        push(pairs, sides[0].trim(), sides[1].trim(), line, [path, path])?;
     }
     Ok(())
 }
@@ -199,7 +263,16 @@ fn choose(first: &[&str], text: Option<&[String; 2]>, path: &Path) -> Result<([u
             found: found(),
         })
     };
-    Ok(([place(&text[0])?, place(&text[1])?], is_header))
+    let places = [place(&text[0])?, place(&text[1])?];
+    if is_header {
+        for (column, first_place) in text.iter().zip(places) {
+            if let Some(second) = second_place(first, first_place) {
+                let (path, column, places) = (path.to_owned(), column.trim().to_owned(), [first_place, second]);
+                return Err(DataError::TwiceColumn { path, field: "data.text", column, places, from: 0 });
+            }
+        }
+    }
+    Ok((places, is_header))
 }
 
 fn push(

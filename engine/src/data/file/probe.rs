@@ -69,7 +69,9 @@ fn probe(found: &Found, field: Option<&str>, column: Option<&str>) -> Result<boo
     }
     let text = to_text(bytes, path)?;
     match found.format {
-        Format::JsonLines if whole_lines.is_some() => push_documents(found, &text, field, column, &mut count)?,
+        Format::JsonLines if whole_lines.is_some() => {
+            push_documents(found, &text, field, column, &mut count)?;
+        }
         Format::JsonLines | Format::Text | Format::Parquet => {}
         Format::Csv => table::choose_csv_column(&text, column, path)?,
         Format::Tsv => table::choose_tsv_column(&text, column, path)?,

@@ -103,6 +103,15 @@ pub(super) fn refuse_binary(bytes: &[u8], from: usize, path: &Path) -> Result<()
     }
 }
 
+/// Refuses text whose lines end in CR alone: it would be read as one line.
+pub(super) fn require_lines(text: &str, path: &Path) -> Result<(), DataError> {
+    if text.contains('\n') || !text.trim_end_matches('\r').contains('\r') {
+        return Ok(());
+    }
+    let lines = text.trim_end_matches('\r').split('\r').count();
+    Err(DataError::CarriageReturns { path: path.to_owned(), lines })
+}
+
 /// Bytes as text: checked, without byte order mark.
 pub(super) fn to_text(bytes: Vec<u8>, path: &Path) -> Result<String, DataError> {
     refuse_binary(&bytes, 0, path)?;

@@ -16,6 +16,7 @@ use self::articles::Root;
 use self::version::Version;
 use super::find::{Format, Found, wrong};
 use super::read::{read_text, text_bytes};
+use crate::config::counted;
 use crate::data::progress::advance;
 use crate::data::{DataError, Progress, Silent, SquadError, SquadPlace, Stage, memory, open};
 use crate::objective::{Paragraph, Question, Questions};
@@ -36,43 +37,73 @@ pub(in crate::data) enum Needs {
     Questions,
 }
 
-/// Reads the file at `path`.
+/// Questions of a file.
+#[derive(Debug)]
+pub(in crate::data) struct Asking {
+    pub questions: Questions,
+    /// Questions that were left out since an answer stands elsewhere than it says, and the first of these.
+    pub elsewhere: usize,
+    pub first_elsewhere: Option<SquadError>,
+}
+
+impl Asking {
+    /// A warning where questions were left out.
+    pub fn warning(&self) -> Option<String> {
+        let first = self.first_elsewhere.as_ref()?;
+        Some(format!(
+            "{} left out, since an answer stands elsewhere than it says. {first}",
+            if self.elsewhere == 1 {
+                "1 question was".to_owned()
+            } else {
+                format!("{} were", counted(self.elsewhere as u64, "question"))
+            }
+        ))
+    }
+}
+
+/// Reads the file at `path`; a `strict` reader refuses answers that stand elsewhere than they say.
 ///
 /// # Errors
 /// What is wrong, by file, article, paragraph, question and field.
 pub(in crate::data) fn load_questions(
     path: &Path,
     needs: Needs,
+    strict: bool,
     progress: &dyn Progress,
-) -> Result<Questions, DataError> {
+) -> Result<Asking, DataError> {
     let found = found(path)?;
     let mut done = 0;
     let text = read_text(&found, &mut memory::Room::now(), |bytes| {
         done += bytes;
         advance(progress, Stage::Reading, done, found.bytes)
     })?;
-    let questions = parse(&text, path, needs)?;
+    let questions = parse(&text, path, needs, strict)?;
     advance(progress, Stage::Reading, found.bytes, found.bytes)?;
     Ok(questions)
 }
 
 /// What is wrong with a small file; of a large one, whether it can be opened.
-pub(in crate::data) fn probe_questions(path: &Path) -> Result<(), DataError> {
+pub(in crate::data) fn probe_questions(path: &Path, strict: bool) -> Result<(), DataError> {
     let found = found(path)?;
     if text_bytes(&found) > SMALL_BYTES {
         return open::open_file(path).map(drop).map_err(|error| wrong(path, &error));
     }
-    load_questions(path, Needs::Answers, &Silent).map(drop)
+    load_questions(path, Needs::Answers, strict, &Silent).map(drop)
 }
 
 /// The questions of the first articles of a file, and whether these are all. What is wrong behind them is not seen, and
 /// answers need not be there.
-pub(in crate::data) fn questions_beginning(path: &Path, articles: usize) -> Result<(Questions, bool), DataError> {
+pub(in crate::data) fn questions_beginning(
+    path: &Path,
+    articles: usize,
+    strict: bool,
+) -> Result<(Asking, bool), DataError> {
     let found = found(path)?;
     let file = open::open_file(path).map_err(|error| wrong(path, &error))?;
     let source: Box<dyn Read> = if found.gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
     let source = BufReader::new(source.take(FIRST_BYTES));
-    let mut reader = Reader { most_articles: articles, ..Reader::new(path, Needs::Questions) };
+    let mut reader =
+        Reader { most_articles: articles, leaves_out: true, ..Reader::new(path, Needs::Questions, strict) };
     let read = Root(&mut reader).deserialize(&mut serde_json::Deserializer::from_reader(source));
     if let Err(error) = &read
         && reader.articles == 0
@@ -111,10 +142,49 @@ fn found(path: &Path) -> Result<Found, DataError> {
 
 #[derive(Deserialize)]
 struct Asked {
-    id: Option<String>,
+    #[serde(default)]
+    id: Id,
     question: Option<String>,
     answers: Option<Answers>,
     is_impossible: Option<bool>,
+}
+
+/// An id, which some files have as a number.
+#[derive(Default)]
+struct Id(Option<String>);
+
+impl<'de> Deserialize<'de> for Id {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Id;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a text or a number")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Id, E> {
+                Ok(Id(Some(text.to_owned())))
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Id, E> {
+                Ok(Id(Some(number.to_string())))
+            }
+
+            fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Id, E> {
+                Ok(Id(Some(number.to_string())))
+            }
+
+            fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Id, E> {
+                Ok(Id(Some(number.to_string())))
+            }
+
+            fn visit_unit<E: serde::de::Error>(self) -> Result<Id, E> {
+                Ok(Id(None))
+            }
+        }
+        deserializer.deserialize_any(Text)
+    }
 }
 
 /// Answers up to the first that lacks something.
@@ -167,8 +237,8 @@ fn broken(error: &serde_json::Error, path: &Path) -> SquadError {
 }
 
 /// The questions of a file's text.
-pub(in crate::data) fn parse(text: &str, path: &Path, needs: Needs) -> Result<Questions, SquadError> {
-    let mut reader = Reader::new(path, needs);
+pub(in crate::data) fn parse(text: &str, path: &Path, needs: Needs, strict: bool) -> Result<Asking, SquadError> {
+    let mut reader = Reader::new(path, needs, strict);
     // The version may stand behind what it is about. What is no JSON is told when it is read.
     let mut version = Version(String::new());
     let _ = version.deserialize(&mut serde_json::Deserializer::from_str(text));
@@ -182,6 +252,12 @@ pub(in crate::data) fn parse(text: &str, path: &Path, needs: Needs) -> Result<Qu
 struct Reader<'a> {
     path: &'a Path,
     needs: Needs,
+    /// Whether an answer that stands elsewhere ends reading.
+    strict: bool,
+    /// Whether a question is left out whose answer stands elsewhere; without it, it is asked without that answer.
+    leaves_out: bool,
+    elsewhere: usize,
+    first_elsewhere: Option<SquadError>,
     /// A v2.0 file need not say of each question that it has no answer.
     is_v2: bool,
     /// Whether it says of any question what is right.
@@ -200,10 +276,14 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(path: &'a Path, needs: Needs) -> Self {
+    fn new(path: &'a Path, needs: Needs, strict: bool) -> Self {
         Self {
             path,
             needs,
+            strict,
+            leaves_out: needs == Needs::Answers,
+            elsewhere: 0,
+            first_elsewhere: None,
             is_v2: false,
             has_answers: false,
             unanswered: None,
@@ -221,14 +301,20 @@ impl<'a> Reader<'a> {
     }
 
     /// The questions, if all is well with them.
-    fn finish(self, read: Result<(), SquadError>) -> Result<Questions, SquadError> {
+    fn finish(self, read: Result<(), SquadError>) -> Result<Asking, SquadError> {
         let Self { path, needs, has_answers, unanswered, questions, has_data, others, refused, .. } = self;
+        let (elsewhere, first_elsewhere) = (self.elsewhere, self.first_elsewhere);
         if let Some(refused) = refused {
             return Err(refused);
         }
         read?;
         if !has_data {
             return Err(SquadError::NoSquad { path: path.to_owned(), found: others.into_iter().collect() });
+        }
+        if questions.all.is_empty()
+            && let Some(first) = first_elsewhere
+        {
+            return Err(first);
         }
         if questions.all.is_empty() {
             let place = SquadPlace { article: "any".to_owned(), ..SquadPlace::default() };
@@ -240,7 +326,7 @@ impl<'a> Reader<'a> {
         if let Some(place) = unanswered.filter(|_| needs == Needs::Answers) {
             return Err(SquadError::NoAnswer { path: path.to_owned(), place: Box::new(place) });
         }
-        Ok(questions)
+        Ok(Asking { questions, elsewhere, first_elsewhere })
     }
 
     fn missing(&self, place: &SquadPlace, field: &str) -> SquadError {
@@ -260,10 +346,13 @@ impl<'a> Reader<'a> {
         }
         let starts = Characters::of(&text);
         for (number, asked) in (1_usize..).zip(asked) {
-            place.question = asked.id.clone().unwrap_or_else(|| number.to_string());
+            place.question = asked.id.0.clone().unwrap_or_else(|| number.to_string());
             self.question(place, asked, &text, &starts)?;
         }
-        self.questions.paragraphs.push(Paragraph { text, offsets: Vec::new() });
+        // A paragraph all of whose questions were left out is nobody's.
+        if self.questions.all.last().is_some_and(|last| last.paragraph == self.questions.paragraphs.len()) {
+            self.questions.paragraphs.push(Paragraph { text, offsets: Vec::new() });
+        }
         Ok(())
     }
 
@@ -274,7 +363,7 @@ impl<'a> Reader<'a> {
         text: &str,
         starts: &Characters,
     ) -> Result<(), SquadError> {
-        let id = asked.id.filter(|id| !id.is_empty()).ok_or_else(|| self.missing(place, "id"))?;
+        let id = asked.id.0.filter(|id| !id.is_empty()).ok_or_else(|| self.missing(place, "id"))?;
         let question = asked.question.filter(|text| !text.trim().is_empty());
         let question = question.ok_or_else(|| self.missing(place, "question"))?;
         // An empty list of a v2.0 file says that there is none, though not alone: those of a test are empty, too.
@@ -297,7 +386,7 @@ impl<'a> Reader<'a> {
         }
         let lacks_answer = asked.is_impossible == Some(true) || is_empty_list;
         self.questions.may_lack_answers |= lacks_answer || (self.is_v2 && self.needs == Needs::Questions);
-        let (mut answers, mut first) = (Vec::with_capacity(given.len()), None);
+        let (mut answers, mut first, mut is_elsewhere) = (Vec::with_capacity(given.len()), None, false);
         for (number, Answer { text: answer, answer_start }) in given.into_iter().enumerate() {
             let field = format!("answers[{number}]");
             let answer = answer.filter(|answer| !answer.trim().is_empty());
@@ -311,8 +400,23 @@ impl<'a> Reader<'a> {
                     Some(at) if at < text.len() => format!("`{}`", here.chars().take(letters).collect::<String>()),
                     _ => format!("nothing, for it has {} characters", starts.count),
                 };
-                let (path, place) = (self.path.to_owned(), Box::new(place.clone()));
-                return Err(SquadError::AnswerElsewhere { path, place, field, text: answer, start, found });
+                if self.first_elsewhere.is_none() {
+                    let found = format!("{found}.{}", starts.fits(text, &answer, start));
+                    let (path, place) = (self.path.to_owned(), Box::new(place.clone()));
+                    let text = answer.clone();
+                    let error = SquadError::AnswerElsewhere { path, place, field, text, start, found };
+                    if self.strict {
+                        return Err(error);
+                    }
+                    self.first_elsewhere = Some(error);
+                }
+                self.elsewhere += usize::from(!is_elsewhere);
+                is_elsewhere = true;
+                if self.leaves_out {
+                    return Ok(());
+                }
+                answers.push(answer);
+                continue;
             }
             first = first.or_else(|| Some([at? as u32, (at? + answer.len()) as u32]));
             answers.push(answer);
@@ -346,6 +450,40 @@ impl Characters {
         let (at, _) = text.get(mark..)?.char_indices().nth(character % Self::STEP)?;
         Some(mark + at)
     }
+
+    /// A sentence about where an answer stands that does not begin at character `start` of its paragraph: by which other unit of
+    /// offsets it would, or its nearest place.
+    fn fits(&self, text: &str, answer: &str, start: i64) -> String {
+        let stands_at = |at: usize| text.get(at..).is_some_and(|here| here.starts_with(answer));
+        let Ok(offset) = usize::try_from(start) else {
+            return format!(" It has {} characters.", self.count);
+        };
+        if stands_at(offset) {
+            return " It stands there where offsets count bytes of UTF-8.".to_owned();
+        }
+        let mut units = 0;
+        let by_units = text.char_indices().find_map(|(at, letter)| {
+            let found = (units >= offset).then_some((at, units));
+            units += letter.len_utf16();
+            found
+        });
+        if by_units.is_some_and(|(at, units)| units == offset && stands_at(at)) {
+            return " It stands there where offsets count units of UTF-16.".to_owned();
+        }
+        let (mut before, mut characters, mut nearest) = (0, 0_usize, None);
+        for (at, _) in text.match_indices(answer) {
+            characters += text.get(before..at).map_or(0, |part| part.chars().count());
+            before = at;
+            let is_nearer = |known: &usize| characters.abs_diff(offset) < known.abs_diff(offset);
+            if nearest.as_ref().is_none_or(is_nearer) {
+                nearest = Some(characters);
+            }
+        }
+        match nearest {
+            Some(place) => format!(" It stands at character {place}."),
+            None => " It stands nowhere in it.".to_owned(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -369,7 +507,7 @@ mod tests {
     }
 
     fn read(text: &str) -> Result<Questions, SquadError> {
-        parse(text, Path::new("a.json"), Needs::Answers)
+        parse(text, Path::new("a.json"), Needs::Answers, true).map(|found| found.questions)
     }
 
     /// Texts of a few bytes took 220 times as much.
@@ -387,7 +525,7 @@ mod tests {
             "{{\"data\": [{{\"paragraphs\": [{{\"qas\": [{}], \"context\": \"I saw.\"}}], \"title\": \"T\"}}], \"version\": \"v2.0\"}}",
             asked("", "")
         );
-        let found = parse(&text, Path::new("a.json"), Needs::Questions).unwrap();
+        let found = parse(&text, Path::new("a.json"), Needs::Questions, false).unwrap().questions;
         assert_eq!((found.all.len(), found.may_lack_answers), (1, true));
         let long = "\u{eb}".repeat(1000);
         let places = Characters::of(&long);
@@ -412,6 +550,37 @@ mod tests {
     }
 
     #[test]
+    fn questions_whose_answers_stand_elsewhere_are_left_out_and_counted() {
+        let answer = |id: &str, text: &str, start: usize| {
+            format!(
+                "{{\"id\": {id}, \"question\": \"Who?\", \"answers\": [{{\"text\": \"{text}\", \"answer_start\": {start}}}]}}"
+            )
+        };
+        // An id may be a number. ë has two bytes, the clef four and two units of UTF-16.
+        let qas = [answer("7", "saw", 4), answer("8", "twice", 14), answer("\"c\"", "saw", 5)].join(", ");
+        let load = |strict| parse(&file("1.1", &qas), Path::new("a.json"), Needs::Answers, strict);
+        let found = load(false).unwrap();
+        let ids: Vec<&str> = found.questions.all.iter().map(|question| question.id.as_str()).collect();
+        assert_eq!((ids.as_slice(), found.questions.paragraphs.len(), found.elsewhere), (&["7"][..], 1, 2));
+        let told = found.warning().unwrap();
+        let wanted = ["2 questions were left out", "question 8", "`twice`", "bytes of UTF-8", "a.json"];
+        assert!(wanted.iter().all(|part| told.contains(part)), "{told}");
+        assert!(load(true).unwrap_err().to_string().contains("bytes of UTF-8"));
+        for (text, start, wanted) in [
+            ("twice", 11, "units of UTF-16"),
+            ("saw", 6, "It stands at character 4."),
+            ("never", 5, "It stands nowhere in it."),
+        ] {
+            let text = file("1.1", &answer("1", text, start));
+            let told = parse(&text, Path::new("a.json"), Needs::Answers, false).unwrap_err().to_string();
+            assert!(told.contains(wanted), "{told}");
+        }
+        // Where it is asked for its answer, what is said of it does not matter.
+        let asked = parse(&file("1.1", &qas), Path::new("a.json"), Needs::Questions, false).unwrap();
+        assert_eq!((asked.questions.all.len(), asked.questions.all[1].place), (3, None));
+    }
+
+    #[test]
     fn gzipped_files_are_read_and_others_refused_by_their_ending() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("a.json.gz");
@@ -419,9 +588,9 @@ mod tests {
         let text = file("1.1", &asked("{\"text\": \"saw\", \"answer_start\": 4}", ""));
         packed.write_all(text.as_bytes()).unwrap();
         packed.finish().unwrap();
-        let load = |path: &Path| load_questions(path, Needs::Answers, &Silent);
+        let load = |path: &Path| load_questions(path, Needs::Answers, false, &Silent).map(|found| found.questions);
         assert_eq!(load(&path).unwrap().all.len(), 1);
-        probe_questions(&path).unwrap();
+        probe_questions(&path, true).unwrap();
         let other = folder.path().join("a.tsv");
         std::fs::write(&other, text).unwrap();
         assert!(load(&other).unwrap_err().to_string().contains(".json, with or without .gz"));
@@ -469,7 +638,8 @@ mod tests {
         ] {
             assert!(wanted.iter().all(|part| told.contains(part)), "{told}");
         }
-        let alone = parse(&file("1.1", &asked("", "")), Path::new("a.json"), Needs::Questions).unwrap();
+        let alone =
+            parse(&file("1.1", &asked("", "")), Path::new("a.json"), Needs::Questions, false).unwrap().questions;
         assert!(alone.all[0].answers.is_empty() && !alone.may_lack_answers);
     }
 }

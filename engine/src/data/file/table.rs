@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use super::read::require_lines;
 use crate::config::nearest;
 use crate::data::DataError;
 
@@ -7,26 +8,28 @@ use crate::data::DataError;
 pub(in crate::data) const USUAL_TEXTS: [&str; 7] =
     ["sentence", "text", "sentence1", "question1", "premise", "review", "content"];
 
-/// The cells of one column of tab-separated text. Nothing is quoted: `"` is a character like any other.
+/// The cells of one column of tab-separated text, and its cell in the first row. Nothing is quoted: `"` is a character like any other.
 pub(super) fn tsv_documents(
     text: &str,
     column: Option<&str>,
     path: &Path,
     push: &mut impl FnMut(&str),
-) -> Result<(), DataError> {
+) -> Result<Option<String>, DataError> {
     let mut chosen = None;
-    tsv_rows(text, path, |line, cells| take(&mut chosen, cells, column, line, path, push))
+    tsv_rows(text, path, |line, cells| take(&mut chosen, cells, column, line, path, push))?;
+    Ok(chosen.map(|(_, first)| first))
 }
 
-/// The cells of one column of comma-separated text, quoted as usual (RFC 4180).
+/// The cells of one column of comma-separated text, quoted as usual (RFC 4180), and its cell in the first row.
 pub(super) fn csv_documents(
     text: &str,
     column: Option<&str>,
     path: &Path,
     push: &mut impl FnMut(&str),
-) -> Result<(), DataError> {
+) -> Result<Option<String>, DataError> {
     let mut chosen = None;
-    csv_rows(text, path, |line, cells| take(&mut chosen, cells, column, line, path, push))
+    csv_rows(text, path, |line, cells| take(&mut chosen, cells, column, line, path, push))?;
+    Ok(chosen.map(|(_, first)| first))
 }
 
 /// The most columns of a table.
@@ -65,6 +68,7 @@ pub(super) fn tsv_rows(
     path: &Path,
     mut each: impl FnMut(u64, &[&str]) -> Result<(), DataError>,
 ) -> Result<(), DataError> {
+    require_lines(text, path)?;
     for (line, content) in (1..).zip(text.split('\n')) {
         let content = content.strip_suffix('\r').unwrap_or(content);
         if content.is_empty() {
@@ -85,6 +89,7 @@ pub(super) fn csv_rows(
     path: &Path,
     mut each: impl FnMut(u64, &[&str]) -> Result<(), DataError>,
 ) -> Result<(), DataError> {
+    require_lines(text, path)?;
     require_columns(text, path)?;
     let mut reader = reader(text);
     let mut record = csv::StringRecord::new();
@@ -150,18 +155,18 @@ fn reader(text: &str) -> csv::Reader<&[u8]> {
 
 /// Chooses the column at the first row, and hands on the text of every row that holds some.
 fn take(
-    chosen: &mut Option<usize>,
+    chosen: &mut Option<(usize, String)>,
     cells: &[&str],
     column: Option<&str>,
     line: u64,
     path: &Path,
     push: &mut impl FnMut(&str),
 ) -> Result<(), DataError> {
-    let index = if let Some(index) = *chosen {
-        index
+    let index = if let Some((index, _)) = chosen {
+        *index
     } else {
         let (index, is_header) = choose(cells, column, path)?;
-        *chosen = Some(index);
+        *chosen = Some((index, cells.get(index).map(|cell| cell.trim().to_owned()).unwrap_or_default()));
         if is_header {
             return Ok(());
         }
@@ -177,23 +182,40 @@ fn take(
     Ok(())
 }
 
+/// The next place at which the name of a column stands.
+pub(super) fn second_place(first: &[&str], place: usize) -> Option<usize> {
+    let name = first.get(place)?.trim();
+    first.iter().skip(place + 1).position(|cell| cell.trim() == name).map(|more| place + 1 + more)
+}
+
 /// The column's index from 0, and whether the first row is a header.
 fn choose(first: &[&str], column: Option<&str>, path: &Path) -> Result<(usize, bool), DataError> {
     let found = || first.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
     let named = |name: &str| first.iter().position(|cell| cell.trim() == name);
+    let once = |place: usize| match second_place(first, place) {
+        Some(other) => Err(DataError::TwiceColumn {
+            path: path.to_owned(),
+            field: "data.column",
+            column: first.get(place).map(|cell| cell.trim().to_owned()).unwrap_or_default(),
+            places: [place, other],
+            from: 1,
+        }),
+        None => Ok((place, true)),
+    };
     let Some(column) = column else {
         let usual: Vec<usize> = USUAL_TEXTS.iter().filter_map(|name| named(name)).collect();
         return match (named("text"), usual.as_slice(), first.len()) {
+            (Some(index), ..) if first.len() > 1 => once(index),
             (Some(index), ..) => Ok((index, true)),
             // Alone, such a word may as well be the first text.
-            (None, [index], 2..) => Ok((*index, true)),
+            (None, [index], 2..) => once(*index),
             (None, _, 1) => Ok((0, false)),
             (None, ..) => Err(DataError::WhichColumn { path: path.to_owned(), found: found() }),
         };
     };
     let index = match column.trim().parse::<usize>() {
         Ok(number) => number.checked_sub(1).filter(|index| *index < first.len()).map(|index| (index, false)),
-        Err(_) => named(column.trim()).map(|index| (index, true)),
+        Err(_) => named(column.trim()).map(once).transpose()?,
     };
     index.ok_or_else(|| DataError::MissingColumn {
         path: path.to_owned(),

@@ -10,9 +10,10 @@ use super::load::{Place, Set, load, load_unlabelled, require_shape};
 use super::{Normalisation, PreviewImage, pathfinder};
 use crate::config::{DataConfig, ImageShape, ImagesSource, Source, counted};
 use crate::data::answers::RowAnswers;
+use crate::data::class_labels::ClassFinder;
 use crate::data::hash::{sha256_hex, sha256_prefix};
 use crate::data::split::held_out_places;
-use crate::data::{DataError, NumberedBatch, Progress, Silent};
+use crate::data::{DataError, Edition, NumberedBatch, Progress, Reading, Silent};
 use crate::objective::{Answers, Labels};
 
 /// The images of a corpus.
@@ -54,13 +55,13 @@ pub(in crate::data) struct Pictured {
 /// Reads or draws images for training and holds out a part: those of a file of their own, or a share of all.
 pub(in crate::data) fn split_images(
     config: &DataConfig,
-    base_dir: &Path,
+    (base_dir, edition): (&Path, Edition),
     progress: &dyn Progress,
 ) -> Result<Pictured, DataError> {
     match &config.source {
         Source::Images(images) => {
             let source = anchored(images, base_dir);
-            split_files(&source, config.validation_fraction, progress)
+            split_files(&source, config.validation_fraction, edition, progress)
         }
         Source::Pathfinder(source) => {
             let [train, validation] = pathfinder::generate(source, progress)?;
@@ -106,8 +107,13 @@ fn labels_path(set: &Set, path: &Path) -> PathBuf {
     set.labels_path.clone().unwrap_or_else(|| path.to_owned())
 }
 
-fn split_files(source: &ImagesSource, fraction: f64, progress: &dyn Progress) -> Result<Pictured, DataError> {
-    let mut train = load(Place::training(source), source.channels, progress)?;
+fn split_files(
+    source: &ImagesSource,
+    fraction: f64,
+    edition: Edition,
+    progress: &dyn Progress,
+) -> Result<Pictured, DataError> {
+    let mut train = load(Place::training(source).in_edition(edition), source.channels, progress)?;
     let wanted = source.size.map(|size| ImageShape { size, channels: source.channels.unwrap_or(train.shape.channels) });
     require_shape(train.shape, wanted, &source.path)?;
     let own = train.labels.take().unwrap_or_default();
@@ -134,7 +140,7 @@ fn split_files(source: &ImagesSource, fraction: f64, progress: &dyn Progress) ->
         let (own, held_out) = ((train_pixels, answers(train_classes)), (validation, answers(validation_classes)));
         return Ok(pictured(shape, own, held_out, labels, train.files, warnings));
     };
-    let mut validation = load(place, Some(shape.channels), progress)?;
+    let mut validation = load(place.in_edition(edition), Some(shape.channels), progress)?;
     require_shape(validation.shape, Some(shape), place.path)?;
     let held_out = validation.labels.take().unwrap_or_default();
     let held_out = classes::classes(&held_out, &names, &known, &labels_path(&validation, place.path))?;
@@ -162,7 +168,7 @@ fn seen_in_training(train: &Set, validation: &Set, path: &Path) -> Option<String
 /// The whole of a source as held-out images, made into numbers as a model has it.
 pub(in crate::data) fn all_images(
     source: &Source,
-    labels: &Labels,
+    (labels, reading): (&Labels, &Reading),
     (shape, normalisation): (ImageShape, &Normalisation),
     base_dir: &Path,
     progress: &dyn Progress,
@@ -173,7 +179,7 @@ pub(in crate::data) fn all_images(
             let source = anchored(images, base_dir);
             let mut set = load(Place::training(&source), Some(shape.channels), progress)?;
             let Labels::Classes(names) = labels else { return Err(DataError::NoImages) };
-            let own = set.labels.take().unwrap_or_default();
+            let own = as_classes(set.labels.take().unwrap_or_default(), names, reading)?;
             let known = "those of the model";
             let classes = classes::classes(&own, names, known, &labels_path(&set, &source.path))?;
             (set.pixels, classes, set.files, set.warnings, set.shape, source.path)
@@ -191,6 +197,18 @@ pub(in crate::data) fn all_images(
     let (train, validation) = (part(Vec::new()), part(classes));
     let answers = RowAnswers { labels: labels.clone(), texts: 0, train, validation };
     Ok(Pictured { images, answers, files, warnings })
+}
+
+/// Names of folders as the classes of a finished model.
+fn as_classes(labels: Vec<Label>, names: &[String], reading: &Reading) -> Result<Vec<Label>, DataError> {
+    let finder = ClassFinder::new(names, reading, true)?;
+    let class = |label| match label {
+        Label::Folder(name) => {
+            Label::Folder(finder.class(&name).map_or(name, |(class, _)| finder.name(class).to_owned()))
+        }
+        number @ Label::Number(_) => number,
+    };
+    Ok(labels.into_iter().map(class).collect())
 }
 
 /// What the classes of a source of images are.

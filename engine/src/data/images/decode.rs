@@ -3,11 +3,12 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use image::{ColorType, DynamicImage, ImageFormat, ImageReader, Limits};
+use image::metadata::Orientation;
+use image::{ColorType, DynamicImage, ImageDecoder as _, ImageFormat, ImageReader, ImageResult, Limits};
 
 use super::ImageError;
 use crate::config::MOST_SIDE;
-use crate::data::guard;
+use crate::data::{Edition, guard};
 use crate::text::shortened;
 
 /// A decoded image, not yet brought to a number of channels.
@@ -18,18 +19,29 @@ pub(super) struct Decoded {
     pub(super) channels: usize,
 }
 
-/// Decodes an image.
-pub(super) fn decode(bytes: &[u8], format: ImageFormat, path: &Path) -> Result<Decoded, ImageError> {
+/// Decodes an image, turned as its EXIF data say: cameras store pictures as the sensor lies. Those of the first edition stay as they are stored.
+pub(super) fn decode(bytes: &[u8], format: ImageFormat, edition: Edition, path: &Path) -> Result<Decoded, ImageError> {
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     let mut limits = Limits::default();
     limits.max_image_width = Some(MOST_SIDE as u32);
     limits.max_image_height = Some(MOST_SIDE as u32);
-    reader.limits(limits);
+    reader.limits(limits.clone());
     let undecodable = |why: String| ImageError::Undecodable {
         path: path.to_owned(),
         why: shortened(why.lines().next().unwrap_or_default(), 200),
     };
-    let decoded = guard::guarded(|| reader.decode()).map_err(|panic| undecodable(panic.to_string()))?;
+    let decode = || -> ImageResult<DynamicImage> {
+        let mut decoder = reader.into_decoder()?;
+        limits.reserve(decoder.total_bytes())?;
+        // Damaged EXIF data say nothing of the pixels.
+        let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+        let mut image = DynamicImage::from_decoder(decoder)?;
+        if edition == Edition::Current {
+            image.apply_orientation(orientation);
+        }
+        Ok(image)
+    };
+    let decoded = guard::guarded(decode).map_err(|panic| undecodable(panic.to_string()))?;
     let image = decoded.map_err(|error| undecodable(error.to_string()))?;
     let (width, height) = (image.width() as usize, image.height() as usize);
     if width != height {

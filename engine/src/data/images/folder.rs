@@ -12,7 +12,7 @@ use super::raw::Raw;
 use super::{ImageError, raw};
 use crate::config::ImageShape;
 use crate::data::progress::advance;
-use crate::data::{DataError, Progress, Stage, memory};
+use crate::data::{DataError, Edition, Progress, Stage, memory};
 
 /// Files that are decoded at once.
 const GROUP: usize = 512;
@@ -49,7 +49,8 @@ pub(super) fn first_shape(folder: &Path) -> Result<ImageShape, DataError> {
     for class in class_folders(folder)? {
         for path in entries(&class)? {
             if path.is_file() && is_image(&path)? {
-                return read(&path).map(|image| ImageShape { size: image.size, channels: image.channels });
+                return read(&path, Edition::Current)
+                    .map(|image| ImageShape { size: image.size, channels: image.channels });
             }
         }
     }
@@ -65,11 +66,11 @@ pub(super) fn without_classes(folder: &Path) -> ImageError {
     ImageError::NoClassFolders { path: folder.to_owned(), instead }
 }
 
-fn read(path: &Path) -> Result<Decoded, DataError> {
+fn read(path: &Path, edition: Edition) -> Result<Decoded, DataError> {
     let bytes = raw::read_image(path)?;
     let undecodable = || ImageError::Undecodable { path: path.to_owned(), why: "it is no PNG or JPEG file".to_owned() };
     let format = single(&bytes).ok_or_else(undecodable)?;
-    Ok(decode(&bytes, format, path)?)
+    Ok(decode(&bytes, format, edition, path)?)
 }
 
 /// Each class of a folder with its files, whatever these are.
@@ -87,14 +88,20 @@ pub(super) fn classes(folder: &Path) -> Result<Vec<(String, Vec<PathBuf>)>, Data
 
 /// The pixels of a PNG or JPEG file, channel by channel.
 pub(super) fn pixels(path: &Path, channels: usize) -> Result<Vec<u8>, DataError> {
-    Ok(read(path)?.pixels(channels))
+    Ok(read(path, Edition::Current)?.pixels(channels))
 }
 
 /// The images of a folder of classes.
-pub(super) fn images(folder: &Path, channels: Option<usize>, progress: &dyn Progress) -> Result<Set, DataError> {
-    let (mut files, mut labels, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+pub(super) fn images(
+    folder: &Path,
+    channels: Option<usize>,
+    edition: Edition,
+    progress: &dyn Progress,
+) -> Result<Set, DataError> {
+    let (mut files, mut labels, mut left_out, mut empty) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for class in class_folders(folder)? {
         let name = class.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let before = files.len();
         for path in entries(&class)? {
             if path.is_file() && is_image(&path)? {
                 files.push(path);
@@ -103,12 +110,16 @@ pub(super) fn images(folder: &Path, channels: Option<usize>, progress: &dyn Prog
                 left_out.push(path);
             }
         }
+        if files.len() == before {
+            empty.push(class);
+        }
     }
     if files.is_empty() {
         return Err(without_classes(folder).into());
     }
-    let mut set = of_files(&files, channels, progress)?;
+    let mut set = of_files(&files, channels, edition, progress)?;
     set.labels = Some(labels);
+    set.warnings.extend(empty.iter().map(|class| empty_class(class)));
     if let Some(first) = left_out.first() {
         let (count, were) = match left_out.len() {
             1 => ("1 file".to_owned(), "was"),
@@ -120,6 +131,33 @@ pub(super) fn images(folder: &Path, channels: Option<usize>, progress: &dyn Prog
     Ok(set)
 }
 
+/// Warning about the folder of a class that holds no image.
+fn empty_class(folder: &Path) -> String {
+    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    format!(
+        "The folder `{name}` holds no PNG or JPEG file, so that it is no class. Fill or remove it: {}",
+        folder.display()
+    )
+}
+
+/// Folders of classes that hold no file at all.
+pub(super) fn empty_classes(folder: &Path) -> Result<Vec<String>, DataError> {
+    let mut empty = Vec::new();
+    for class in class_folders(folder)? {
+        let mut holds_image = false;
+        for path in entries(&class)? {
+            if path.is_file() && is_image(&path)? {
+                holds_image = true;
+                break;
+            }
+        }
+        if !holds_image {
+            empty.push(class.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default());
+        }
+    }
+    Ok(empty)
+}
+
 /// Every image below a path, whatever the folders mean.
 pub(super) fn all_images(path: &Path, channels: Option<usize>, progress: &dyn Progress) -> Result<Set, DataError> {
     let mut files = Vec::new();
@@ -127,7 +165,7 @@ pub(super) fn all_images(path: &Path, channels: Option<usize>, progress: &dyn Pr
     if files.is_empty() {
         return Err(ImageError::NoImages { path: path.to_owned() }.into());
     }
-    of_files(&files, channels, progress)
+    of_files(&files, channels, Edition::Current, progress)
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), DataError> {
@@ -143,12 +181,17 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), DataError> {
 }
 
 /// Images of one size; in grey where the first is, unless it is said.
-pub(super) fn of_files(files: &[PathBuf], channels: Option<usize>, progress: &dyn Progress) -> Result<Set, DataError> {
+pub(super) fn of_files(
+    files: &[PathBuf],
+    channels: Option<usize>,
+    edition: Edition,
+    progress: &dyn Progress,
+) -> Result<Set, DataError> {
     let mut pixels = Vec::new();
     let mut first: Option<(PathBuf, ImageShape)> = None;
     let available_bytes = memory::free_bytes().unwrap_or(u64::MAX);
     for (number, group) in files.chunks(GROUP).enumerate() {
-        let decoded = group.par_iter().map(|path| read(path)).collect::<Vec<_>>();
+        let decoded = group.par_iter().map(|path| read(path, edition)).collect::<Vec<_>>();
         for (path, image) in group.iter().zip(decoded) {
             let image = image?;
             let own = ImageShape { size: image.size, channels: channels.unwrap_or(image.channels) };

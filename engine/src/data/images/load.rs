@@ -7,7 +7,7 @@ use super::kind::{Kind, beginning, single};
 use super::{ImageError, cifar, folder, idx, raw};
 use crate::config::{ImageShape, ImagesSource, MOST_SIDE, Problem, RunConfig, Source};
 use crate::data::progress::advance;
-use crate::data::{DataError, Progress, Stage};
+use crate::data::{DataError, Edition, Progress, Stage};
 
 /// Images of a path.
 #[derive(Clone, Debug)]
@@ -38,16 +38,25 @@ pub(super) struct Place<'a> {
     pub(super) path: &'a Path,
     pub(super) labels: Option<&'a Path>,
     pub(super) labels_field: &'static str,
+    /// Rules by which images are read.
+    pub(super) edition: Edition,
 }
 
 impl<'a> Place<'a> {
     pub(super) fn training(source: &'a ImagesSource) -> Self {
-        Self { path: &source.path, labels: source.labels.as_deref(), labels_field: "data.labels" }
+        let (labels, edition) = (source.labels.as_deref(), Edition::Current);
+        Self { path: &source.path, labels, labels_field: "data.labels", edition }
     }
 
     pub(super) fn validation(source: &'a ImagesSource) -> Option<Self> {
         let labels = source.validation_labels.as_deref();
-        source.validation_path.as_deref().map(|path| Self { path, labels, labels_field: "data.validation_labels" })
+        let (labels_field, edition) = ("data.validation_labels", Edition::Current);
+        source.validation_path.as_deref().map(|path| Self { path, labels, labels_field, edition })
+    }
+
+    /// The same by the rules of another edition.
+    pub(super) fn in_edition(self, edition: Edition) -> Self {
+        Self { edition, ..self }
     }
 
     /// Refuses labels of their own where images have theirs.
@@ -138,7 +147,7 @@ pub(super) fn load(place: Place<'_>, channels: Option<usize>, progress: &dyn Pro
     let shape = shape_at(place, channels)?;
     advance(progress, Stage::Reading, 0, 1)?;
     if path.is_dir() {
-        return folder::images(path, channels, progress);
+        return folder::images(path, channels, place.edition, progress);
     }
     let bytes = raw::read(path)?;
     advance(progress, Stage::Reading, 1, 1)?;
@@ -179,7 +188,7 @@ pub(super) fn load_unlabelled(path: &Path, channels: usize, progress: &dyn Progr
     }
     let (first, length) = beginning(path)?;
     if single(&first).is_some() {
-        return folder::of_files(&[path.to_owned()], Some(channels), progress);
+        return folder::of_files(&[path.to_owned()], Some(channels), Edition::Current, progress);
     }
     if let (Kind::Idx, Some(header)) = (Kind::require(&first, length, path)?, idx::Header::read(&first)) {
         require_length(&header, length, path)?;

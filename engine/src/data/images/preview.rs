@@ -32,6 +32,9 @@ pub struct ImagesPreview {
     pub classes: Vec<(String, u64)>,
     /// Some images, one of a class.
     pub examples: Vec<PreviewImage>,
+    /// Folders that hold no image and so are no classes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub empty_folders: Vec<String>,
 }
 
 /// An image, thinned out where it is large.
@@ -189,7 +192,8 @@ fn of_files(source: &ImagesSource) -> Result<ImagesPreview, DataError> {
         PreviewImage::new(names.get(class as usize).cloned().unwrap_or_default(), shape, &pixels)
     };
     let examples = shown.into_iter().filter(|(_, pixels)| pixels.len() == shape.numbers()).map(example).collect();
-    Ok(ImagesPreview { shape, images: labels.len() as u64, classes: counts, examples })
+    let empty_folders = if place.path.is_dir() { folder::empty_classes(place.path)? } else { Vec::new() };
+    Ok(ImagesPreview { shape, images: labels.len() as u64, classes: counts, examples, empty_folders })
 }
 
 /// Looks at the beginning of a source of images with absolute paths, or draws some; nothing where it is none or names none.
@@ -206,7 +210,8 @@ pub(in crate::data) fn preview_images(source: &Source) -> Result<Option<ImagesPr
                 PreviewImage::new(names[usize::from(is_connected)].to_owned(), shape, &pixels)
             });
             let examples = examples.collect();
-            Ok(Some(ImagesPreview { shape, images: source.examples as u64, classes: Vec::new(), examples }))
+            let (classes, empty_folders) = (Vec::new(), Vec::new());
+            Ok(Some(ImagesPreview { shape, images: source.examples as u64, classes, examples, empty_folders }))
         }
         Source::Images(_)
         | Source::File(_)

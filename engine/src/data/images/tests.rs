@@ -347,6 +347,7 @@ fn a_place_is_looked_at_as_it_is_read() {
     let folder = TempDir::new().unwrap();
     let source = mnist(folder.path(), "train", 9, 8);
     let path = folder.path().join(source.path);
-    let place = Place { path: &path, labels: None, labels_field: "data.labels" };
+    let place =
+        Place { path: &path, labels: None, labels_field: "data.labels", edition: crate::data::Edition::Current };
     assert_eq!(shape_at(place, None).unwrap(), load(place, None, &Silent).unwrap().shape);
 }

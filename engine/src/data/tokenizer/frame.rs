@@ -48,7 +48,7 @@ impl TextTokenizer {
     /// If the tokenizer fails, or has no token for the beginning of an example and the end of a text.
     pub fn frame(&self, texts: usize) -> Result<Frame, DataError> {
         const TEXT: &str = "a";
-        let own = self.encode(TEXT)?;
+        let own = self.encode_plain(TEXT)?;
         let is_pair = texts > 1;
         let framed = if is_pair { self.encode_framed_pair(TEXT, TEXT)?.0 } else { self.encode_framed(TEXT)? };
         let specials: Vec<u32> = self.special_ids().collect();
@@ -87,7 +87,7 @@ mod tests {
         let tokenizer = golden("bert_mlm");
         let [first, second] = ["the small dog", "a very long house"];
         let (ids, types) = tokenizer.encode_framed_pair(first, second).unwrap();
-        let [a, b] = [first, second].map(|text| tokenizer.encode(text).unwrap());
+        let [a, b] = [first, second].map(|text| tokenizer.encode_plain(text).unwrap());
         let framed: Vec<(u32, u32)> = tokenizer.frame(2).unwrap().around(&a, &b).collect();
         assert_eq!(framed, ids.into_iter().zip(types).collect::<Vec<_>>());
         let one: Vec<u32> = tokenizer.frame(1).unwrap().around(&a, &[]).map(|(id, _)| id).collect();

@@ -9,6 +9,7 @@ mod given;
 mod json;
 mod limits;
 mod pieces;
+mod shielded;
 mod symbols;
 mod text_tokenizer;
 mod train;

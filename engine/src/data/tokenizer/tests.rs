@@ -30,7 +30,10 @@ fn golden_encodings_match_row_by_row() {
         let encoding = if let Some(pair) = row["pair"].as_str() {
             tokenizer.library().encode((text, pair), true).unwrap()
         } else {
-            assert_eq!(tokenizer.encode_framed(text).unwrap(), ids, "{text}");
+            // Special tokens that are written out are text, unlike in the library's own rows.
+            if !text.contains("[MASK]") && !text.contains("[SEP]") {
+                assert_eq!(tokenizer.encode_framed(text).unwrap(), ids, "{text}");
+            }
             tokenizer.library().encode(text, true).unwrap()
         };
         assert_eq!(encoding.get_ids(), ids, "{text}");
@@ -60,7 +63,7 @@ fn bytes_are_bytes() {
             let expected: Vec<u32> = text.bytes().map(|byte| first + u32::from(byte)).collect();
             assert_eq!(tokenizer.encode_plain(text).unwrap(), expected);
             // The file that is exported says the same as the short cut.
-            assert_eq!(tokenizer.encode(text).unwrap(), expected, "{text:?}");
+            assert_eq!(tokenizer.library().encode(text, false).unwrap().get_ids(), expected, "{text:?}");
             assert_eq!(tokenizer.decode(&expected).unwrap(), text);
         }
         assert_eq!(tokenizer.specials().mask.is_some(), specials == SpecialTokens::BERT);
@@ -74,10 +77,10 @@ fn trained_bpe_has_the_size_and_gives_text_back() {
     assert_eq!(tokenizer.vocabulary_size(), 1024);
     assert_eq!(tokenizer.token(0).as_deref(), Some("<|endoftext|>"));
     for text in TEXTS {
-        let ids = tokenizer.encode(text).unwrap();
+        let ids = tokenizer.encode_plain(text).unwrap();
         assert_eq!(tokenizer.decode(&ids).unwrap(), text);
     }
-    assert_eq!(tokenizer.encode("The king").unwrap().len(), 2, "frequent words are one token");
+    assert_eq!(tokenizer.encode_plain("The king").unwrap().len(), 2, "frequent words are one token");
 }
 
 #[test]
@@ -91,8 +94,10 @@ fn trained_word_piece_is_laid_out_as_bert() {
     let ids = tokenizer.encode_framed("The KING sleeps.").unwrap();
     assert_eq!((ids[0], ids[ids.len() - 1]), (2, 3));
     assert_eq!(tokenizer.decode(&ids).unwrap(), "the king sleeps.");
-    assert_eq!(tokenizer.encode("[MASK]").unwrap(), [4]);
-    assert_eq!(tokenizer.encode("字").unwrap(), [1]);
+    assert!(!tokenizer.encode_plain("[MASK]").unwrap().contains(&4));
+    assert_eq!(tokenizer.encode_masked("[MASK] [SEP]").unwrap()[..2], [2, 4]);
+    assert_eq!(tokenizer.encode_masked("[MASK] [SEP]").unwrap().iter().filter(|id| **id == 3).count(), 1);
+    assert_eq!(tokenizer.encode_plain("字").unwrap(), [1]);
 }
 
 #[test]
@@ -118,9 +123,9 @@ fn rare_characters_are_left_to_the_unknown_token() {
     text.push(&rare);
     // A quarter of 300 tokens may be single characters.
     let tokenizer = word_piece(&text, 300, &Silent).unwrap();
-    let unknown = tokenizer.encode(&rare).unwrap().iter().filter(|id| **id == 1).count();
+    let unknown = tokenizer.encode_plain(&rare).unwrap().iter().filter(|id| **id == 1).count();
     assert!((100..200).contains(&unknown), "{unknown}");
-    assert!(!tokenizer.encode("the king").unwrap().contains(&1));
+    assert!(!tokenizer.encode_plain("the king").unwrap().contains(&1));
 }
 
 #[test]
@@ -144,7 +149,6 @@ fn a_vocabulary_beyond_the_text_names_the_number_reached() {
 #[test]
 fn special_tokens_in_a_corpus_are_ordinary_text() {
     let tokenizer = bpe(&text(), 600, SpecialTokens::GPT2, &Silent).unwrap();
-    assert_eq!(tokenizer.encode("<|endoftext|>").unwrap(), [0]);
     let plain = tokenizer.encode_plain("<|endoftext|>").unwrap();
     assert!(plain.len() > 1 && !plain.contains(&0));
     assert_eq!(tokenizer.decode(&plain).unwrap(), "<|endoftext|>");

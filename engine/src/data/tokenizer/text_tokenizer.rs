@@ -1,11 +1,12 @@
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use tokenizers::Tokenizer;
+use tokenizers::{Encoding, Tokenizer};
 
 use super::limits::{self, Growth, LARGEST_TOKENIZER};
+use super::shielded;
 use crate::{
-    data::{DataError, guard, memory::words},
+    data::{DataError, Edition, guard, memory::words},
     objective::{Specials, Vocabulary},
     text::shortened,
 };
@@ -14,13 +15,18 @@ use crate::{
 #[derive(Clone)]
 pub struct TextTokenizer {
     inner: Arc<Inner>,
+    edition: Edition,
 }
 
 struct Inner {
-    /// Recognises special tokens that are written out in the text.
+    /// Knows every token, and recognises special ones in a text: for decoding and look-ups.
     tokenizer: Tokenizer,
-    /// Takes them for ordinary text.
+    /// Takes special tokens in a text for ordinary text, where the vocabulary of its model does not hold them.
     plain: Tokenizer,
+    /// Takes all of them for ordinary text; made when the first text needs it.
+    shielded: OnceLock<Result<Tokenizer, String>>,
+    /// Recognises the mask token in a text; made when the first text needs it.
+    masking: OnceLock<Result<Tokenizer, String>>,
     /// Measure of a text's growth, where one may become much longer.
     growth: Option<Growth>,
     specials: Specials,
@@ -64,8 +70,20 @@ impl TextTokenizer {
         let json = tokenizer.to_string(true).map_err(failure)?;
         let mut plain = tokenizer.clone();
         plain.set_encode_special_tokens(true);
-        let inner = Inner { tokenizer, plain, growth, specials, special_ids, vocabulary_size, first_byte, json };
-        Ok(Self { inner: Arc::new(inner) })
+        let (shielded, masking) = (OnceLock::new(), OnceLock::new());
+        let inner = Inner {
+            tokenizer,
+            plain,
+            shielded,
+            masking,
+            growth,
+            specials,
+            special_ids,
+            vocabulary_size,
+            first_byte,
+            json,
+        };
+        Ok(Self { inner: Arc::new(inner), edition: Edition::Current })
     }
 
     /// What stands for a tokenizer where images are read: it has no tokens, and every text has none.
@@ -79,22 +97,32 @@ impl TextTokenizer {
         let specials = Specials::find(|_| None);
         let (plain, json) = (tokenizer.clone(), JSON.to_owned());
         let special_ids = BTreeSet::new();
-        let inner =
-            Inner { tokenizer, plain, growth: None, specials, special_ids, vocabulary_size: 0, first_byte: None, json };
-        Ok(Self { inner: Arc::new(inner) })
+        let inner = Inner {
+            tokenizer,
+            plain,
+            shielded: OnceLock::new(),
+            masking: OnceLock::new(),
+            growth: None,
+            specials,
+            special_ids,
+            vocabulary_size: 0,
+            first_byte: None,
+            json,
+        };
+        Ok(Self { inner: Arc::new(inner), edition: Edition::Current })
     }
 
-    /// The ids of `text`. A special token that is written out, such as `[MASK]`, becomes that token; none is added.
-    pub fn encode(&self, text: &str) -> Result<Vec<u32>, DataError> {
-        self.check(text)?;
-        let encoding = called(|| self.inner.tokenizer.encode_fast(text, false))?;
-        Ok(encoding.get_ids().to_vec())
+    /// The same by the rules of an edition of reading.
+    pub(in crate::data) fn in_edition(self, edition: Edition) -> Self {
+        Self { edition, ..self }
     }
 
-    /// As [`Self::encode`], framed as the tokenizer's template says: `[CLS] text [SEP]` for a BERT-style one.
+    /// The ids of `text` framed as the tokenizer's template says: `[CLS] text [SEP]` for a BERT-style one. Special tokens in the text
+    /// itself are text.
     pub fn encode_framed(&self, text: &str) -> Result<Vec<u32>, DataError> {
         self.check(text)?;
-        let encoding = called(|| self.inner.tokenizer.encode_fast(text, true))?;
+        let tokenizer = self.plain_for(text)?;
+        let encoding = called(|| tokenizer.encode_fast(text, true))?;
         Ok(encoding.get_ids().to_vec())
     }
 
@@ -102,8 +130,26 @@ impl TextTokenizer {
     pub(super) fn encode_framed_pair(&self, first: &str, second: &str) -> Result<(Vec<u32>, Vec<u32>), DataError> {
         self.check(first)?;
         self.check(second)?;
-        let encoding = called(|| self.inner.tokenizer.encode((first, second), true))?;
+        let tokenizer = self.plain_for(&[first, " ", second].concat())?;
+        let encoding = called(|| tokenizer.encode((first, second), true))?;
         Ok((encoding.get_ids().to_vec(), encoding.get_type_ids().to_vec()))
+    }
+
+    /// The ids of `text` framed as [`Self::encode_framed`] does, in which the mask token that is written out hides a word. All other
+    /// special tokens are text.
+    ///
+    /// # Errors
+    /// If the tokenizer fails.
+    pub fn encode_masked(&self, text: &str) -> Result<Vec<u32>, DataError> {
+        self.check(text)?;
+        let spelled = self.inner.specials.mask.and_then(|mask| self.token(mask));
+        let Some(spelled) = spelled.filter(|spelled| text.contains(spelled)) else { return self.encode_framed(text) };
+        let made = self.inner.masking.get_or_init(|| {
+            shielded::masking(&self.inner.json, &self.special_texts(), &spelled).map_err(|error| error.to_string())
+        });
+        let tokenizer = made.as_ref().map_err(|why| DataError::Tokenizer { why: why.clone() })?;
+        let encoding = called(|| tokenizer.encode_fast(text, true))?;
+        Ok(encoding.get_ids().to_vec())
     }
 
     /// The ids of `text`, in which special tokens are ordinary text: so a corpus that talks of `<|endoftext|>`
@@ -113,8 +159,50 @@ impl TextTokenizer {
             return Ok(text.bytes().map(|byte| first + u32::from(byte)).collect());
         }
         self.check(text)?;
-        let encoding = called(|| self.inner.plain.encode_fast(text, false))?;
+        let encoding = self.plain_encoding(text, |tokenizer, text, framed| tokenizer.encode_fast(text, framed))?;
         Ok(encoding.get_ids().to_vec())
+    }
+
+    /// The encoding of `text` in which no token is special but the unknown one.
+    fn plain_encoding<'t>(
+        &self,
+        text: &'t str,
+        encode: impl Fn(&Tokenizer, &'t str, bool) -> tokenizers::Result<Encoding>,
+    ) -> Result<Encoding, DataError> {
+        let encoding = called(|| encode(&self.inner.plain, text, false))?;
+        if self.edition == Edition::First || !self.has_special(text, encoding.get_ids()) {
+            return Ok(encoding);
+        }
+        let tokenizer = self.shielded()?;
+        called(|| encode(tokenizer, text, false))
+    }
+
+    /// The tokenizer that finds no special token in `text`.
+    fn plain_for(&self, text: &str) -> Result<&Tokenizer, DataError> {
+        let encoding = called(|| self.inner.plain.encode_fast(text, false))?;
+        if self.has_special(text, encoding.get_ids()) { self.shielded() } else { Ok(&self.inner.plain) }
+    }
+
+    /// True where a special token was found in a text by the model of the tokenizer: `WordLevel` and Unigram models look their own
+    /// control tokens up as any other word. What is not known is none, unless it is written out.
+    fn has_special(&self, text: &str, ids: &[u32]) -> bool {
+        let unknown = self.inner.specials.unknown;
+        let spells_unknown =
+            || unknown.and_then(|unknown| self.token(unknown)).is_some_and(|spelled| text.contains(&spelled));
+        let is_special = |id: &u32| self.inner.special_ids.contains(id);
+        ids.iter().any(|id| is_special(id) && (Some(*id) != unknown || spells_unknown()))
+    }
+
+    fn shielded(&self) -> Result<&Tokenizer, DataError> {
+        let made = self.inner.shielded.get_or_init(|| {
+            shielded::shielded(&self.inner.json, &self.special_texts()).map_err(|error| error.to_string())
+        });
+        made.as_ref().map_err(|why| DataError::Tokenizer { why: why.clone() })
+    }
+
+    /// Special tokens as the vocabulary spells them.
+    fn special_texts(&self) -> BTreeSet<String> {
+        self.special_ids().filter_map(|id| self.token(id)).collect()
     }
 
     /// Refuses a text that the rules of the tokenizer would make much longer.
@@ -129,7 +217,7 @@ impl TextTokenizer {
             return Ok((0..text.len() as u32).map(|byte| [byte, byte + 1]).collect());
         }
         self.check(text)?;
-        let encoding = called(|| self.inner.plain.encode(text, false))?;
+        let encoding = self.plain_encoding(text, |tokenizer, text, framed| tokenizer.encode(text, framed))?;
         Ok(encoding.get_offsets().iter().map(|(start, end)| [*start as u32, *end as u32]).collect())
     }
 
@@ -212,7 +300,7 @@ impl std::fmt::Debug for TextTokenizer {
 }
 
 /// Calls the library, whose panics are errors of the tokenizer.
-fn called<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, DataError> {
+pub(super) fn called<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, DataError> {
     match guard::guarded(call) {
         Ok(answer) => answer.map_err(failure),
         Err(panic) => Err(DataError::Tokenizer { why: panic.to_string() }),

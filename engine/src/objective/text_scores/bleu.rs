@@ -2,18 +2,10 @@
 
 use std::collections::HashMap;
 
+use super::tokenize::Words;
+
 /// The longest n-grams that are compared.
 const ORDERS: usize = 4;
-
-/// How texts are cut into words.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Words {
-    /// As `mteval-v13a` does; see [`tokenize_13a`].
-    #[default]
-    Mteval13a,
-    /// At white space alone, for text that is cut already.
-    WhiteSpace,
-}
 
 /// What is done to texts before they are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,10 +36,7 @@ impl BleuOptions {
         } else {
             text
         };
-        match self.words {
-            Words::Mteval13a => tokenize_13a(text),
-            Words::WhiteSpace => spaced(text),
-        }
+        self.words.of(text)
     }
 }
 
@@ -56,7 +45,7 @@ pub(super) fn is_space(letter: char) -> bool {
     letter.is_whitespace() || ('\x1c'..='\x1f').contains(&letter)
 }
 
-fn spaced(text: &str) -> Vec<String> {
+pub(super) fn spaced(text: &str) -> Vec<String> {
     text.split(is_space).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
@@ -67,9 +56,15 @@ pub fn tokenize_13a(text: &str) -> Vec<String> {
     for (name, letter) in [("&quot;", "\""), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")] {
         text = text.replace(name, letter);
     }
+    let framed: Vec<char> = [' '].into_iter().chain(text.chars()).chain([' ']).collect();
+    split_symbols(&framed)
+}
+
+/// Words of a text whose symbols of ASCII stand alone, and its periods, commas and hyphens as [`tokenize_13a`] has it.
+pub(super) fn split_symbols(text: &[char]) -> Vec<String> {
     let is_symbol = |letter: char| matches!(letter, '{'..='~' | '['..='`' | ' '..='&' | '('..='+' | ':'..='@' | '/');
     let mut letters: Vec<char> = Vec::with_capacity(text.len() + 2);
-    for letter in [' '].into_iter().chain(text.chars()).chain([' ']) {
+    for letter in text.iter().copied() {
         if is_symbol(letter) { letters.extend([' ', letter, ' ']) } else { letters.push(letter) }
     }
     let is_stop = |letter: char| letter == '.' || letter == ',';

@@ -67,6 +67,25 @@ fn bleu_is_that_of_the_goldens() {
     }
 }
 
+/// `tests/golden/bleu_tokenizers.json`, which `tests/python/bleu_tokenizers.py` made with `sacreBLEU`.
+#[test]
+fn words_of_every_tokenizer_are_those_of_sacrebleu() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/bleu_tokenizers.json");
+    let golden: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let texts = |key: &str| -> Vec<String> { serde_json::from_value(golden[key].clone()).unwrap() };
+    let (hypotheses, references) = (texts("texts"), texts("references"));
+    for name in ["13a", "intl", "zh", "char"] {
+        let words: Words = name.parse().unwrap();
+        let expected: Vec<Vec<String>> = serde_json::from_value(golden["words"][name].clone()).unwrap();
+        let mut sums = BleuSums::default();
+        for ((text, reference), expected) in hypotheses.iter().zip(&references).zip(&expected) {
+            assert_eq!(words.of(text), *expected, "{name}: {text:?}");
+            sums.add(text, &[reference], &BleuOptions { words, ..BleuOptions::default() });
+        }
+        near(sums.bleu().score, &golden["bleu"][name], name);
+    }
+}
+
 #[test]
 fn rouge_is_that_of_the_goldens() {
     let golden = golden();

@@ -5,7 +5,7 @@ use super::{
     parts::{Parts, every},
 };
 use crate::{
-    config::{Coverage, Precision, RunConfig},
+    config::{Coverage, LabelRules, Precision, RunConfig},
     generate::Search,
     store::OutcomeKind,
 };
@@ -27,6 +27,10 @@ pub(super) fn commands(p: &Parts) -> Vec<Command> {
         Command::Evaluate { .. } => Command::Evaluate {
             target: p.target(),
             data: p.data(),
+            labels: Box::new(LabelRules {
+                unlabelled: Some(p.text.clone()),
+                classes: [(p.text.clone(), p.text.clone())].into_iter().collect(),
+            }),
             coverage: Some(Approximation { coverage: Coverage::default(), examples: p.count }),
             tokens: Some(p.count),
             noise: vec![p.finite],
@@ -60,6 +64,7 @@ pub(super) fn commands(p: &Parts) -> Vec<Command> {
             limit: Some(p.count),
             batch: p.count,
             search: Box::new(Search { beams: p.count, length_penalty: p.finite, ..Search::default() }),
+            words: crate::objective::text_scores::Words::Chinese,
             precision: Precision::F32,
             threads: None,
             base_dir: base_dir.clone(),

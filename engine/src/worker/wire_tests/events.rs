@@ -20,7 +20,10 @@ use crate::{
         CachedModel, Fetched, FetchedFile, Gating, HubFacts, InterruptedFetch, PushContents, Pushed,
         RemoteArchitecture, RemoteFile, RepoFacts, RepoKind, Revision,
     },
-    objective::{ConfusionMatrix, Labels, Measurements, text_scores::TEXT_SCORES},
+    objective::{
+        ConfusionMatrix, Labels, Measurements,
+        text_scores::{TEXT_SCORES, UnscoredReferences, Words},
+    },
     speed::SweepResult,
     store::{
         AdviceRecord, AnalysisSummary, AttemptRecord, BenchmarkRecord, CheckpointKind, CheckpointRecord, Cut,
@@ -181,6 +184,8 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
                 columns: vec![(text.clone(), text.clone())],
                 rows: p.whole,
                 without_text: p.whole,
+                without_label: p.whole,
+                question: Some(text.clone()),
                 is_whole: p.yes,
                 answers: PreviewAnswers::Classes(vec![(text.clone(), p.whole)]),
                 examples: vec![PreviewExample {
@@ -318,6 +323,8 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             batch: p.count,
             cut_sources: p.count,
             unknown_sources: p.count,
+            bleu_tokenize: Words::Characters,
+            unscored_references: UnscoredReferences { without_latin: p.whole, uncut: p.whole },
             stopped: p.yes,
             translations: vec![text.clone()],
         },

@@ -126,7 +126,7 @@ mod tests {
             label: Column::named("label"),
             header: None,
         };
-        let squad = SquadSource { path: path(), validation_path: Some(path()) };
+        let squad = SquadSource { path: path(), validation_path: Some(path()), strict: false };
         let images = ImagesSource {
             path: path(),
             labels: Some(path()),

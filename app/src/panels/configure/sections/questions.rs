@@ -32,8 +32,14 @@ const NO_ANSWER: Words = Words::new(
      in SQuAD v2.0.",
 );
 
+const STRICT: Words = Words::new(
+    "data.strict",
+    "Misplaced answers",
+    "An answer may stand elsewhere in its paragraph than the file says: such questions are left out and counted, or the file is refused.",
+);
+
 /// Of such data and their task.
-pub(super) const WORDS: [Words; 5] = [FILE, VALIDATION_PATH, STRIDE, LONGEST, NO_ANSWER];
+pub(super) const WORDS: [Words; 6] = [FILE, VALIDATION_PATH, STRICT, STRIDE, LONGEST, NO_ANSWER];
 
 /// The files, and the task's own numbers.
 pub(super) fn questions_ui(ui: &mut Ui, form: &mut Form<'_>, squad: &mut SquadSource, task: &mut Option<TaskConfig>) {
@@ -43,6 +49,8 @@ pub(super) fn questions_ui(ui: &mut Ui, form: &mut Form<'_>, squad: &mut SquadSo
     if form.path(ui, VALIDATION_PATH, &mut written, &[Pick::File], |pick| Ask::new(pick, VALIDATION_PATH.label)) {
         squad.validation_path = Some(written).filter(|path| !path.as_os_str().is_empty());
     }
+    let choices = [(false, "Leave the questions out"), (true, "Refuse the file")];
+    form.choice(ui, STRICT, &mut squad.strict, &choices);
     if let Some(TaskConfig::Span(span)) = task {
         form.size(ui, STRIDE, &mut span.doc_stride, 16);
         form.size(ui, LONGEST, &mut span.max_answer, 5);

@@ -50,8 +50,16 @@ pub(super) const WEIGHTS: Words = Words::new(
     "Where some classes are rare, a model that never names them has a small loss: with weights each class counts as much.",
 );
 
+const UNLABELLED: Words = Words::new(
+    "task.unlabelled",
+    "No label",
+    "What stands in the label column of rows that have no label, such as -1: they are left out. “none”: every text there is a label. \
+     Empty: - beside other labels, and -1 beside 0, 1 and 2 of classes.",
+)
+.empty("as it looks");
+
 /// Of a table and its task.
-pub(super) const WORDS: [Words; 8] = [TABLE, HELD_OUT, TEXT, SECOND, LABEL, HEADER, TASK, WEIGHTS];
+pub(super) const WORDS: [Words; 9] = [TABLE, HELD_OUT, TEXT, SECOND, LABEL, HEADER, TASK, UNLABELLED, WEIGHTS];
 
 /// Letters of a column's first cell beside its name.
 const SAMPLE: usize = 24;
@@ -202,8 +210,11 @@ fn task_ui(ui: &mut Ui, form: &mut Form<'_>, task: &mut Option<TaskConfig>, answ
     if form.choice(ui, TASK, &mut answer, &[(Answer::Class, "A class"), (Answer::Number, "A number")]) {
         *task = Some(match answer {
             Answer::Class => TaskConfig::Classification(ClassificationTask::default()),
-            Answer::Number => TaskConfig::Regression(RegressionTask {}),
+            Answer::Number => TaskConfig::Regression(RegressionTask::default()),
         });
+    }
+    if let Some(unlabelled) = task.as_mut().and_then(TaskConfig::unlabelled_mut) {
+        form.optional_text(ui, UNLABELLED, unlabelled);
     }
     if let Some(TaskConfig::Classification(classes)) = task {
         let counts = match answers {
@@ -269,6 +280,9 @@ fn preview_ui(ui: &mut Ui, preview: &TablePreview, texts: usize) {
     let mut words = if preview.is_whole { rows } else { format!("The first {rows} of a long table") };
     if preview.without_text > 0 {
         words += &["; ", &counted(preview.without_text, "row"), " without text left out"].concat();
+    }
+    if preview.without_label > 0 {
+        words += &["; ", &counted(preview.without_label, "row"), " without a label left out"].concat();
     }
     note_ui(ui, &format!("{words}."));
     under_ui(ui, |ui| {

@@ -204,13 +204,13 @@ impl TakeObject for AskedOnes<'_, '_> {
     fn object<'de, A: MapAccess<'de>>(&mut self, number: usize, map: A) -> Result<(), A::Error> {
         let asked = Asked::deserialize(MapAccessDeserializer::new(map))?;
         let is_there = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
-        let lacks = match (is_there(&asked.id), is_there(&asked.question)) {
+        let lacks = match (is_there(&asked.id.0), is_there(&asked.question)) {
             (false, _) => Some("id"),
             (true, false) => Some("question"),
             (true, true) => None,
         };
         if let Some(field) = lacks {
-            self.place.question = asked.id.unwrap_or_else(|| number.to_string());
+            self.place.question = asked.id.0.unwrap_or_else(|| number.to_string());
             let why = self.reader.missing(self.place, field);
             return Err(self.reader.refuse(why));
         }
