@@ -308,7 +308,7 @@ fn tokenizer_of(loaded: &LoadedModel) -> Result<TextTokenizer, String> {
 
 /// Refuses models whose texts begin otherwise than those that training makes: with the token that ends a text.
 fn begins_as_trained(loaded: &LoadedModel, tokenizer: &TextTokenizer) -> Result<(), String> {
-    let (start, end) = (loaded.marks.start, tokenizer.specials().end_of_text);
+    let (start, end) = (loaded.generation.marks.start, tokenizer.specials().end_of_text);
     match (loaded.plan.translates(), start, end) {
         (true, Some(start), Some(end)) if start != end => {
             let word = |id: u32| tokenizer.token(id).map_or_else(|| id.to_string(), |token| format!("\"{token}\""));

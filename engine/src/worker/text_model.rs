@@ -10,10 +10,10 @@ use super::{
 };
 use crate::{
     attention::ModelPlan,
-    checkpoint,
+    checkpoint::{self, GenerationConfig},
     config::{DataConfig, Precision},
     data::{DataError, TextTokenizer},
-    generate::Marks,
+    generate::{Marks, SearchSettings},
     model::{Model, ParameterSet, dtype},
     store::Store,
 };
@@ -27,6 +27,10 @@ pub(super) struct TextModel {
     parameters: ParameterSet,
     tokenizer: Option<TextTokenizer>,
     pub(super) marks: Marks,
+    /// Keys of its `generation_config.json` that have no effect.
+    pub(super) unused_settings: Vec<String>,
+    /// Settings of a search that it comes with.
+    pub(super) search: SearchSettings,
     /// What it was trained on, as the config says that lies in its directory.
     pub(super) trained_on: Option<DataConfig>,
 }
@@ -49,7 +53,8 @@ impl TextModel {
         let (directory, ..) = subject::open(store, target).map_err(JobError::refusal)?;
         let loaded = checkpoint::load_model_dir(&directory, DType::F32, &Device::Cpu);
         let loaded = loaded.map_err(|error| JobError::refusal(error.to_string()))?;
-        let (plan, mut marks) = (loaded.plan, loaded.marks);
+        let (plan, generation) = (loaded.plan, loaded.generation);
+        let GenerationConfig { mut marks, search, unused: unused_settings } = generation;
         let tokenizer = loaded.tokenizer_json.as_deref().map(TextTokenizer::from_json).transpose();
         let tokenizer = tokenizer.map_err(|error| JobError::refusal(error.to_string()))?;
         if let Some(tokenizer) = &tokenizer {
@@ -60,12 +65,12 @@ impl TextModel {
                      tokenizer.json of this model into its directory."
                 )));
             }
-            if marks.end.is_empty() {
-                marks.end.extend(tokenizer.specials().end_of_text);
-            }
+        }
+        if let (true, Some(tokenizer)) = (marks.end.is_empty(), &tokenizer) {
+            marks.end.extend(tokenizer.specials().end_of_text);
         }
         let trained_on = loaded.config.map(|config| config.data);
-        Ok(Self { plan, parameters: loaded.parameters, tokenizer, marks, trained_on })
+        Ok(Self { plan, parameters: loaded.parameters, tokenizer, marks, unused_settings, search, trained_on })
     }
 
     /// The model in a number format.
