@@ -243,7 +243,7 @@ fn a_run_resumes_by_the_numerics_by_which_it_began() {
     let run = queued["run"].as_str().unwrap().to_owned();
     assert!(training.wait_for("step", |event| event["step"].as_u64().unwrap() >= 20).is_some());
     training.kill();
-    assert_eq!(program.show(&run)["numerics"], 2);
+    assert_eq!(program.show(&run)["numerics"], 3);
     headroom_tests::execute(&program.store_path(), "UPDATE runs SET numerics = 99");
     let refused = program.run(&["resume", &run]);
     assert_ne!(refused.code, 0);

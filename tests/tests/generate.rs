@@ -461,3 +461,18 @@ fn what_a_generation_config_says_is_done_or_named() {
     assert!(refused.contains("Use true, false or never"), "{refused}");
 }
 
+/// Sources and translations stand in the frame of the tokenizer, `<s> text </s>`, as `transformers` 5.24 computes the loss.
+#[test]
+fn pairs_are_framed_by_the_template_of_the_tokenizer() {
+    let program = program();
+    fixture(&program, "bart_frame/model", "model");
+    let text = |name: &str| {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/bart_frame").join(name);
+        fs::read(path).unwrap()
+    };
+    program.write("s15", text("s15"));
+    program.write("t15", text("t15"));
+    let arguments = ["eval", "model", "--data", "s15", "--translations", "t15", "--json"];
+    let answer = program.run(&arguments).expect_code(0).json();
+    assert!((answer["metrics"]["loss"].as_f64().unwrap() - 7.464_07).abs() < 1e-4, "{answer}");
+}

@@ -15,8 +15,8 @@ use super::rng::{Purpose, Stream};
 use super::split::split_in_pairs;
 use super::tokenizer::{bpe, bytes, given, of_model, symbols, word_piece, words_of};
 use super::{
-    DataError, Documents, ImageCorpus, Normalisation, Progress, Split, Stage, TextTokenizer, TokenStream,
-    generate_grammar, generate_random, load_files, memory, split,
+    DataError, Documents, ImageCorpus, Normalisation, PairFraming, PairRules, Progress, Split, Stage, TextTokenizer,
+    TokenStream, generate_grammar, generate_random, load_files, memory, split,
 };
 use crate::config::{
     DataConfig, FileSource, ImageShape, ListOpsSource, LongPairs, NumberWordsSource, PairsSource, Source, TaskConfig,
@@ -47,8 +47,8 @@ pub struct Corpus {
     pub held_out_hash: String,
     /// How much there is.
     pub statistics: Statistics,
-    /// What becomes of pairs that are longer than an example, where it holds pairs: each source, then its translation.
-    pub long_pairs: LongPairs,
+    /// How pairs become examples, where it holds pairs: each source, then its translation.
+    pub pair_rules: PairRules,
     /// What is right of each row, where it holds the texts of a table: those of a row one after the other. Of questions about
     /// paragraphs all paragraphs come first, then all questions.
     pub answers: Option<RowAnswers>,
@@ -95,17 +95,17 @@ impl Corpus {
         cache_dir: &Path,
         progress: &dyn Progress,
     ) -> Result<Self, DataError> {
-        Self::load_for(None, config, objective, base_dir, cache_dir, progress)
+        Self::load_for(None, config, objective, [base_dir, cache_dir], PairFraming::default(), progress)
     }
 
     /// The same for a model whose `tokenizer.json` has the text `model_tokenizer`: where the config asks for that of the model
-    /// which training begins with, it is this one.
+    /// which training begins with, it is this one. Pairs are framed as `framing` says.
     pub fn load_for(
         model_tokenizer: Option<&str>,
         config: &DataConfig,
         objective: &Objective,
-        base_dir: &Path,
-        cache_dir: &Path,
+        [base_dir, cache_dir]: [&Path; 2],
+        framing: PairFraming,
         progress: &dyn Progress,
     ) -> Result<Self, DataError> {
         if config.source.has_images() {
@@ -147,7 +147,8 @@ impl Corpus {
             )?,
         };
         let corpus = Self::from_texts(&texts, tokenizer, objective, notes, progress)?;
-        let mut corpus = Self { long_pairs: long_pairs(&config.source), ..corpus };
+        let pair_rules = PairRules { long: long_pairs(&config.source), framing, start: None };
+        let mut corpus = Self { pair_rules, ..corpus };
         if config.shuffled {
             corpus = corpus.shuffled();
         }
@@ -170,7 +171,7 @@ impl Corpus {
                 counted(batcher.long_pairs(), "pair"),
                 if batcher.long_pairs() == 1 { "has" } else { "have" },
                 counted(config.sequence_length.saturating_sub(1), "token"),
-                match corpus.long_pairs {
+                match corpus.pair_rules.long {
                     LongPairs::LeaveOut => "were left out",
                     LongPairs::Truncate => "were cut off",
                 },
@@ -216,7 +217,7 @@ impl Corpus {
         };
         let texts = Split { train: Documents::new(), validation };
         let corpus = Self::from_texts(&texts, tokenizer, objective, notes, progress)?;
-        Ok(Self { long_pairs: long_pairs(source), ..corpus })
+        Ok(Self { pair_rules: PairRules { long: long_pairs(source), ..PairRules::default() }, ..corpus })
     }
 
     /// Images in place of text.
@@ -258,7 +259,7 @@ impl Corpus {
                 files,
                 skipped_files: 0,
             },
-            long_pairs: LongPairs::default(),
+            pair_rules: PairRules::default(),
             answers: Some(answers),
             held_out_texts: None,
             images: Some(images),
@@ -330,7 +331,7 @@ impl Corpus {
             files,
             skipped_files,
         };
-        let long_pairs = LongPairs::default();
+        let pair_rules = PairRules::default();
         let held_out_texts = are_rows.then(|| Arc::new(texts.validation.clone()));
         Ok(Self {
             train,
@@ -339,7 +340,7 @@ impl Corpus {
             data_hash,
             held_out_hash,
             statistics,
-            long_pairs,
+            pair_rules,
             answers,
             held_out_texts,
             images: None,

@@ -9,7 +9,7 @@ use crate::{
     attention::ModelPlan,
     checkpoint::load_model_dir,
     config::{Coverage, PartialCoverage, Restore, RunConfig},
-    data::{Batcher, Corpus, Silent},
+    data::{Batcher, Corpus, PairFraming, Silent},
     model::{Model, ParameterSet},
     objective::Batch,
     store::{RunId, series_names},
@@ -183,7 +183,8 @@ fn words(error: impl std::fmt::Display) -> String {
 
 fn load_corpus(context: &JobContext, config: &RunConfig, tokenizer: Option<&str>) -> Result<Corpus, String> {
     let cache = context.store.paths().tokenizer_cache();
-    Corpus::load_for(tokenizer, &config.data, &config.objective(), Path::new(""), &cache, &Silent).map_err(words)
+    let (folders, framing) = ([Path::new(""), &cache], PairFraming::default());
+    Corpus::load_for(tokenizer, &config.data, &config.objective(), folders, framing, &Silent).map_err(words)
 }
 
 fn batcher(corpus: &Corpus, config: &RunConfig, n: usize) -> Result<Batcher, TrainError> {

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use candle_core::{DType, Device};
 
@@ -8,11 +8,12 @@ use crate::{
     attention::OutputPlan,
     checkpoint,
     config::{DataConfig, DeviceChoice, ImagesSource, PairsSource, RunConfig, Source, Translation, counted},
-    data::{Corpus, DataError, HeldOut, Silent, TextTokenizer},
+    data::{Corpus, DataError, HeldOut, PairFraming, PairRules, Silent, TextTokenizer},
     hub::name_of_snapshot,
     model::{Model, ParameterSet},
     objective::{Labels, Objective},
     store::{RunId, Store},
+    train::Numerics,
 };
 
 /// What the store knows of a run's model.
@@ -21,6 +22,8 @@ pub(super) struct StoredModel {
     pub(super) config: RunConfig,
     pub(super) run: RunId,
     pub(super) step: u64,
+    /// The arithmetic that it is trained with.
+    numerics: Numerics,
 }
 
 impl StoredModel {
@@ -43,7 +46,8 @@ pub(super) fn open(store: &Store, target: &Target) -> Result<(PathBuf, Option<St
             let records = store.checkpoints(&run).map_err(|error| error.to_string())?;
             let config = record.run_config().map_err(|error| error.to_string())?;
             let chosen = checkpoints::choose_checkpoint(&records, *which)?;
-            let stored = StoredModel { name: record.summary.name, config, run, step: chosen.step };
+            let (numerics, step) = (record.numerics, chosen.step);
+            let stored = StoredModel { name: record.summary.name, config, run, step, numerics };
             (chosen.path.clone(), Some(stored))
         }
     })
@@ -211,9 +215,11 @@ impl Subject {
         if let Some(why) = elsewhere {
             tell(format!("{}: {why}", Self::called(store, target)));
         }
-        let (stored, run, step) = stored.map_or((None, None, None), |StoredModel { name, config, run, step }| {
-            (Some((name, config)), Some(run), Some(step))
-        });
+        let framing = stored.as_ref().map_or(Numerics::CURRENT, |stored| stored.numerics).pair_framing();
+        let (stored, run, step) = stored
+            .map_or((None, None, None), |StoredModel { name, config, run, step, .. }| {
+                (Some((name, config)), Some(run), Some(step))
+            });
         let loaded = checkpoint::load_model_dir(&directory, DType::F32, &device).map_err(|error| error.to_string())?;
         let translates = loaded.plan.translates();
         let shape = loaded.plan.image_shape().filter(|_| loaded.plan.classifies_images());
@@ -274,7 +280,7 @@ impl Subject {
             }
         }
         let told = |error: DataError| error.to_string();
-        let corpus = match (data, &loaded.tokenizer_json) {
+        let mut corpus = match (data, &loaded.tokenizer_json) {
             (Some(data), _) if data.source.has_images() => {
                 let (Some(shape), Some(normalisation), Some(labels)) = (shape, &loaded.normalisation, &loaded.labels)
                 else {
@@ -292,13 +298,19 @@ impl Subject {
             }
             (None, own) => {
                 let cache = store.paths().tokenizer_cache();
-                Corpus::load_for(own.as_deref(), &config.data, &objective, &PathBuf::new(), &cache, &Silent)
+                let folders = [Path::new(""), &cache];
+                Corpus::load_for(own.as_deref(), &config.data, &objective, folders, framing, &Silent)
             }
             (Some(_), None) => {
                 return Err("The model directory has no tokenizer.json, so text cannot be read.".to_owned());
             }
         }
         .map_err(told)?;
+        if translates {
+            // Runs of earlier versions are measured as they were trained.
+            let start = loaded.generation.marks.start.filter(|_| framing == PairFraming::Template);
+            corpus.pair_rules = PairRules { framing, start, ..corpus.pair_rules };
+        }
         if let Some(answers) = &corpus.answers
             && !loaded.labels.as_ref().is_some_and(|labels| labels.fits(&answers.labels))
         {
@@ -442,6 +454,7 @@ mod tests {
             config: RunConfig { device, ..RunConfig::default() },
             run: RunId::new(),
             step: 1,
+            numerics: Numerics::CURRENT,
         };
         let gone = trained_on(DeviceChoice::Cuda(999));
         let (device, why) = Computes::WhereTrained.device(Some(&gone));

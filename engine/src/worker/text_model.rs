@@ -12,7 +12,7 @@ use crate::{
     attention::ModelPlan,
     checkpoint::{self, GenerationConfig},
     config::{DataConfig, Precision},
-    data::{DataError, TextTokenizer},
+    data::{DataError, PairFraming, TextTokenizer},
     generate::{Marks, SearchSettings},
     model::{Model, ParameterSet, dtype},
     store::Store,
@@ -211,12 +211,10 @@ impl TextModel {
     /// as those that are trained here, the end of a text stands after it.
     fn framed(&self, tokenizer: &TextTokenizer, text: &str, mut tokens: Vec<u32>) -> Result<Vec<u32>, JobError> {
         if self.plan.encoder.is_some() {
-            let framed = tokenizer.encode_framed(text).map_err(|error| JobError::refusal(error.to_string()))?;
-            if framed == tokens {
-                tokens.extend(tokenizer.specials().end_of_text);
-            } else {
-                tokens = framed;
-            }
+            let frame = tokenizer.pair_frame(PairFraming::Template);
+            let [before, after] = frame.map_err(|error| JobError::refusal(error.to_string()))?;
+            tokens.splice(..0, before);
+            tokens.extend(after);
         } else if self.plan.fills_in() {
             tokens = tokenizer.encode_framed(text).map_err(|error| JobError::refusal(error.to_string()))?;
         }

@@ -234,7 +234,8 @@ fn load_corpus(
     // Paths in a stored config are absolute.
     let base = PathBuf::new();
     let cache = context.store.paths().tokenizer_cache();
-    let corpus = Corpus::load_for(tokenizer, &job.config.data, &job.config.objective(), &base, &cache, &progress)?;
+    let (config, framing) = (&job.config, job.numerics.pair_framing());
+    let corpus = Corpus::load_for(tokenizer, &config.data, &config.objective(), [&base, &cache], framing, &progress)?;
     corpus.weighted(job.config.task.as_ref())
 }
 
