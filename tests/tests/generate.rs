@@ -246,7 +246,7 @@ fn bad_input_is_refused_with_what_to_do() {
     refused(&["nowhere", "--prompt", "a"], &["nowhere"]);
     fs::create_dir(program.path("empty")).unwrap();
     refused(&["empty", "--prompt", "a"], &["config.json"]);
-    // A tokenizer of another model.
+    // A tokenizer of another model, with more tokens: what matters is whether one of them occurs.
     let wide =
         program.train(TINY_DECODER, &["--steps", "2", "--set", "data.tokenizer={ kind = \"bpe\", vocabulary = 400 }"]);
     for (run, to) in [(&run, "narrow"), (&wide, "wide")] {
@@ -254,7 +254,8 @@ fn bad_input_is_refused_with_what_to_do() {
     }
     fs::copy(program.path("wide/tokenizer.json"), program.path("narrow/tokenizer.json")).unwrap();
     fs::remove_file(program.path("narrow/headroom.json")).unwrap();
-    refused(&["narrow", "--prompt", "a"], &["another model's"]);
+    let _ = program.run(&["generate", "narrow", "--prompt", "a"]).expect_code(0);
+    refused(&["narrow", "--prompt", "the river and the king"], &["is token", "its tokenizer knows more tokens"]);
     // Many beams are no fault where they fit; those that do not are refused in the tests of `generate`.
     let many = ["generate", "wide", "--prompt", "a", "--beam", "1024", "--max-length", "16"];
     let _ = program.run(&many).expect_code(0);
@@ -459,6 +460,24 @@ fn what_a_generation_config_says_is_done_or_named() {
     assert!(drawn.contains("num_beams"), "{drawn}");
     let refused = program.run(&[&arguments[..], &["--early-stopping=soon"]].concat()).expect_code(2).stderr;
     assert!(refused.contains("Use true, false or never"), "{refused}");
+}
+
+/// An end token beyond the vocabulary never comes, and a tokenizer with a token more than the model is no obstacle.
+#[test]
+fn ids_beyond_the_table_matter_where_they_occur() {
+    let program = program();
+    fixture(&program, "generation/end_token_outside", "outside");
+    for beams in ["1", "3"] {
+        let arguments = ["generate", "outside", "--ids", "5,6", "--max-length", "4", "--beam", beams, "--json"];
+        let answer = program.run(&arguments).expect_code(0).json();
+        assert_eq!(tokens(&answer), [354, 300, 361, 301], "{answer}");
+    }
+    fixture(&program, "generation/one_token_more", "more");
+    let _ = program.run(&["generate", "more", "--prompt", "the old man", "--max-length", "3"]).expect_code(0);
+    program.write("text.txt", "the old man goes to the river and the king sleeps by the mill. ".repeat(20));
+    let _ = program.run(&["eval", "more", "--data", "text.txt", "--json"]).expect_code(0);
+    let refused = program.run(&["generate", "more", "--ids", "5,300"]).expect_code(2).stderr;
+    assert!(refused.contains("300"), "{refused}");
 }
 
 /// Sources and translations stand in the frame of the tokenizer, `<s> text </s>`, as `transformers` 5.24 computes the loss.

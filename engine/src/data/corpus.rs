@@ -267,6 +267,22 @@ impl Corpus {
         })
     }
 
+    /// Refuses text with a token that a model of `known` tokens does not have.
+    ///
+    /// # Errors
+    /// Which token, and where it is.
+    pub fn require_known(&self, known: usize) -> Result<(), DataError> {
+        for (part, stream) in [("training", &self.train), ("validation", &self.validation)] {
+            let Some(place) = stream.ids.iter().position(|id| *id as usize >= known) else { continue };
+            let text = stream.ends.partition_point(|end| *end <= place);
+            let start = text.checked_sub(1).and_then(|before| stream.ends.get(before)).copied().unwrap_or(0);
+            let place = format!("token {} of text {} of the {part} text", place - start + 1, text + 1);
+            let id = stream.ids.iter().copied().find(|id| *id as usize >= known).unwrap_or_default();
+            return Err(self.tokenizer.beyond(id, place, known));
+        }
+        Ok(())
+    }
+
     /// The text of its `tokenizer.json`; none where there are images.
     pub fn tokenizer_json(&self) -> Option<&str> {
         self.images.is_none().then(|| self.tokenizer.to_json())

@@ -264,12 +264,7 @@ impl Begun {
                        its own; set data.tokenizer to { kind = \"initial\" }, or leave it out";
             return Err(refused(&self.named, why));
         }
-        let (size, known) = (corpus.tokenizer.vocabulary_size(), self.plan.vocabulary());
-        if size > known {
-            let why = format!("Its tokenizer has {size} tokens, the model knows {known}: it is another model's");
-            return Err(refused(&self.named, &why));
-        }
-        Ok(())
+        corpus.require_known(self.plan.vocabulary()).map_err(|error| refused(&self.named, &error.to_string()))
     }
 }
 

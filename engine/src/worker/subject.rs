@@ -319,12 +319,9 @@ impl Subject {
                     .to_owned(),
             );
         }
-        let vocabulary = corpus.tokenizer.vocabulary_size();
-        if vocabulary > loaded.plan.vocabulary() {
-            return Err(format!(
-                "Its tokenizer has {vocabulary} tokens, the model knows {}.",
-                loaded.plan.vocabulary()
-            ));
+        if corpus.images.is_none() {
+            corpus.require_known(loaded.plan.vocabulary()).map_err(told)?;
+            corpus.tokenizer = corpus.tokenizer.known_to(loaded.plan.vocabulary());
         }
         let named = match (name, step) {
             (Some(name), Some(step)) => format!("{name}, step {step}"),

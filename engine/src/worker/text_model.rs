@@ -57,15 +57,6 @@ impl TextModel {
         let GenerationConfig { mut marks, search, unused: unused_settings } = generation;
         let tokenizer = loaded.tokenizer_json.as_deref().map(TextTokenizer::from_json).transpose();
         let tokenizer = tokenizer.map_err(|error| JobError::refusal(error.to_string()))?;
-        if let Some(tokenizer) = &tokenizer {
-            let (size, known) = (tokenizer.vocabulary_size(), plan.vocabulary());
-            if size > known && known > 0 {
-                return Err(JobError::refusal(format!(
-                    "Its tokenizer has {size} tokens, the model knows {known}: it is another model's. Put the \
-                     tokenizer.json of this model into its directory."
-                )));
-            }
-        }
         if let (true, Some(tokenizer)) = (marks.end.is_empty(), &tokenizer) {
             marks.end.extend(tokenizer.specials().end_of_text);
         }
@@ -182,7 +173,10 @@ impl TextModel {
             let why = format!("{which} has no characters that the model's tokenizer knows. Write it in others.");
             return Err(JobError::refusal(why));
         }
-        self.framed(tokenizer, text, tokens)
+        let tokens = self.framed(tokenizer, text, tokens)?;
+        let known = self.plan.vocabulary();
+        tokenizer.require_known(&tokens, known).map_err(|error| JobError::refusal(format!("{which}: {error}")))?;
+        Ok(tokens)
     }
 
     /// A text as the encoder reads it, whatever the tokenizer does not know, cut off behind the last position.
@@ -196,6 +190,8 @@ impl TextModel {
         let tokens = tokenizer.encode(text).map_err(|error| JobError::refusal(error.to_string()))?;
         let has_unknown = tokenizer.specials().unknown.is_some_and(|unknown| tokens.contains(&unknown));
         let mut tokens = self.framed(tokenizer, text, tokens)?;
+        let known = self.plan.vocabulary();
+        tokenizer.require_known(&tokens, known).map_err(|error| JobError::refusal(error.to_string()))?;
         let longest = self.plan.encoder.as_deref().unwrap_or(&self.plan.stack).longest();
         let is_cut = tokens.len() > longest;
         if is_cut {

@@ -313,6 +313,7 @@ fn prepare_begun(
     begun: Begun,
 ) -> Result<Trainer, Unready> {
     begun.require_tokens(&corpus)?;
+    let corpus = Corpus { tokenizer: corpus.tokenizer.known_to(begun.plan.vocabulary()), ..corpus };
     require_labels(&corpus, begun.labels.as_ref())?;
     require_memory(job, &begun.plan, device)?;
     require_disk(context, job, &begun.plan)?;

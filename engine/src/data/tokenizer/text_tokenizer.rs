@@ -14,6 +14,8 @@ use crate::{
 #[derive(Clone)]
 pub struct TextTokenizer {
     inner: Arc<Inner>,
+    /// Tokens that the model knows, which may be fewer.
+    known: usize,
 }
 
 struct Inner {
@@ -65,7 +67,7 @@ impl TextTokenizer {
         let mut plain = tokenizer.clone();
         plain.set_encode_special_tokens(true);
         let inner = Inner { tokenizer, plain, growth, specials, special_ids, vocabulary_size, first_byte, json };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { inner: Arc::new(inner), known: usize::MAX })
     }
 
     /// What stands for a tokenizer where images are read: it has no tokens, and every text has none.
@@ -81,7 +83,7 @@ impl TextTokenizer {
         let special_ids = BTreeSet::new();
         let inner =
             Inner { tokenizer, plain, growth: None, specials, special_ids, vocabulary_size: 0, first_byte: None, json };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { inner: Arc::new(inner), known: usize::MAX })
     }
 
     /// The ids of `text`. A special token that is written out, such as `[MASK]`, becomes that token; none is added.
@@ -115,6 +117,22 @@ impl TextTokenizer {
         self.check(text)?;
         let encoding = called(|| self.inner.plain.encode_fast(text, false))?;
         Ok(encoding.get_ids().to_vec())
+    }
+
+    /// Refuses the tokens of a text of which a model of `known` tokens does not have one.
+    ///
+    /// # Errors
+    /// Which token, and where it is.
+    pub fn require_known(&self, ids: &[u32], known: usize) -> Result<(), DataError> {
+        match (1..).zip(ids).find(|(_, id)| **id as usize >= known) {
+            Some((place, id)) => Err(self.beyond(*id, format!("token {place} of the text"), known)),
+            None => Ok(()),
+        }
+    }
+
+    /// The refusal of a token that a model does not have.
+    pub(in crate::data) fn beyond(&self, id: u32, place: String, known: usize) -> DataError {
+        DataError::TokenBeyond { token: self.token(id).unwrap_or_default(), id, place, known }
     }
 
     /// Refuses a text that the rules of the tokenizer would make much longer.
@@ -180,9 +198,15 @@ impl TextTokenizer {
         self.inner.special_ids.iter().copied()
     }
 
+    /// The same for a model of `known` tokens: none beyond them is drawn in place of another.
+    #[must_use]
+    pub fn known_to(self, known: usize) -> Self {
+        Self { known, ..self }
+    }
+
     /// What labels depend on.
     pub fn vocabulary(&self) -> Vocabulary {
-        let mut is_special = vec![false; self.inner.vocabulary_size];
+        let mut is_special: Vec<bool> = (0..self.inner.vocabulary_size).map(|id| id >= self.known).collect();
         for id in self.special_ids() {
             if let Some(special) = is_special.get_mut(id as usize) {
                 *special = true;
