@@ -91,6 +91,18 @@ fn every_line_is_a_source_and_the_seed_decides() {
         assert_eq!(together["source"], number);
         assert_eq!(tokens(together), tokens(alone));
     }
+    // What is drawn for a text belongs to its place among all, not to its place in a batch.
+    program.write("same.txt", "the\n".repeat(6));
+    let drawn_in = |batch: &str| -> Vec<Vec<u64>> {
+        let arguments = ["generate", &run, "--input", "same.txt", "--batch", batch, "--max-length", "8", "--json"];
+        let answer = program.run(&[&arguments[..], &["--temperature", "2"]].concat()).expect_code(0);
+        answer.stdout.lines().map(|line| tokens(&serde_json::from_str(line).unwrap())).collect()
+    };
+    let drawn = drawn_in("6");
+    assert!((1..6).all(|other| drawn[0] != drawn[other]), "{drawn:?}");
+    for batch in ["1", "2", "4"] {
+        assert_eq!(drawn_in(batch), drawn, "{batch} at a time");
+    }
     let drawn = |seed: &str| {
         let arguments = [
             "generate",
@@ -237,7 +249,7 @@ fn bad_input_is_refused_with_what_to_do() {
     refused(&["nowhere", "--prompt", "a"], &["nowhere"]);
     fs::create_dir(program.path("empty")).unwrap();
     refused(&["empty", "--prompt", "a"], &["config.json"]);
-    // A tokenizer of another model.
+    // A tokenizer of another model, with more tokens: what matters is whether one of them occurs.
     let wide =
         program.train(TINY_DECODER, &["--steps", "2", "--set", "data.tokenizer={ kind = \"bpe\", vocabulary = 400 }"]);
     for (run, to) in [(&run, "narrow"), (&wide, "wide")] {
@@ -245,7 +257,8 @@ fn bad_input_is_refused_with_what_to_do() {
     }
     fs::copy(program.path("wide/tokenizer.json"), program.path("narrow/tokenizer.json")).unwrap();
     fs::remove_file(program.path("narrow/headroom.json")).unwrap();
-    refused(&["narrow", "--prompt", "a"], &["another model's"]);
+    let _ = program.run(&["generate", "narrow", "--prompt", "a"]).expect_code(0);
+    refused(&["narrow", "--prompt", "the river and the king"], &["is token", "its tokenizer knows more tokens"]);
     // Many beams are no fault where they fit; those that do not are refused in the tests of `generate`.
     let many = ["generate", "wide", "--prompt", "a", "--beam", "1024", "--max-length", "16"];
     let _ = program.run(&many).expect_code(0);
@@ -411,4 +424,77 @@ fn a_text_waits_for_the_run_and_can_be_taken_out_of_the_queue() {
     }
     assert!(is_trained && was_dropped);
     assert!(engine.shutdown(Duration::from_mins(1)));
+}
+
+/// Copies a model directory of the fixtures into the test's folder.
+fn fixture(program: &Program, from: &str, name: &str) {
+    let from = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(from);
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        program.write(&format!("{name}/{}", entry.file_name().display()), fs::read(entry.path()).unwrap());
+    }
+}
+
+/// The ids are those of `transformers` 5.24.
+#[test]
+fn what_a_generation_config_says_is_done_or_named() {
+    let program = program();
+    fixture(&program, "generation/bad_words", "model");
+    let arguments = ["generate", "model", "--ids", "56,100,120,0"];
+    let json = |more: &[&str]| program.run(&[&arguments[..], &["--json"], more].concat()).expect_code(0).json();
+    let answer = json(&["--max-length", "8"]);
+    assert_eq!(tokens(&answer), [26, 8, 8, 8, 8, 8, 8, 0], "{answer}");
+    assert!(!tokens(&answer).contains(&78));
+    assert_eq!(answer["unused_settings"], serde_json::json!([]));
+    let settings = r#"{"decoder_start_token_id": 2, "eos_token_id": 0, "pad_token_id": 2, "num_beams": 3, "max_new_tokens": 5,
+        "length_penalty": 2.0, "early_stopping": "never", "bad_words_ids": [[78]], "stop_strings": ["."], "guidance_scale": 1.5,
+        "num_return_sequences": 2, "use_cache": true}"#;
+    program.write("model/generation_config.json", settings);
+    let own = json(&[]);
+    assert_eq!((own["beams"].as_u64(), tokens(&own).len() <= 5), (Some(3), true), "{own}");
+    assert_eq!(own["unused_settings"], serde_json::json!(["guidance_scale", "num_return_sequences", "stop_strings"]));
+    // Options go before the file.
+    let other = json(&["--beam", "1", "--max-length", "3", "--early-stopping=false"]);
+    assert_eq!((other["beams"].as_u64(), tokens(&other).len() <= 3), (Some(1), true), "{other}");
+    let told = program.run(&arguments).expect_code(0).stderr;
+    let line = "Not used from the model's generation_config.json: guidance_scale, num_return_sequences, stop_strings.";
+    assert_eq!(told.matches(line).count(), 1, "{told}");
+    let drawn = program.run(&[&arguments[..], &["--temperature", "1"]].concat()).expect_code(0).stderr;
+    assert!(drawn.contains("num_beams"), "{drawn}");
+    let refused = program.run(&[&arguments[..], &["--early-stopping=soon"]].concat()).expect_code(2).stderr;
+    assert!(refused.contains("Use true, false or never"), "{refused}");
+}
+
+/// An end token beyond the vocabulary never comes, and a tokenizer with a token more than the model is no obstacle.
+#[test]
+fn ids_beyond_the_table_matter_where_they_occur() {
+    let program = program();
+    fixture(&program, "generation/end_token_outside", "outside");
+    for beams in ["1", "3"] {
+        let arguments = ["generate", "outside", "--ids", "5,6", "--max-length", "4", "--beam", beams, "--json"];
+        let answer = program.run(&arguments).expect_code(0).json();
+        assert_eq!(tokens(&answer), [354, 300, 361, 301], "{answer}");
+    }
+    fixture(&program, "generation/one_token_more", "more");
+    let _ = program.run(&["generate", "more", "--prompt", "the old man", "--max-length", "3"]).expect_code(0);
+    program.write("text.txt", "the old man goes to the river and the king sleeps by the mill. ".repeat(20));
+    let _ = program.run(&["eval", "more", "--data", "text.txt", "--json"]).expect_code(0);
+    let refused = program.run(&["generate", "more", "--ids", "5,300"]).expect_code(2).stderr;
+    assert!(refused.contains("300"), "{refused}");
+}
+
+/// Sources and translations stand in the frame of the tokenizer, `<s> text </s>`, as `transformers` 5.24 computes the loss.
+#[test]
+fn pairs_are_framed_by_the_template_of_the_tokenizer() {
+    let program = program();
+    fixture(&program, "bart_frame/model", "model");
+    let text = |name: &str| {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/bart_frame").join(name);
+        fs::read(path).unwrap()
+    };
+    program.write("s15", text("s15"));
+    program.write("t15", text("t15"));
+    let arguments = ["eval", "model", "--data", "s15", "--translations", "t15", "--json"];
+    let answer = program.run(&arguments).expect_code(0).json();
+    assert!((answer["metrics"]["loss"].as_f64().unwrap() - 7.464_07).abs() < 1e-4, "{answer}");
 }

@@ -351,8 +351,8 @@ fn every_cache_gives_the_text_of_transformers() {
         };
         for precision in [Precision::F32, Precision::F64] {
             let (loaded, model) = load(name, precision);
-            assert_eq!(loaded.marks.end, [cases["eos_token_id"].as_u64().unwrap() as u32]);
-            assert_eq!(name == "bart", loaded.marks.start == Some(2));
+            assert_eq!(loaded.generation.marks.end, [cases["eos_token_id"].as_u64().unwrap() as u32]);
+            assert_eq!(name == "bart", loaded.generation.marks.start == Some(2));
             for case in cases["cases"].as_array().unwrap() {
                 let beams = case["num_beams"].as_u64().unwrap() as usize;
                 let source = prompts[case["prompt_index"].as_u64().unwrap() as usize].clone();
@@ -369,10 +369,11 @@ fn every_cache_gives_the_text_of_transformers() {
                     };
                     let go = |_: Progress<'_>| ControlFlow::Continue(());
                     let found =
-                        generate(&model, std::slice::from_ref(&source), &loaded.marks, &search, None, go).unwrap();
+                        generate(&model, std::slice::from_ref(&source), &loaded.generation.marks, &search, None, go)
+                            .unwrap();
                     let found = &found.texts[0];
                     assert_eq!(found.tokens, generated, "{name}, {search:?}");
-                    let ended = generated.last().is_some_and(|last| loaded.marks.end.contains(last));
+                    let ended = generated.last().is_some_and(|last| loaded.generation.marks.end.contains(last));
                     assert_eq!(found.ending, if ended { Ending::EndToken } else { Ending::Length });
                     if let Some(score) = case["score"].as_f64() {
                         assert!((found.score - score).abs() < 1e-4, "{name}: {} and {score}", found.score);
@@ -400,9 +401,10 @@ fn sources_of_different_lengths_are_generated_together() {
     let go = |_: Progress<'_>| ControlFlow::Continue(());
     for cache in Cache::ALL {
         let search = Search { cache, beams: 4, max_new_tokens: 12, ..Search::default() };
-        let together = generate(&model, &sources, &loaded.marks, &search, None, go).unwrap();
+        let together = generate(&model, &sources, &loaded.generation.marks, &search, None, go).unwrap();
         for (source, text) in sources.iter().zip(&together.texts) {
-            let alone = generate(&model, std::slice::from_ref(source), &loaded.marks, &search, None, go).unwrap();
+            let alone =
+                generate(&model, std::slice::from_ref(source), &loaded.generation.marks, &search, None, go).unwrap();
             assert_eq!(alone.texts[0].tokens, text.tokens);
         }
     }

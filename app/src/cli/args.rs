@@ -465,33 +465,35 @@ pub struct GenerateArgs {
     /// `key_value` where the model can use it. It changes no token.
     #[arg(long, value_name = "CACHE")]
     pub cache: Option<Cache>,
-    /// Texts that are followed at the same time.
-    #[arg(long, default_value_t = 1)]
-    pub beam: usize,
-    /// Groups of beams that avoid each other's tokens.
-    #[arg(long, default_value_t = 1)]
-    pub groups: usize,
-    /// What a token loses in log-probability for every beam of an earlier group that chose it.
-    #[arg(long, default_value_t = 0.0)]
-    pub diversity: f64,
-    /// Beams are compared by their log-probability over their length to this power.
-    #[arg(long, value_name = "POWER", default_value_t = 1.0, allow_negative_numbers = true)]
-    pub length_penalty: f64,
-    /// Stop as soon as as many texts as beams have ended.
+    /// Texts that are followed at the same time. Without it, as without the options below, what the model's
+    /// `generation_config.json` says; 1 where it does not.
     #[arg(long)]
-    pub early_stopping: bool,
-    /// New tokens at least.
-    #[arg(long, value_name = "TOKENS", default_value_t = 0)]
-    pub min_length: usize,
-    /// New tokens at most.
-    #[arg(long, value_name = "TOKENS", default_value_t = 64)]
-    pub max_length: usize,
-    /// No sequence of so many tokens comes twice; 0: any may.
-    #[arg(long, value_name = "TOKENS", default_value_t = 0)]
-    pub no_repeat: usize,
-    /// Draw tokens at this temperature; 0: take the most probable one.
-    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
-    pub temperature: f64,
+    pub beam: Option<usize>,
+    /// Groups of beams that avoid each other's tokens; 1 where nobody says.
+    #[arg(long)]
+    pub groups: Option<usize>,
+    /// What a token loses in log-probability for every beam of an earlier group that chose it; 0 where nobody says.
+    #[arg(long)]
+    pub diversity: Option<f64>,
+    /// Beams are compared by their log-probability over their length to this power; 1 where nobody says.
+    #[arg(long, value_name = "POWER", allow_negative_numbers = true)]
+    pub length_penalty: Option<f64>,
+    /// Stop as soon as as many texts as beams have ended (`true`), when no running one can be better at the length that it has
+    /// (`false`, where nobody says), or at any length (`never`).
+    #[arg(long, value_name = "true|false|never", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub early_stopping: Option<String>,
+    /// New tokens at least; 0 where nobody says.
+    #[arg(long, value_name = "TOKENS")]
+    pub min_length: Option<usize>,
+    /// New tokens at most; 64 where nobody says.
+    #[arg(long, value_name = "TOKENS")]
+    pub max_length: Option<usize>,
+    /// No sequence of so many tokens comes twice; 0, where nobody says: any may.
+    #[arg(long, value_name = "TOKENS")]
+    pub no_repeat: Option<usize>,
+    /// Draw tokens at this temperature; 0, where nobody says: take the most probable one.
+    #[arg(long, allow_negative_numbers = true)]
+    pub temperature: Option<f64>,
     /// Draw from that many most probable tokens.
     #[arg(long, value_name = "TOKENS")]
     pub top_k: Option<usize>,
@@ -561,15 +563,16 @@ pub struct TranslateEvalArgs {
     /// `key_value`. It changes no token.
     #[arg(long, value_name = "CACHE")]
     pub cache: Option<Cache>,
-    /// Texts that are followed at the same time for each source.
-    #[arg(long, default_value_t = 1)]
-    pub beam: usize,
-    /// Beams are compared by their log-probability over their length to this power.
-    #[arg(long, value_name = "POWER", default_value_t = 1.0, allow_negative_numbers = true)]
-    pub length_penalty: f64,
-    /// Tokens of a translation at most, as far as the model has positions.
-    #[arg(long, value_name = "TOKENS", default_value_t = 256)]
-    pub max_length: usize,
+    /// Texts that are followed at the same time for each source. Without it, as without the next two options, what the model's
+    /// `generation_config.json` says; 1 where it does not.
+    #[arg(long)]
+    pub beam: Option<usize>,
+    /// Beams are compared by their log-probability over their length to this power; 1 where nobody says.
+    #[arg(long, value_name = "POWER", allow_negative_numbers = true)]
+    pub length_penalty: Option<f64>,
+    /// Tokens of a translation at most, as far as the model has positions; 256 where nobody says.
+    #[arg(long, value_name = "TOKENS")]
+    pub max_length: Option<usize>,
     /// How words are cut for BLEU, by the names of sacreBLEU: `13a`, `intl`, `zh` (Chinese), `char` (any script without blanks) or `none`.
     #[arg(long, value_name = "NAME", default_value = "13a")]
     pub bleu_tokenize: Words,

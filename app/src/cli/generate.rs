@@ -9,7 +9,7 @@ use headroom_engine::{
     attention::ModelPlan,
     config::{Cache, Precision, counted},
     data::DataError,
-    generate::{CacheProof, Ending, Search},
+    generate::{CacheProof, Ending, Search, SearchSettings},
     text::escaped_line,
     worker::{Command, Event, Filling, GenerateSource, PrecisionProof, Target, WordGuess, WrittenText},
 };
@@ -18,7 +18,9 @@ use serde_json::json;
 use super::{
     args::GenerateArgs,
     error::{CliError, CliResult, joined},
-    eval, plain, print,
+    eval,
+    generation_config::{ResolvedSearch, early_stopping},
+    plain, print,
     session::{Heard, Session},
     signals,
     table::Table,
@@ -58,15 +60,23 @@ pub fn run(store: Option<&Path>, args: &GenerateArgs) -> CliResult {
         refuse_unknown(&args.ids, plan)?;
     }
     let usable = || plan.as_ref().and_then(|plan| usable_cache(args, plan));
-    let (target, configured) = match found {
-        Named::Directory(path) => (Target::Directory(path), usable()),
+    let configured = match &found {
+        Named::Directory(_) => usable(),
         Named::Run(_, record) => {
-            let config = eval::config_of(&record)?;
-            let cache = Some(config.attention.cache).filter(|cache| !cache.is_none());
-            (Target::Run { run: record.summary.id, which: args.which }, cache.or_else(usable))
+            let config = eval::config_of(record)?;
+            Some(config.attention.cache).filter(|cache| !cache.is_none()).or_else(usable)
         }
     };
-    let (search, precisions) = (search(args, configured)?, precisions(args)?);
+    let (resolved, precisions) = (search(args, &found, configured)?, precisions(args)?);
+    let target = match found {
+        Named::Directory(path) => Target::Directory(path),
+        Named::Run(_, record) => Target::Run { run: record.summary.id, which: args.which },
+    };
+    if !args.json && plan.as_ref().is_none_or(|plan| !plan.fills_in()) {
+        resolved.print_unused();
+    }
+    let ResolvedSearch { search, unused } = resolved;
+    let beams = search.beams;
     let session = Session::open_for_reading(store, matches!(target, Target::Run { .. }))?;
     signals::listen();
     let threads = args.threads.and_then(|threads| usize::try_from(threads).ok());
@@ -75,7 +85,7 @@ pub fn run(store: Option<&Path>, args: &GenerateArgs) -> CliResult {
     if args.prove {
         let examples = usize::try_from(args.examples).unwrap_or(usize::MAX);
         let command = Command::ProveCaches { target, sources, examples, batch, search, precisions, threads };
-        return prove(session, command, args.json);
+        return prove(session, command, args.json, &unused);
     }
     let single = count == 1;
     let precision = precisions.first().copied().unwrap_or_default();
@@ -83,7 +93,7 @@ pub fn run(store: Option<&Path>, args: &GenerateArgs) -> CliResult {
     let ticket = session.send(Command::Generate { target, sources, batch, search, precision, threads, details })?;
     let (mut shown, mut is_stopping) = (String::new(), false);
     // Beams may still change what they wrote.
-    let streams = single && !args.json && args.beam == 1;
+    let streams = single && !args.json && beams == 1;
     let answer = session.follow(ticket, "the text was", |event| {
         if signals::is_stop_wanted() && !is_stopping {
             is_stopping = true;
@@ -109,11 +119,11 @@ pub fn run(store: Option<&Path>, args: &GenerateArgs) -> CliResult {
         Ok(Heard::Taken)
     })?;
     session.end();
-    if args.json { tell_json(&answer, args) } else { tell(&answer, &shown, count) }
+    if args.json { tell_json(&answer, args, (beams, &unused)) } else { tell(&answer, &shown, count) }
 }
 
 /// Compares the caches and tells what came of it.
-fn prove(session: Session, command: Command, json: bool) -> CliResult {
+fn prove(session: Session, command: Command, json: bool, unused: &[String]) -> CliResult {
     let ticket = session.send(command)?;
     let mut is_stopping = false;
     let (data, proofs, stopped) = session.follow(ticket, "the caches were compared", |event| {
@@ -137,6 +147,7 @@ fn prove(session: Session, command: Command, json: bool) -> CliResult {
             "lossless": proofs.iter().all(|found| found.proof.is_lossless()),
             "proofs": proofs,
             "stopped": stopped,
+            "unused_settings": unused,
         }));
     }
     for PrecisionProof { precision, proof } in &proofs {
@@ -255,25 +266,24 @@ fn usable_cache(args: &GenerateArgs, plan: &ModelPlan) -> Option<Cache> {
     Some(Cache::default())
 }
 
-fn search(args: &GenerateArgs, configured: Option<Cache>) -> CliResult<Search> {
-    let search = Search {
-        cache: args.cache.clone().or(configured).unwrap_or(Search::default().cache),
+fn search(args: &GenerateArgs, found: &Named, configured: Option<Cache>) -> CliResult<ResolvedSearch> {
+    let usual = Search::default();
+    let cache = args.cache.clone().or(configured).unwrap_or(usual.cache);
+    let user = SearchSettings {
         max_new_tokens: args.max_length,
         min_new_tokens: args.min_length,
         beams: args.beam,
         groups: args.groups,
         diversity: args.diversity,
         length_penalty: args.length_penalty,
-        early_stopping: args.early_stopping,
+        early_stopping: args.early_stopping.as_deref().map(early_stopping).transpose()?,
         no_repeat: args.no_repeat,
         temperature: args.temperature,
         top_k: args.top_k,
         top_p: args.top_p,
-        seed: args.seed,
-        keep_tree: false,
+        ..SearchSettings::default()
     };
-    search.check().map_err(|error| CliError::at("search", error.to_string()))?;
-    Ok(search)
+    ResolvedSearch::of(found, args.which, &user, &Search { cache, seed: args.seed, ..Search::default() })
 }
 
 fn precisions(args: &GenerateArgs) -> CliResult<Vec<Precision>> {
@@ -350,7 +360,7 @@ fn guesses(filling: &Filling) -> Table {
     table
 }
 
-fn tell_json(answer: &Answer, args: &GenerateArgs) -> CliResult {
+fn tell_json(answer: &Answer, args: &GenerateArgs, (beams, unused): (usize, &[String])) -> CliResult {
     for (source, text) in answer.texts.iter().enumerate() {
         let mut object = json!({
             "event": "generated",
@@ -363,11 +373,12 @@ fn tell_json(answer: &Answer, args: &GenerateArgs) -> CliResult {
             "reading_seconds": answer.reading_seconds,
             "cache_bytes": answer.filled_bytes(),
             "room_bytes": answer.cache_bytes,
-            "beams": args.beam,
+            "beams": beams,
             "texts": answer.texts.len(),
             "stopped": answer.stopped,
             "pieces": text.pieces,
             "costs": text.costs,
+            "unused_settings": unused,
         });
         if let (Some(filling), Some(object)) = (&text.filled, object.as_object_mut()) {
             object.insert("filled".to_owned(), json!(filling));

@@ -40,6 +40,7 @@ mod fetch;
 mod files;
 mod follow;
 mod generate;
+mod generation_config;
 #[cfg(test)]
 mod handbook_commands;
 mod hint;

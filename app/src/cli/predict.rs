@@ -6,7 +6,7 @@ use headroom_engine::{
     checkpoint::read_plan,
     config::{Architecture, Precision, RunConfig, TaskConfig, counted},
     data::holds_images,
-    generate::{Ending, Search},
+    generate::{Ending, Search, SearchSettings},
     objective::Labels,
     text::escaped_line,
     worker::{Command, Event, GenerateSource, Target},
@@ -17,7 +17,9 @@ use super::{
     answers::{Asked, tell_answers},
     args::PredictArgs,
     error::{CliError, CliResult, joined},
-    eval, plain, print,
+    eval,
+    generation_config::ResolvedSearch,
+    plain, print,
     session::{Heard, Session},
     signals,
     target::{Named, named},
@@ -38,10 +40,17 @@ pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
     if rows.is_empty() && images.is_none() {
         return Err(CliError::at("--input", "The input is empty. Give a text in each line."));
     }
-    let (target, search) = match named(store, &args.target)? {
+    let found = named(store, &args.target)?;
+    let of_model =
+        |found: &Named| ResolvedSearch::of(found, args.which, &SearchSettings::default(), &Search::default());
+    let own = match &found {
+        Named::Directory(path) if read_plan(path).is_ok_and(|plan| plan.encoder.is_some()) => Some(of_model(&found)?),
+        Named::Directory(_) | Named::Run(..) => None,
+    };
+    let (target, search) = match found {
         Named::Directory(path) => {
-            let translates = read_plan(&path).is_ok_and(|plan| plan.encoder.is_some());
-            (Target::Directory(path), translates.then(Search::default))
+            own.iter().for_each(ResolvedSearch::print_unused);
+            (Target::Directory(path), own.map(|own| own.search))
         }
         Named::Run(_, record) => {
             let search = search_of(&eval::config_of(&record)?);

@@ -70,11 +70,16 @@ pub(super) fn named(store: Option<&Path>, text: &str) -> CliResult<Named> {
 
 /// What the model is that was found, without its weights; none where that cannot be read, which is told by what computes.
 pub(super) fn plan_of(found: &Named, which: Which) -> Option<ModelPlan> {
+    read_plan(&directory_of(found, which)?).ok()
+}
+
+/// Where the model lies; none of a run without such a checkpoint.
+pub(super) fn directory_of(found: &Named, which: Which) -> Option<PathBuf> {
     match found {
-        Named::Directory(path) => read_plan(path).ok(),
+        Named::Directory(path) => Some(path.clone()),
         Named::Run(store, record) => {
             let records = store.checkpoints(&record.summary.id).ok()?;
-            read_plan(&choose_checkpoint(&records, which).ok()?.path).ok()
+            Some(choose_checkpoint(&records, which).ok()?.path.clone())
         }
     }
 }

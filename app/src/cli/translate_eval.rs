@@ -8,32 +8,42 @@ use std::{
 
 use headroom_engine::{
     config::{Cache, DataConfig, PairsSource, Source, counted},
-    generate::Search,
+    generate::{Search, SearchSettings},
     text::escaped_line,
     worker::{Command, Event, Target},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     args::TranslateEvalArgs,
     error::{CliError, CliResult, joined},
-    eval, generate, plain, print,
+    eval, generate,
+    generation_config::ResolvedSearch,
+    plain, print,
     session::{Heard, Session},
     signals,
     target::{Named, knows_its_text, named},
 };
 
+/// Tokens of a translation at most, where nobody says.
+const MAX_LENGTH: usize = 256;
+
 /// Translates and scores.
 pub fn run(store: Option<&Path>, args: &TranslateEvalArgs) -> CliResult {
     let current_dir = std::env::current_dir()
         .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
-    let (target, trained_on, configured) = match named(store, &args.target)? {
-        Named::Directory(path) => (Target::Directory(path), None, None),
+    let found = named(store, &args.target)?;
+    let (trained_on, configured) = match &found {
+        Named::Directory(_) => (None, None),
         Named::Run(_, record) => {
-            let config = eval::config_of(&record)?;
-            let cache = Some(config.attention.cache).filter(|cache| !cache.is_none());
-            (Target::Run { run: record.summary.id, which: args.which }, Some(config.data), cache)
+            let config = eval::config_of(record)?;
+            (Some(config.data), Some(config.attention.cache).filter(|cache| !cache.is_none()))
         }
+    };
+    let resolved = search(args, &found, configured)?;
+    let target = match found {
+        Named::Directory(path) => Target::Directory(path),
+        Named::Run(_, record) => Target::Run { run: record.summary.id, which: args.which },
     };
     let is_directory = matches!(target, Target::Directory(_));
     let data = match &args.data {
@@ -45,7 +55,6 @@ pub fn run(store: Option<&Path>, args: &TranslateEvalArgs) -> CliResult {
         }
         None => None,
     };
-    let search = search(args, configured)?;
     let precision = generate::precision(&args.precision)?;
     let output = args.output.as_deref().map(|path| create(path).map(|file| (path, file))).transpose()?;
     let session = Session::open_for_reading(store, !is_directory)?;
@@ -56,7 +65,7 @@ pub fn run(store: Option<&Path>, args: &TranslateEvalArgs) -> CliResult {
         data,
         limit: args.limit.map(whole),
         batch: whole(args.batch),
-        search: Box::new(search),
+        search: Box::new(resolved.search.clone()),
         words: args.bleu_tokenize,
         precision,
         threads: args.threads.map(whole),
@@ -82,20 +91,23 @@ pub fn run(store: Option<&Path>, args: &TranslateEvalArgs) -> CliResult {
     if let (Some((path, file)), Event::TranslationEvaluated { translations, .. }) = (output, &event) {
         write(path, file, translations)?;
     }
-    if args.json { tell_json(&event) } else { tell(&event) }
+    if args.json {
+        return tell_json(&event, &resolved.unused);
+    }
+    resolved.print_unused();
+    tell(&event)
 }
 
-fn search(args: &TranslateEvalArgs, configured: Option<Cache>) -> CliResult<Search> {
+fn search(args: &TranslateEvalArgs, found: &Named, configured: Option<Cache>) -> CliResult<ResolvedSearch> {
     let usual = Search::default();
-    let search = Search {
-        cache: args.cache.clone().or(configured).unwrap_or(usual.cache),
+    let cache = args.cache.clone().or(configured).unwrap_or(usual.cache);
+    let user = SearchSettings {
         max_new_tokens: args.max_length,
         beams: args.beam,
         length_penalty: args.length_penalty,
-        ..Search::default()
+        ..SearchSettings::default()
     };
-    search.check().map_err(|error| CliError::at("search", error.to_string()))?;
-    Ok(search)
+    ResolvedSearch::of(found, args.which, &user, &Search { cache, max_new_tokens: MAX_LENGTH, ..Search::default() })
 }
 
 /// The pairs that were named: two files, or a table with the columns of the one that the run learnt from.
@@ -140,11 +152,12 @@ fn write(path: &Path, mut file: File, translations: &[String]) -> CliResult {
     file.write_all(text.as_bytes()).map_err(|error| failed(path, &error))
 }
 
-fn tell_json(event: &Event) -> CliResult {
+fn tell_json(event: &Event, unused: &[String]) -> CliResult {
     let mut value = serde_json::to_value(event).map_err(|error| CliError::Failed(error.to_string()))?;
     if let Some(Value::Object(fields)) = Some(&mut value) {
         // They are in the file that --output names.
         fields.remove("translations");
+        fields.insert("unused_settings".to_owned(), json!(unused));
     }
     print::json_answer(&value)
 }

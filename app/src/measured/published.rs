@@ -20,10 +20,16 @@ pub struct PublishedRatio {
     pub is_disturbed: bool,
 }
 
-/// Ratios of the caches that the EL-attention paper publishes, for an axis over lengths, beams or batches; none for others.
+/// Beams of the paper where these are no axis.
+const BEAMS: usize = 4;
+/// Tokens of a source of the paper where the axis is over beams.
+const SOURCE: usize = 1024;
+
+/// Ratios of the caches that the EL-attention paper publishes, for an axis over lengths, beams or batches; none for others. A
+/// published ratio stands beside a point of its own source and beams alone.
 pub fn published_ratios(spec: &SweepSpec, points: &[PointResult]) -> Vec<PublishedRatio> {
-    let ([axis], true) = (spec.axes.as_slice(), spec.generation.is_some()) else { return Vec::new() };
-    let (Some(first), Some(last)) = (axis.values.first(), axis.values.last()) else { return Vec::new() };
+    let ([axis], Some(generation)) = (spec.axes.as_slice(), &spec.generation) else { return Vec::new() };
+    let has = |value: &str| axis.values.iter().any(|own| own == value);
     let found = |value: &str, side: &str| side_at(points, value, side)?.outcome.generation();
     let attention = |value: &str, over: &str, under: &str| {
         ratio(found(value, over)?.attention_secs(), found(value, under)?.attention_secs())
@@ -31,29 +37,38 @@ pub fn published_ratios(spec: &SweepSpec, points: &[PointResult]) -> Vec<Publish
     let is_disturbed = |value: &str| point_at(points, value).is_some_and(|point| point.disturbed_by().is_some());
     // What is the most, or the fastest, is found among all points.
     let is_any_disturbed = points.iter().any(|point| point.disturbed_by().is_some());
-    let at = |value: &str, unit: &str, published: &'static str| PublishedRatio {
-        what: format!(
-            "attention, key/value cache over hidden states, {value} {unit}{}",
-            if value == "1" { "" } else { "s" }
-        ),
-        published,
-        place: "section 4.1.2",
-        measured: attention(value, "key_value", "hidden"),
-        is_disturbed: is_disturbed(value),
+    let at = |value: &str, unit: &str, published: &'static str| {
+        has(value).then(|| PublishedRatio {
+            what: format!(
+                "attention, key/value cache over hidden states, {value} {unit}{}",
+                if value == "1" { "" } else { "s" }
+            ),
+            published,
+            place: "section 4.1.2",
+            measured: attention(value, "key_value", "hidden"),
+            is_disturbed: is_disturbed(value),
+        })
     };
-    let most = |published: &'static str| PublishedRatio {
-        what: "attention, no cache over hidden states, at most".to_owned(),
-        published,
-        place: "section 4.1.2",
-        measured: axis.values.iter().filter_map(|value| attention(value, "none", "hidden")).reduce(f64::max),
-        is_disturbed: is_any_disturbed,
+    // The most is that of the largest point.
+    let most = |value: &str, published: &'static str| {
+        has(value).then(|| PublishedRatio {
+            what: "attention, no cache over hidden states, at most".to_owned(),
+            published,
+            place: "section 4.1.2",
+            measured: axis.values.iter().filter_map(|value| attention(value, "none", "hidden")).reduce(f64::max),
+            is_disturbed: is_any_disturbed,
+        })
     };
     match axis.field.as_str() {
-        "source" => {
-            vec![at(first, "source token", "1.4 at 64"), at(last, "source token", "5 at 1,024"), most("up to 36")]
+        "source" if generation.beams == BEAMS => {
+            let [short, long] = [at("64", "source token", "1.4 at 64"), at("1024", "source token", "5 at 1,024")];
+            [short, long, most("1024", "up to 36")].into_iter().flatten().collect()
         }
-        "beams" => vec![at(first, "beam", "2 with 1"), at(last, "beam", "5 with 8"), most("up to 36")],
-        "batch" => {
+        "beams" if generation.source == SOURCE => {
+            let [one, eight] = [at("1", "beam", "2 with 1"), at("8", "beam", "5 with 8")];
+            [one, eight, most("8", "up to 36")].into_iter().flatten().collect()
+        }
+        "batch" if generation.beams == BEAMS => {
             // A larger batch brings no speed without a cache: there the baseline is the same at 32 and 64.
             let plain = axis.values.iter().filter_map(|value| found(value, "none"));
             let baseline = plain.map(GenerationMeasurement::samples_per_sec).reduce(f64::max);
@@ -115,4 +130,32 @@ fn fastest(points: &[PointResult], side: &str) -> Option<f64> {
 fn largest(points: &[PointResult], side: &str) -> Option<usize> {
     let sides = points.iter().flat_map(|point| &point.sides).filter(|found| found.side == side);
     sides.filter_map(|found| found.largest_batch).map(|largest| largest.batch).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use headroom_engine::speed::{GenerationPreset, GenerationSpec};
+
+    use super::*;
+
+    #[test]
+    fn a_published_value_stands_beside_a_point_of_its_own_alone() {
+        let told = |spec: &SweepSpec| -> Vec<&'static str> {
+            published_ratios(spec, &[]).into_iter().map(|ratio| ratio.published).collect()
+        };
+        assert_eq!(told(&GenerationPreset::Length.spec()), ["1.4 at 64", "5 at 1,024", "up to 36"]);
+        assert_eq!(told(&GenerationPreset::Beams.spec()), ["2 with 1", "5 with 8", "up to 36"]);
+        assert_eq!(told(&GenerationPreset::Batch.spec()).len(), 3);
+        let with = |axis: &str, change: fn(&mut GenerationSpec)| {
+            let mut generation = GenerationSpec::default();
+            change(&mut generation);
+            let axes = vec![axis.parse().unwrap()];
+            SweepSpec { axes, generation: Some(generation), ..SweepSpec::default() }
+        };
+        assert!(told(&with("source=8,16,32", |_| ())).is_empty());
+        assert_eq!(told(&with("source=32,64", |_| ())), ["1.4 at 64"]);
+        assert!(told(&with("source=64,1024", |spec| spec.beams = 1)).is_empty());
+        assert!(told(&with("beams=1,8", |spec| spec.source = 64)).is_empty());
+        assert!(told(&with("batch=1,32", |spec| spec.beams = 1)).is_empty());
+    }
 }

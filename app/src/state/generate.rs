@@ -23,6 +23,10 @@ pub struct Generation {
     pub seconds: f64,
     /// The part of it in which the source was read; known at the end.
     pub reading_seconds: f64,
+    /// Keys of the model's `generation_config.json` that have no effect here.
+    pub unused_settings: Vec<String>,
+    /// Settings of it that the search has others for.
+    pub other_settings: Vec<String>,
     /// How far it is.
     pub phase: Phase,
     /// Whether it was told to stop.
@@ -143,6 +147,8 @@ impl GenerateState {
                 cache_bytes: 0,
                 seconds: 0.0,
                 reading_seconds: 0.0,
+                unused_settings: Vec::new(),
+                other_settings: Vec::new(),
                 phase: Phase::Waiting,
                 is_stopping: false,
             })
@@ -244,12 +250,22 @@ impl GenerateState {
                     side.phase = Phase::Going;
                 }
             }
-            Event::Generated { texts, seconds, reading_seconds, cache_bytes, stopped, .. } => {
+            Event::Generated {
+                texts,
+                seconds,
+                reading_seconds,
+                cache_bytes,
+                stopped,
+                unused_settings,
+                other_settings,
+                ..
+            } => {
                 if let Some(side) = self.side(ticket) {
                     if let Some(text) = texts.into_iter().next() {
                         side.text = text;
                     }
                     (side.seconds, side.reading_seconds, side.cache_bytes) = (seconds, reading_seconds, cache_bytes);
+                    (side.unused_settings, side.other_settings) = (unused_settings, other_settings);
                     side.phase = Phase::Done { stopped };
                 }
             }

@@ -5,10 +5,11 @@ use candle_core::{DType, Device};
 use super::{
     CONFIG, CheckpointError, Lineage, PREPROCESSOR, RUN_CONFIG, TOKENIZER, TRAINING_STATE, TrainingState, WEIGHTS,
     directory::{is_model, recovered, refuse_other_kinds},
+    generation_config::{self, GenerationConfig},
     hugging_face::{self, Described},
     labels,
     manifest::Manifest,
-    marks, preprocessor,
+    preprocessor,
     tensor_file::TensorFile,
     tensors::{self, Weights},
     tokenizer_files::{OLDER_TOKENIZERS, tokenizer_json},
@@ -19,7 +20,6 @@ use crate::{
     attention::ModelPlan,
     config::{RunConfig, from_stored_toml},
     data::{LARGEST_TOKENIZER, Normalisation, read_text_file},
-    generate::Marks,
     model::{ParameterSet, tensor_shapes},
     objective::Labels,
 };
@@ -57,8 +57,8 @@ pub struct LoadedModel {
     pub tokenizer_json: Option<String>,
     /// The config of the run that made it, where there was one.
     pub config: Option<RunConfig>,
-    /// Tokens with a meaning for generation, as far as the directory says.
-    pub marks: Marks,
+    /// What the directory says of generation.
+    pub generation: GenerationConfig,
     /// Lineage, if it was converted.
     pub lineage: Option<Lineage>,
     /// What its outputs stand for, of a model that ends in one class or a number.
@@ -150,7 +150,7 @@ impl<'a> OpenedModel<'a> {
             plan,
             tokenizer_json: tokenizer_json(dir)?,
             config,
-            marks: marks::marks(dir)?,
+            generation: generation_config::read(dir)?,
             lineage,
             labels,
             normalisation,

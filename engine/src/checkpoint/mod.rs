@@ -24,6 +24,7 @@ mod describe;
 mod directory;
 mod error;
 mod families;
+mod generation_config;
 #[cfg(test)]
 mod goldens;
 mod hugging_face;
@@ -32,11 +33,12 @@ mod legacy_pickle;
 mod lineage;
 mod load;
 mod manifest;
-mod marks;
 mod pickle;
 mod preprocessor;
 mod removal;
 mod save;
+#[cfg(test)]
+mod search_goldens;
 mod sentence_pieces;
 mod space;
 #[cfg(test)]
@@ -59,6 +61,7 @@ pub(crate) use describe::beside_the_model;
 pub use describe::{DirectoryFacts, FileFacts, TensorFacts, TrainingFacts, describe_model_dir};
 pub(crate) use directory::kind_words;
 pub use error::CheckpointError;
+pub use generation_config::{GenerationConfig, read_generation_config};
 pub use hugging_face::{InTransformers, in_transformers, refusal_of_config};
 pub use lineage::{AttentionError, Lineage, MeasuredChange, weights_sha256};
 pub use load::{LoadedModel, load_model_dir, load_training_state, read_plan};

@@ -64,7 +64,7 @@ impl Examples {
             .map(Self::Rows);
         }
         Ok(if objective.task().reads_sources() {
-            Self::Pairs(Pairs::new(stream, tokenizer, sequence, corpus.long_pairs))
+            Self::Pairs(Pairs::new(stream, tokenizer, sequence, corpus.pair_rules)?)
         } else {
             Self::Windows(Windows::new(stream, objective, tokenizer, sequence))
         })

@@ -16,8 +16,8 @@ use super::rng::{Purpose, Stream};
 use super::split::split_in_pairs;
 use super::tokenizer::{bpe, bytes, given, of_model, symbols, word_piece, words_of};
 use super::{
-    DataError, Documents, Edition, ImageCorpus, Normalisation, Progress, Reading, Split, Stage, TextTokenizer,
-    TokenStream, generate_grammar, generate_random, load_files, memory, split,
+    DataError, Documents, Edition, ImageCorpus, Normalisation, PairRules, Progress, Reading, Split, Stage,
+    TextTokenizer, TokenStream, generate_grammar, generate_random, load_files, memory, split,
 };
 use crate::config::{
     DataConfig, FileSource, ImageShape, ListOpsSource, LongPairs, NumberWordsSource, PairsSource, Source, TaskConfig,
@@ -48,8 +48,8 @@ pub struct Corpus {
     pub held_out_hash: String,
     /// How much there is.
     pub statistics: Statistics,
-    /// What becomes of pairs that are longer than an example, where it holds pairs: each source, then its translation.
-    pub long_pairs: LongPairs,
+    /// How pairs become examples, where it holds pairs: each source, then its translation.
+    pub pair_rules: PairRules,
     /// What is right of each row, where it holds the texts of a table: those of a row one after the other. Of questions about
     /// paragraphs all paragraphs come first, then all questions.
     pub answers: Option<RowAnswers>,
@@ -102,7 +102,7 @@ impl Corpus {
     }
 
     /// The same for a model whose `tokenizer.json` has the text `model_tokenizer`: where the config asks for that of the model
-    /// which training begins with, it is this one.
+    /// which training begins with, it is this one. Pairs are framed as `framing` says.
     pub fn load_for(
         model_tokenizer: Option<&str>,
         config: &DataConfig,
@@ -151,7 +151,9 @@ impl Corpus {
         };
         let tokenizer = tokenizer.in_edition(reading.edition);
         let corpus = Self::from_texts(&texts, tokenizer, objective, notes, progress)?;
-        let mut corpus = Self { long_pairs: long_pairs(&config.source), ..corpus };
+        let framing = reading.edition.pair_framing();
+        let pair_rules = PairRules { long: long_pairs(&config.source), framing, start: None };
+        let mut corpus = Self { pair_rules, ..corpus };
         if config.shuffled {
             corpus = corpus.shuffled();
         }
@@ -174,7 +176,7 @@ impl Corpus {
                 counted(batcher.long_pairs(), "pair"),
                 if batcher.long_pairs() == 1 { "has" } else { "have" },
                 counted(config.sequence_length.saturating_sub(1), "token"),
-                match corpus.long_pairs {
+                match corpus.pair_rules.long {
                     LongPairs::LeaveOut => "were left out",
                     LongPairs::Truncate => "were cut off",
                 },
@@ -222,7 +224,7 @@ impl Corpus {
         };
         let texts = Split { train: Documents::new(), validation };
         let corpus = Self::from_texts(&texts, tokenizer, objective, notes, progress)?;
-        Ok(Self { long_pairs: long_pairs(source), ..corpus })
+        Ok(Self { pair_rules: PairRules { long: long_pairs(source), ..PairRules::default() }, ..corpus })
     }
 
     /// Images in place of text.
@@ -268,13 +270,29 @@ impl Corpus {
                 files,
                 skipped_files: 0,
             },
-            long_pairs: LongPairs::default(),
+            pair_rules: PairRules::default(),
             answers: Some(answers),
             held_out_texts: None,
             images: Some(images),
             left_out: 0,
             warnings,
         })
+    }
+
+    /// Refuses text with a token that a model of `known` tokens does not have.
+    ///
+    /// # Errors
+    /// Which token, and where it is.
+    pub fn require_known(&self, known: usize) -> Result<(), DataError> {
+        for (part, stream) in [("training", &self.train), ("validation", &self.validation)] {
+            let Some(place) = stream.ids.iter().position(|id| *id as usize >= known) else { continue };
+            let text = stream.ends.partition_point(|end| *end <= place);
+            let start = text.checked_sub(1).and_then(|before| stream.ends.get(before)).copied().unwrap_or(0);
+            let place = format!("token {} of text {} of the {part} text", place - start + 1, text + 1);
+            let id = stream.ids.iter().copied().find(|id| *id as usize >= known).unwrap_or_default();
+            return Err(self.tokenizer.beyond(id, place, known));
+        }
+        Ok(())
     }
 
     /// The text of its `tokenizer.json`; none where there are images.
@@ -341,7 +359,7 @@ impl Corpus {
             files,
             skipped_files,
         };
-        let long_pairs = LongPairs::default();
+        let pair_rules = PairRules::default();
         let held_out_texts = are_rows.then(|| Arc::new(texts.validation.clone()));
         Ok(Self {
             train,
@@ -350,7 +368,7 @@ impl Corpus {
             data_hash,
             held_out_hash,
             statistics,
-            long_pairs,
+            pair_rules,
             answers,
             held_out_texts,
             images: None,

@@ -10,6 +10,22 @@ pub enum DataError {
     #[error("Loading was stopped")]
     Stopped,
 
+    /// A token of the text that the model does not have.
+    #[error(
+        "The token \"{token}\" (id {id}) is {place}, and the model has ids 0 to {}: its tokenizer knows more tokens than it was trained with. Leave it out of the text.",
+        known.saturating_sub(1)
+    )]
+    TokenBeyond {
+        /// How it is written.
+        token: String,
+        /// Its id.
+        id: u32,
+        /// Where it is, in words.
+        place: String,
+        /// Tokens of the model.
+        known: usize,
+    },
+
     /// There is nothing at the path.
     #[error("There is no such file or folder. Check the path: {}", path.display())]
     Missing {

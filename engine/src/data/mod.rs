@@ -65,6 +65,7 @@ pub use images::{
     unanswered_images, with_image_shape,
 };
 pub use open::{open_file, read_file, read_stream, read_text_file, wrong_kind};
+pub use pairs::PairRules;
 pub use preview::{DataPreview, PreviewAnswers, TablePreview, preview};
 pub use progress::{Progress, Silent, Stage};
 pub use questions::{questions_at, questions_of};
@@ -74,5 +75,5 @@ pub use seen::{PreviewExample, given_vocabulary, pair_as_read, with_model_tokeni
 pub use split::{Split, split};
 pub use squad_error::{SquadError, SquadPlace};
 pub use table_error::TableError;
-pub use tokenizer::{Frame, TextTokenizer};
+pub use tokenizer::{Frame, PairFraming, TextTokenizer};
 pub(crate) use tokenizer::{LARGEST_TOKENIZER, check_tokenizer};

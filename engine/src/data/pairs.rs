@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{TextTokenizer, TokenStream};
+use super::{DataError, PairFraming, TextTokenizer, TokenStream};
 use crate::config::LongPairs;
 use crate::objective::{Batch, IGNORED, Sources};
 
@@ -10,14 +10,27 @@ use crate::objective::{Batch, IGNORED, Sources};
 /// in a batch changes from epoch to epoch.
 pub(super) const SORTED_BATCHES: usize = 64;
 
+/// How pairs become examples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PairRules {
+    /// What becomes of those that are longer than an example.
+    pub long: LongPairs,
+    /// What stands around each side.
+    pub framing: PairFraming,
+    /// What stands before a translation; none: the token that ends a text.
+    pub start: Option<u32>,
+}
+
 /// The pairs of a stream, in which each source stands before its translation.
 #[derive(Clone, Debug)]
 pub(super) struct Pairs {
     ids: Arc<[u32]>,
     /// Where the source of each pair begins, where its translation does, and how many tokens of both are read.
     places: Arc<[Place]>,
-    /// Ends every text, and stands before a translation.
-    end: u32,
+    /// The tokens before and after each text.
+    frame: [Arc<[u32]>; 2],
+    /// Stands before a translation.
+    start: u32,
     pad: u32,
     sequence: usize,
     /// Pairs of which a side was too long.
@@ -34,10 +47,19 @@ struct Place {
 }
 
 impl Pairs {
-    /// The pairs of a stream of which each side has at most `sequence` tokens, the one that ends it included.
-    pub(super) fn new(stream: &TokenStream, tokenizer: &TextTokenizer, sequence: usize, long: LongPairs) -> Self {
+    /// The pairs of a stream of which each side has at most `sequence` tokens, those around it included.
+    ///
+    /// # Errors
+    /// If the tokenizer fails.
+    pub(super) fn new(
+        stream: &TokenStream,
+        tokenizer: &TextTokenizer,
+        sequence: usize,
+        PairRules { long, framing, start: first }: PairRules,
+    ) -> Result<Self, DataError> {
         let specials = tokenizer.specials();
-        let most = sequence.saturating_sub(1);
+        let frame: [Arc<[u32]>; 2] = tokenizer.pair_frame(framing)?.map(Arc::from);
+        let most = sequence.saturating_sub(frame.iter().map(|side| side.len()).sum());
         let mut start = 0;
         let (mut places, mut too_long) = (Vec::with_capacity(stream.ends.len() / 2), 0);
         for ends in stream.ends.chunks_exact(2) {
@@ -55,15 +77,36 @@ impl Pairs {
                 places.push(Place { source_tokens, target_tokens, ..place });
             }
         }
-        Self {
+        Ok(Self {
             ids: Arc::clone(&stream.ids),
             places: places.into(),
-            end: specials.end_of_text.unwrap_or(specials.pad),
+            frame,
+            start: first.or(specials.end_of_text).unwrap_or(specials.pad),
             pad: specials.pad,
             sequence,
             long: too_long,
             has_labels: true,
+        })
+    }
+
+    /// What stands around texts, where that is more than the end token after them.
+    pub(super) fn frame_words(&self) -> String {
+        let [before, after] = &self.frame;
+        if before.is_empty() && **after == [self.start] {
+            return String::new();
         }
+        format!(", {} before {before:?} {after:?}", self.start)
+    }
+
+    /// How many tokens stand around a text.
+    fn around(&self) -> usize {
+        self.frame.iter().map(|side| side.len()).sum()
+    }
+
+    /// Tokens of a text between those that stand around it.
+    fn framed<'a>(&'a self, text: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
+        let [before, after] = &self.frame;
+        before.iter().chain(text).chain(after.iter()).copied()
     }
 
     /// The same pairs with nothing to predict.
@@ -108,7 +151,9 @@ impl Pairs {
         let (mut all, mut used) = (0, 0);
         for batch in batches {
             let sides = |of: fn(&Place) -> usize| {
-                let lengths = batch.iter().filter_map(|pair| self.places.get(*pair)).map(|place| of(place) as u64 + 1);
+                let around = self.around() as u64;
+                let lengths =
+                    batch.iter().filter_map(|pair| self.places.get(*pair)).map(|place| of(place) as u64 + around);
                 (lengths.clone().max().unwrap_or(0) * batch.len() as u64, lengths.sum::<u64>())
             };
             for (cells, tokens) in [sides(|place| place.source_tokens), sides(|place| place.target_tokens)] {
@@ -123,7 +168,7 @@ impl Pairs {
     pub(super) fn batch(&self, pairs: &[usize]) -> Batch {
         let places: Vec<Place> = pairs.iter().filter_map(|pair| self.places.get(*pair).copied()).collect();
         let batch = places.len();
-        let longest = |of: fn(&Place) -> usize| places.iter().map(of).max().unwrap_or(0) + 1;
+        let longest = |of: fn(&Place) -> usize| places.iter().map(of).max().unwrap_or(0) + self.around();
         let (read, written) = (longest(|place| place.source_tokens), longest(|place| place.target_tokens));
         let mut sources = Side::new(batch, read, self.pad);
         let mut targets = Side::new(batch, written, self.pad);
@@ -132,10 +177,11 @@ impl Pairs {
             let tokens = |start: usize, count: usize| self.ids.get(start..start + count).unwrap_or_default();
             let source = tokens(place.source, place.source_tokens);
             let target = tokens(place.target, place.target_tokens);
-            sources.set(row, source.iter().copied().chain([self.end]));
-            targets.set(row, [self.end].into_iter().chain(target.iter().copied()));
+            sources.set(row, self.framed(source));
+            let before_last = target.len() + self.around().saturating_sub(1);
+            targets.set(row, [self.start].into_iter().chain(self.framed(target).take(before_last)));
             if self.has_labels {
-                let right = target.iter().copied().chain([self.end]).map(i64::from);
+                let right = self.framed(target).map(i64::from);
                 for (label, right) in labels.iter_mut().skip(row * written).zip(right) {
                     *label = right;
                 }

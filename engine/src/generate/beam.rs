@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Ending, GenerateError, GeneratedText, Marks, Search,
-    choice::{Candidate, Choice},
+    choice::{Candidate, Choice, TextSoFar},
 };
 
 /// The beams of one source, as `transformers` searches: of all beams of a group the best continuations, twice as many as there are
@@ -13,10 +13,13 @@ pub(super) struct SourceBeams {
     nodes: Option<Vec<BeamNode>>,
     /// Tokens that were there before the first new one.
     before: Vec<u32>,
+    /// What an encoder read, or the prompt.
+    source: Vec<u32>,
+    /// New tokens at most, by the model's positions too.
     most: usize,
+    /// New tokens that are asked for.
+    wanted: usize,
     length_penalty: f64,
-    /// Whether there would be more tokens if the model had more positions.
-    lacks_positions: bool,
 }
 
 struct Group {
@@ -59,7 +62,7 @@ struct Beam {
 }
 
 impl SourceBeams {
-    pub fn new(before: Vec<u32>, most: usize, search: &Search) -> Self {
+    pub fn new(before: Vec<u32>, source: Vec<u32>, [most, wanted]: [usize; 2], search: &Search) -> Self {
         let size = search.beams / search.groups.max(1);
         let empty =
             Beam { tokens: Vec::new(), node: None, sum: 0.0, score: f64::NEG_INFINITY, ending: Ending::Stopped };
@@ -68,9 +71,10 @@ impl SourceBeams {
             groups: (0..search.groups).map(group).collect(),
             nodes: search.keep_tree.then(Vec::new),
             before,
+            source,
             most,
+            wanted,
             length_penalty: search.length_penalty,
-            lacks_positions: most < search.max_new_tokens,
         }
     }
 
@@ -96,7 +100,16 @@ impl SourceBeams {
         let mut first_row = 0;
         // How often earlier groups chose a token.
         let mut chosen: Vec<(u32, f64)> = Vec::new();
-        for (number, group) in self.groups.iter_mut().enumerate().filter(|(_, group)| !group.is_done) {
+        let has_groups = self.groups.len() > 1;
+        // As many as there have to be for enough that go on, whatever ends.
+        let candidates = (1 + marks.end.len()).max(2);
+        for (number, group) in self.groups.iter_mut().enumerate() {
+            if group.is_done {
+                if let Some(pad) = marks.pad.or(marks.end.first().copied()) {
+                    count_in(&mut chosen, pad, group.size as f64);
+                }
+                continue;
+            }
             let mut found: Vec<Candidate> = Vec::new();
             let penalties: Vec<(u32, f64)> =
                 chosen.iter().map(|(token, count)| (*token, count * search.diversity)).collect();
@@ -104,16 +117,22 @@ impl SourceBeams {
                 let row = if is_first { 0 } else { first_row + place };
                 let Some(logits) = logits.get_mut(row) else { return Err(GenerateError::NotFinite) };
                 let mut own = logits.to_vec();
-                let mut choice = Choice::new(&mut own)?;
-                let text: Vec<u32> = self.before.iter().chain(&beam.tokens).copied().collect();
-                choice.restrict(&text, beam.tokens.len(), self.most, search, marks);
-                choice.add_best(&mut found, 2 * group.size, (place, beam.sum), &penalties);
+                let mut choice = Choice::normalised(&mut own)?;
+                let tokens: Vec<u32> = self.before.iter().chain(&beam.tokens).copied().collect();
+                let text =
+                    TextSoFar { tokens: &tokens, written: beam.tokens.len(), most: self.most, source: &self.source };
+                choice.process(&text, search, marks, &penalties);
+                choice.add_best(&mut found, candidates.saturating_mul(group.size), (place, beam.sum));
             }
             let written = group.running.first().map_or(0, |beam| beam.tokens.len()) + 1;
             if found.is_empty() {
                 return Err(GenerateError::NothingLeft { step: written });
             }
             let length = (written as f64).powf(self.length_penalty);
+            // The length at which a running text is compared with those that ended.
+            let hoped = if search.is_exhaustive && self.length_penalty > 0.0 { self.wanted } else { written };
+            let hoped = (hoped as f64).powf(self.length_penalty);
+            let best_found = found.first().map_or(f64::NEG_INFINITY, |candidate| candidate.sum);
             let rows = group.running.len();
             let mut next: Vec<(usize, Beam)> = Vec::new();
             let mut ended: Vec<Beam> = Vec::new();
@@ -123,7 +142,7 @@ impl SourceBeams {
                 let Some(parent) = group.running.get(candidate.beam) else { continue };
                 let mut tokens = parent.tokens.clone();
                 tokens.push(candidate.token);
-                let ending = match (ends, self.lacks_positions) {
+                let ending = match (ends, self.most < self.wanted) {
                     (true, _) => Ending::EndToken,
                     (false, true) => Ending::Positions,
                     (false, false) => Ending::Length,
@@ -158,14 +177,13 @@ impl SourceBeams {
             group.pool.truncate(group.size);
             for (_, beam) in &next {
                 if let Some(token) = beam.tokens.last() {
-                    match chosen.iter_mut().find(|(other, _)| other == token) {
-                        Some((_, count)) => *count += 1.0,
-                        None => chosen.push((*token, 1.0)),
-                    }
+                    count_in(&mut chosen, *token, 1.0);
                 }
             }
             let is_full = group.pool.len() >= group.size;
-            let best_running = next.first().map_or(f64::NEG_INFINITY, |(_, beam)| beam.sum / length);
+            // Diverse beam search asks for the best of all, also where it ended.
+            let best_running = next.first().map_or(f64::NEG_INFINITY, |(_, beam)| beam.sum);
+            let best_running = if has_groups { best_found } else { best_running } / hoped;
             let worst = group.pool.last().map_or(f64::NEG_INFINITY, |beam| beam.score);
             group.is_done = next.is_empty() || (is_full && (search.early_stopping || best_running <= worst));
             if !group.is_done {
@@ -208,5 +226,13 @@ impl SourceBeams {
                 tree: Vec::new(),
             },
         )
+    }
+}
+
+/// Counts a token.
+fn count_in(chosen: &mut Vec<(u32, f64)>, token: u32, times: f64) {
+    match chosen.iter_mut().find(|(other, _)| *other == token) {
+        Some((_, count)) => *count += times,
+        None => chosen.push((token, times)),
     }
 }

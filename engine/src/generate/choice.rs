@@ -1,14 +1,33 @@
-use super::{GenerateError, Marks, Search};
+use super::{GenerateError, LogitsProcessors, Marks, Search};
 use crate::ops::{index_of_largest, log_sum_exp, random::Stream};
 
-/// Logits of what may follow a text.
+/// Logits of what may follow a text, and the scores that are chosen by: the logits themselves, or log-probabilities.
 pub(super) struct Choice<'a> {
     logits: &'a mut [f32],
+    /// Normalisation as the model gives the logits.
     log_sum: f64,
+    /// What scores are below the logits.
+    offset: f64,
+    /// True where scores are log-probabilities.
+    is_normalised: bool,
+    /// Logits as the model gave them, where a processor changed them; the first of a token counts.
+    changed: Vec<(u32, f32)>,
+}
+
+/// A text for which a token is chosen.
+pub(super) struct TextSoFar<'a> {
+    /// All that a decoder has read and written.
+    pub tokens: &'a [u32],
+    /// How many of them are new.
+    pub written: usize,
+    /// New tokens at most.
+    pub most: usize,
+    /// The source: what an encoder reads, or the prompt.
+    pub source: &'a [u32],
 }
 
 impl<'a> Choice<'a> {
-    /// The logits of a row, with their normalisation as the model gives them.
+    /// The logits of a row, with their normalisation as the model gives them. Scores are logits.
     ///
     /// # Errors
     /// If they are not finite.
@@ -17,40 +36,93 @@ impl<'a> Choice<'a> {
         if !log_sum.is_finite() || logits.iter().fold(false, |any, logit| any | logit.is_nan()) {
             return Err(GenerateError::NotFinite);
         }
-        Ok(Self { logits, log_sum })
+        Ok(Self { logits, log_sum, offset: 0.0, is_normalised: false, changed: Vec::new() })
     }
 
-    /// Rules out what may not come: `text` is all that was read and written, of which the last `written` tokens are new. The
-    /// probabilities of the others stay as they are.
-    pub fn restrict(&mut self, text: &[u32], written: usize, most: usize, search: &Search, marks: &Marks) {
-        let only = |logits: &mut [f32], token: u32| {
-            let kept = logits.get(token as usize).copied();
-            logits.fill(f32::NEG_INFINITY);
-            if let Some((logit, kept)) = logits.get_mut(token as usize).zip(kept) {
-                *logit = kept;
+    /// The same, with log-probabilities as scores.
+    pub fn normalised(logits: &'a mut [f32]) -> Result<Self, GenerateError> {
+        let choice = Self::new(logits)?;
+        Ok(Self { offset: choice.log_sum, is_normalised: true, ..choice })
+    }
+
+    /// Changes scores and rules out what may not come, as the logits processors of `transformers` do and in their order. What
+    /// earlier groups chose costs `penalties`.
+    pub fn process(&mut self, text: &TextSoFar<'_>, search: &Search, marks: &Marks, penalties: &[(u32, f64)]) {
+        let processors = &marks.processors;
+        self.add_biases(text.tokens, processors);
+        for (token, penalty) in penalties {
+            self.change(*token, |score| score - penalty);
+        }
+        self.penalise(text.source, 1.0 / processors.encoder_repetition_penalty);
+        self.penalise(text.tokens, processors.repetition_penalty);
+        self.forbid_repeated(text.tokens, text.tokens, search.no_repeat);
+        self.forbid_repeated(text.source, text.tokens, processors.encoder_no_repeat);
+        for words in &processors.bad_words {
+            let Some((last, before)) = words.split_last().filter(|_| !is_end(words, marks)) else { continue };
+            if text.tokens.ends_with(before) {
+                self.forbid(*last);
             }
-        };
-        if let (Some(token), 0) = (marks.forced_first, written) {
-            only(self.logits, token);
-            return;
         }
-        if let (Some(token), true) = (marks.forced_last, written + 1 == most) {
-            only(self.logits, token);
-            return;
+        if text.written < search.min_new_tokens || text.tokens.len() < search.min_length {
+            marks.end.iter().for_each(|token| self.forbid(*token));
         }
-        if written < search.min_new_tokens {
+        if let (Some(token), 1) = (marks.forced_first, text.tokens.len()) {
+            self.force(&[token]);
+        }
+        if !marks.forced_last.is_empty() && text.written + 1 == text.most {
+            self.force(&marks.forced_last);
+        }
+        if let Some((start, factor)) = processors.length_decay.filter(|(start, _)| text.written > *start) {
+            let growth = factor.powi(i32::try_from(text.written - start).unwrap_or(i32::MAX)) - 1.0;
             for token in &marks.end {
-                self.forbid(*token);
+                self.change(*token, |score| score + if score.is_finite() { score.abs() * growth } else { 0.0 });
             }
         }
-        let n = search.no_repeat;
-        if n > 0 && text.len() + 1 >= n {
-            let last = &text[text.len() + 1 - n..];
-            for window in text.windows(n) {
-                if let Some((token, before)) = window.split_last().filter(|(_, before)| *before == last) {
-                    debug_assert_eq!(before.len(), n - 1);
-                    self.forbid(*token);
-                }
+        processors.suppressed.iter().for_each(|token| self.forbid(*token));
+        // A first token that is forced is not the one that is meant.
+        let first = usize::from(text.tokens.len() - text.written <= 1 && marks.forced_first.is_some());
+        if text.written == first {
+            processors.suppressed_first.iter().for_each(|token| self.forbid(*token));
+        }
+        if processors.renormalises && self.is_normalised {
+            let log_sum = log_sum_exp(self.logits);
+            if log_sum.is_finite() {
+                self.offset = log_sum;
+            }
+        }
+    }
+
+    /// Adds what sequences of tokens are biased by to the last token of each.
+    fn add_biases(&mut self, tokens: &[u32], processors: &LogitsProcessors) {
+        for (sequence, bias) in &processors.sequence_bias {
+            if let Some((last, _)) = sequence.split_last().filter(|(_, before)| tokens.ends_with(before)) {
+                self.change(*last, |score| score + bias);
+            }
+        }
+    }
+
+    /// Multiplies scores below 0 of these tokens, each once, and divides others.
+    fn penalise(&mut self, tokens: &[u32], penalty: f64) {
+        if penalty == 1.0 {
+            return;
+        }
+        let mut tokens = tokens.to_vec();
+        tokens.sort_unstable();
+        tokens.dedup();
+        for token in tokens {
+            self.change(token, |score| if score < 0.0 { score * penalty } else { score / penalty });
+        }
+    }
+
+    /// Forbids what would end a sequence of `n` tokens that `within` has already.
+    fn forbid_repeated(&mut self, within: &[u32], tokens: &[u32], n: usize) {
+        if n == 0 || tokens.len() + 1 < n {
+            return;
+        }
+        let last = tokens.get(tokens.len() + 1 - n..).unwrap_or_default();
+        for window in within.windows(n) {
+            if let Some((token, _)) = window.split_last().filter(|(_, before)| *before == last) {
+                self.forbid(*token);
             }
         }
     }
@@ -61,9 +133,31 @@ impl<'a> Choice<'a> {
         }
     }
 
+    /// Leaves these tokens alone, each with the score 0.
+    fn force(&mut self, tokens: &[u32]) {
+        let known = tokens.iter().filter_map(|token| Some((*token, *self.logits.get(*token as usize)?)));
+        self.changed.extend(known);
+        self.logits.fill(f32::NEG_INFINITY);
+        for token in tokens {
+            if let Some(logit) = self.logits.get_mut(*token as usize) {
+                *logit = 0.0;
+            }
+        }
+        self.offset = 0.0;
+    }
+
+    /// Gives a token another score.
+    fn change(&mut self, token: u32, to: impl FnOnce(f64) -> f64) {
+        if let Some(logit) = self.logits.get_mut(token as usize) {
+            self.changed.push((token, *logit));
+            *logit = (to(f64::from(*logit) - self.offset) + self.offset) as f32;
+        }
+    }
+
     /// The log-probability that the model gives a token.
     pub fn log_probability(&self, token: u32) -> f64 {
-        self.logits.get(token as usize).map_or(f64::NEG_INFINITY, |logit| f64::from(*logit) - self.log_sum)
+        let changed = self.changed.iter().find(|(other, _)| *other == token).map(|(_, logit)| logit);
+        changed.or(self.logits.get(token as usize)).map_or(f64::NEG_INFINITY, |logit| f64::from(*logit) - self.log_sum)
     }
 
     /// The most probable token; the smaller id where two are equal. None where none may come.
@@ -72,30 +166,19 @@ impl<'a> Choice<'a> {
         self.logits.get(best).filter(|logit| **logit > f32::NEG_INFINITY).map(|_| best as u32)
     }
 
-    /// Adds to `found`, which has the best continuations so far in order and `most` at most, those of a beam of this
-    /// log-probability. What earlier groups chose costs `penalty` each time.
-    pub fn add_best(
-        &self,
-        found: &mut Vec<Candidate>,
-        most: usize,
-        (beam, sum): (usize, f64),
-        penalties: &[(u32, f64)],
-    ) {
+    /// Adds to `found`, which has the best continuations so far in order and `most` at most, those of a beam with this sum of
+    /// scores.
+    pub fn add_best(&self, found: &mut Vec<Candidate>, most: usize, (beam, sum): (usize, f64)) {
         const CHUNK: usize = 64;
         for (number, chunk) in self.logits.chunks(CHUNK).enumerate() {
             let worst =
                 if found.len() < most { f64::NEG_INFINITY } else { found.last().map_or(f64::INFINITY, |c| c.sum) };
-            let largest = largest(chunk);
-            // Penalties only lower it further.
-            if f64::from(largest) - self.log_sum + sum <= worst {
+            if f64::from(largest(chunk)) - self.offset + sum <= worst {
                 continue;
             }
             for (at, logit) in chunk.iter().enumerate() {
                 let token = (number * CHUNK + at) as u32;
-                let mut total = f64::from(*logit) - self.log_sum + sum;
-                if let Some((_, penalty)) = penalties.iter().find(|(other, _)| *other == token) {
-                    total -= penalty;
-                }
+                let total = f64::from(*logit) - self.offset + sum;
                 let is_in = total > f64::NEG_INFINITY
                     && (found.len() < most || found.last().is_some_and(|last| total > last.sum));
                 if is_in {
@@ -107,38 +190,43 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// Draws a token at a temperature above 0, from the most probable ones where the search says so. None where none may come.
-    pub fn draw(&self, search: &Search, stream: &mut Stream) -> Option<u32> {
+    /// Draws a token at a temperature above 0, from those that the search and the processors leave. None where none may come.
+    pub fn draw(&self, search: &Search, processors: &LogitsProcessors, stream: &mut Stream) -> Option<u32> {
         let mut tokens: Vec<(u32, f64)> = (0..)
             .zip(self.logits.iter())
             .filter(|(_, logit)| **logit > f32::NEG_INFINITY)
             .map(|(token, logit)| (token, f64::from(*logit) / search.temperature))
             .collect();
         let order = |a: &(u32, f64), b: &(u32, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+        if processors.top_h.is_some() {
+            tokens.sort_unstable_by(order);
+            processors.filter_by_entropy(&mut tokens);
+        }
         if let Some(k) = search.top_k.filter(|k| *k < tokens.len()) {
             tokens.select_nth_unstable_by(k - 1, order);
             tokens.truncate(k);
         }
         tokens.sort_unstable_by(order);
         let largest = tokens.first()?.1;
-        for (_, weight) in &mut tokens {
-            *weight = (*weight - largest).exp();
-        }
-        let mut total: f64 = tokens.iter().map(|(_, weight)| weight).sum();
         if let Some(p) = search.top_p {
+            let total: f64 = tokens.iter().map(|(_, logit)| (logit - largest).exp()).sum();
             // The most probable until they have the share, the one that reaches it included.
             let mut before = 0.0;
             let count = tokens
                 .iter()
-                .take_while(|(_, weight)| {
+                .take_while(|(_, logit)| {
                     let is_in = before < p * total;
-                    before += weight;
+                    before += (logit - largest).exp();
                     is_in
                 })
                 .count();
             tokens.truncate(count.max(1));
-            total = tokens.iter().map(|(_, weight)| weight).sum();
         }
+        processors.filter(&mut tokens);
+        for (_, weight) in &mut tokens {
+            *weight = (*weight - largest).exp();
+        }
+        let total: f64 = tokens.iter().map(|(_, weight)| weight).sum();
         let mut left = stream.uniform() * total;
         for (token, weight) in &tokens {
             left -= weight;
@@ -171,6 +259,11 @@ pub(super) struct Candidate {
     /// The beam, by its place in its group.
     pub beam: usize,
     pub token: u32,
-    /// Its log-probability, with what diversity takes away.
+    /// Its sum of scores.
     pub sum: f64,
+}
+
+/// True of an end token alone, which bad words do not forbid.
+fn is_end(words: &[u32], marks: &Marks) -> bool {
+    matches!(words, [token] if marks.end.contains(token))
 }

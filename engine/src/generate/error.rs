@@ -43,6 +43,17 @@ pub enum GenerateError {
         /// Positions of the model.
         positions: usize,
     },
+    /// A source that leaves no token to be written.
+    #[error(
+        "A text of {} with its prompt at most leaves no room after {}. Give a shorter prompt, or a larger number of new tokens (--max-length).",
+        counted(*.length, "token"), counted(*.tokens, "token")
+    )]
+    NoRoom {
+        /// Tokens of the source.
+        tokens: usize,
+        /// Tokens of the whole text at most.
+        length: usize,
+    },
     /// A token that the model does not have.
     #[error(
         "The text has the token {token}, but the model knows {}: the tokenizer is another model's. Use the one that it was trained with.",
@@ -76,7 +87,7 @@ pub enum GenerateError {
     Setting(String),
     /// Every token is ruled out.
     #[error(
-        "No token is left for place {step}: what may not come twice, and a least length, rule all of them out. Allow longer repetitions or a shorter text."
+        "No token is left for place {step}: what may not come twice, a least length, and what the model's generation_config.json forbids rule all of them out. Allow longer repetitions or a shorter text."
     )]
     NothingLeft {
         /// The place, from 1.

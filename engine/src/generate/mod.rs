@@ -14,9 +14,11 @@ mod continue_text;
 mod distribution;
 mod error;
 mod fill_masks;
+mod processors;
 mod proof;
 mod run;
 mod search;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +28,8 @@ pub use continue_text::{Continuation, Ending, Sampled, Sampling, continue_text};
 pub use distribution::Prediction;
 pub use error::GenerateError;
 pub use fill_masks::{FilledMask, fill_masks};
+pub use processors::LogitsProcessors;
 pub use proof::{CacheProof, ProvedCache, prove_caches};
-pub use run::{Generated, GeneratedText, Progress, generate};
+pub use run::{Generated, GeneratedText, Progress, generate, generate_numbered};
 pub use search::{Marks, Search};
+pub use settings::{EarlyStopping, SearchSettings};

@@ -2,7 +2,7 @@ use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{GenerateError, Marks, Search, generate, run::check};
+use super::{GenerateError, Marks, Search, generate_numbered, run::check};
 use crate::{
     config::Cache,
     model::{Begun, Decoder, Model, Room},
@@ -79,6 +79,7 @@ pub fn prove_caches(
     let mut all = Vec::new();
     for (number, chunk) in sources.chunks(batch.max(1)).enumerate() {
         let first = number * batch.max(1);
+        let numbers: Vec<u64> = (first as u64..).take(chunk.len()).collect();
         let mut of_caches: Vec<Option<Vec<Vec<u32>>>> = Vec::new();
         let mut found_of_chunk = proof.caches.clone();
         for row in &mut found_of_chunk {
@@ -88,7 +89,7 @@ pub fn prove_caches(
             }
             let search = Search { cache: row.cache.clone(), ..search.clone() };
             let mut stopped = false;
-            let found = generate(model, chunk, marks, &search, free_bytes, |_| {
+            let found = generate_numbered(model, (chunk, &numbers), marks, &search, free_bytes, |_| {
                 stopped = stopped || each(first).is_break();
                 if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });

@@ -3,7 +3,11 @@ use std::{ops::ControlFlow, time::Instant};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{BeamNode, Ending, GenerateError, Marks, Search, beam::SourceBeams, choice::Choice};
+use super::{
+    BeamNode, Ending, GenerateError, Marks, Search,
+    beam::SourceBeams,
+    choice::{Choice, TextSoFar},
+};
 use crate::{
     attention::{Cost, Workload},
     config::Precision,
@@ -61,7 +65,8 @@ pub struct Progress<'a> {
 
 /// Generates a text for each of some sources: prompts that a decoder goes on with, or texts that the encoder before it reads.
 /// `each` hears of every token and may stop, whereupon what there is so far is the result. `free_bytes` is the memory
-/// that is there, where known.
+/// that is there, where known. What is drawn for a source depends on its place: those of one of several batches have numbers in
+/// [`generate_numbered`].
 ///
 /// # Errors
 /// If the model generates no text, a source or a setting does not do, or it does not fit into memory.
@@ -71,8 +76,29 @@ pub fn generate(
     marks: &Marks,
     search: &Search,
     free_bytes: Option<u64>,
+    each: impl FnMut(Progress<'_>) -> ControlFlow<()>,
+) -> Result<Generated, GenerateError> {
+    let numbers: Vec<u64> = (0..sources.len() as u64).collect();
+    generate_numbered(model, (sources, &numbers), marks, search, free_bytes, each)
+}
+
+/// As [`generate`], for some of many sources. Each has its number among all of them, by which its tokens are drawn, so that they do
+/// not depend on how sources are put into batches.
+///
+/// # Errors
+/// As [`generate`], and if there is not a number for each source.
+pub fn generate_numbered(
+    model: &Model,
+    (sources, numbers): (&[Vec<u32>], &[u64]),
+    marks: &Marks,
+    search: &Search,
+    free_bytes: Option<u64>,
     mut each: impl FnMut(Progress<'_>) -> ControlFlow<()>,
 ) -> Result<Generated, GenerateError> {
+    if sources.len() != numbers.len() {
+        let why = format!("{} sources have {} numbers; give each its own.", sources.len(), numbers.len());
+        return Err(GenerateError::Setting(why));
+    }
     check(model, sources, marks, search, free_bytes)?;
     let started = Instant::now();
     let plan = model.plan();
@@ -90,9 +116,12 @@ pub fn generate(
     // What repeated sequences are looked for in: the text that a decoder has read.
     let texts: Vec<Vec<u32>> =
         if plan.encoder.is_some() { vec![marks.start.into_iter().collect(); sources.len()] } else { sources.to_vec() };
+    let lengths = sources.iter().zip(&most).map(|(source, most)| [*most, search.wanted_tokens(plan, source.len())]);
     let mut writers: Vec<Writer> = (0..)
-        .zip(texts.into_iter().zip(&most))
-        .map(|(source, (text, most))| Writer::new(source, text, *most, search))
+        .zip(sources.iter().zip(numbers).zip(texts.into_iter().zip(lengths)))
+        .map(|(place, ((source, number), (text, lengths)))| {
+            Writer::new((place, *number), text, source.clone(), lengths, search)
+        })
         .collect();
     let mut logits = logits;
     let vocabulary = plan.vocabulary();
@@ -185,6 +214,9 @@ pub(super) fn check(
     if longest > reading {
         return Err(GenerateError::TooLong { tokens: longest, positions: reading });
     }
+    if let Some(tokens) = lengths.iter().copied().find(|tokens| search.wanted_tokens(plan, *tokens) == 0) {
+        return Err(GenerateError::NoRoom { tokens, length: search.max_length.unwrap_or(search.max_new_tokens) });
+    }
     let bytes = model.dtype().size_in_bytes();
     let kept = search.cache_bytes(plan, &lengths, bytes).total();
     // Logits of a step, and what layers work with while they read the sources.
@@ -220,8 +252,10 @@ enum Kind {
     /// One row: the most probable token at each step, or a drawn one.
     Single {
         text: Vec<u32>,
+        source: Vec<u32>,
         first: usize,
         most: usize,
+        wanted: usize,
         sum: f64,
         ending: Option<Ending>,
         stream: Box<Stream>,
@@ -230,14 +264,23 @@ enum Kind {
 }
 
 impl Writer {
-    fn new(source: usize, text: Vec<u32>, most: usize, search: &Search) -> Self {
+    /// The writer of source `place` of a batch, with its number among all; `lengths` are the new tokens that it can write and
+    /// those that are asked for.
+    fn new(
+        (place, number): (usize, u64),
+        text: Vec<u32>,
+        source: Vec<u32>,
+        lengths: [usize; 2],
+        search: &Search,
+    ) -> Self {
         let kind = if search.beams == 1 {
-            let stream = Box::new(Stream::new(search.seed, Purpose::Sampling, source as u64));
-            Kind::Single { first: text.len(), text, most, sum: 0.0, ending: None, stream }
+            let stream = Box::new(Stream::new(search.seed, Purpose::Sampling, number));
+            let [most, wanted] = lengths;
+            Kind::Single { first: text.len(), text, source, most, wanted, sum: 0.0, ending: None, stream }
         } else {
-            Kind::Beams(SourceBeams::new(text, most, search))
+            Kind::Beams(SourceBeams::new(text, source, lengths, search))
         };
-        Self { source, step: 0, kind }
+        Self { source: place, step: 0, kind }
     }
 
     /// Rows that wait for a token.
@@ -257,19 +300,24 @@ impl Writer {
     ) -> Result<Vec<(usize, u32)>, GenerateError> {
         self.step += 1;
         match &mut self.kind {
-            Kind::Single { text, first, most, sum, ending, stream } => {
+            Kind::Single { text, source, first, most, wanted, sum, ending, stream } => {
                 let Some(logits) = logits.first_mut() else { return Ok(Vec::new()) };
                 let written = text.len() - *first;
                 let mut choice = Choice::new(logits)?;
-                choice.restrict(text, written, *most, search, marks);
-                let token = if search.temperature > 0.0 { choice.draw(search, stream) } else { choice.best() };
+                let so_far = TextSoFar { tokens: text, written, most: *most, source };
+                choice.process(&so_far, search, marks, &[]);
+                let token = if search.temperature > 0.0 {
+                    choice.draw(search, &marks.processors, stream)
+                } else {
+                    choice.best()
+                };
                 let Some(token) = token else { return Err(GenerateError::NothingLeft { step: written + 1 }) };
                 *sum += choice.log_probability(token);
                 text.push(token);
                 *ending = if marks.end.contains(&token) {
                     Some(Ending::EndToken)
                 } else if written + 1 >= *most {
-                    Some(if *most < search.max_new_tokens { Ending::Positions } else { Ending::Length })
+                    Some(if *most < *wanted { Ending::Positions } else { Ending::Length })
                 } else {
                     None
                 };

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::GenerateError;
+use super::{GenerateError, LogitsProcessors};
 use crate::{
     attention::{CacheBytes, Decoding, ModelPlan, cache_bytes},
     config::{Cache, KeyValueCache, counted, grouped},
@@ -14,8 +14,14 @@ pub struct Search {
     pub cache: Cache,
     /// How many tokens at most, the end token included.
     pub max_new_tokens: usize,
+    /// Instead of it, tokens of the whole text at most: with the prompt, or with what a decoder after an encoder begins with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_length: Option<usize>,
     /// The end token may come after that many.
     pub min_new_tokens: usize,
+    /// The end token may come after so many tokens of the whole text too.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub min_length: usize,
     /// Texts that are followed at the same time; 1 = the most probable token, or a drawn one, is taken at each step.
     pub beams: usize,
     /// Groups of beams, each of which avoids what those before it chose at the same step (diverse beam search, Vijayakumar et al.,
@@ -28,6 +34,10 @@ pub struct Search {
     pub length_penalty: f64,
     /// Stop as soon as as many texts as beams have ended, rather than when no running one can be better.
     pub early_stopping: bool,
+    /// Stop only when no running text can be better at any length that it may have (`early_stopping = "never"`); without it the
+    /// length that it has counts.
+    #[serde(skip_serializing_if = "is_false")]
+    pub is_exhaustive: bool,
     /// No sequence of so many tokens comes twice; 0 = any may.
     pub no_repeat: usize,
     /// Logits are divided by it before a token is drawn, 0..=100; 0 = the most probable token, nothing is drawn.
@@ -47,12 +57,15 @@ impl Default for Search {
         Self {
             cache: Cache::KeyValue(KeyValueCache {}),
             max_new_tokens: 64,
+            max_length: None,
             min_new_tokens: 0,
+            min_length: 0,
             beams: 1,
             groups: 1,
             diversity: 0.0,
             length_penalty: 1.0,
             early_stopping: false,
+            is_exhaustive: false,
             no_repeat: 0,
             temperature: 0.0,
             top_k: None,
@@ -63,11 +76,21 @@ impl Default for Search {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(is_true: &bool) -> bool {
+    !is_true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
 /// Most beams of a source.
-const MOST_BEAMS: usize = 1024;
+pub(super) const MOST_BEAMS: usize = 1024;
 
 /// Most tokens of a text; no model here has as many positions.
-const MOST_TOKENS: usize = 1 << 20;
+pub(super) const MOST_TOKENS: usize = 1 << 20;
 
 impl Search {
     /// Refuses settings out of range, and such as have no meaning together.
@@ -117,10 +140,10 @@ impl Search {
                 "Top-k and top-p say what tokens are drawn from; give a temperature above 0 too.".to_owned(),
             );
         }
-        if !(1..=MOST_TOKENS).contains(&self.max_new_tokens) {
+        if !(1..=MOST_TOKENS).contains(&self.max_new_tokens) || self.max_length == Some(0) {
             return refuse(format!("The largest number of new tokens must be from 1 to {}.", grouped(MOST_TOKENS)));
         }
-        if self.min_new_tokens > self.max_new_tokens {
+        if self.min_new_tokens > self.max_new_tokens && self.max_length.is_none() {
             return refuse(format!(
                 "At least {} and at most {} cannot both be.",
                 counted(self.min_new_tokens, "new token"),
@@ -130,12 +153,18 @@ impl Search {
         Ok(())
     }
 
+    /// How many new tokens are asked for after a source of `tokens`.
+    pub fn wanted_tokens(&self, plan: &ModelPlan, tokens: usize) -> usize {
+        let before = if plan.encoder.is_some() { 1 } else { tokens };
+        self.max_length.map_or(self.max_new_tokens, |length| length.saturating_sub(before))
+    }
+
     /// How many tokens a model can write after a source of `tokens`: as many as are asked for and as it has positions for. An
     /// encoder's source takes none of the decoder's positions; the last token that is written is not read any more.
     pub fn most_tokens(&self, plan: &ModelPlan, tokens: usize) -> usize {
         let longest = plan.stack.longest();
         let left = if plan.encoder.is_some() { longest } else { (longest + 1).saturating_sub(tokens) };
-        self.max_new_tokens.min(left)
+        self.wanted_tokens(plan, tokens).min(left)
     }
 
     /// What the cache takes for sources of these lengths.
@@ -153,16 +182,20 @@ impl Search {
     }
 }
 
-/// Tokens with a meaning for generation.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Tokens with a meaning for generation, and what a model directory says of others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Marks {
     /// What a decoder after an encoder begins with.
     pub start: Option<u32>,
-    /// What ends a text; it is given back as the last token.
+    /// What ends a text; it is given back as the last token. One beyond the vocabulary never comes.
     pub end: Vec<u32>,
-    /// What a text has to begin with.
+    /// What fills up rows that ended: groups of beams that are done count as having chosen it.
+    pub pad: Option<u32>,
+    /// The first token of a text that has one token before it.
     pub forced_first: Option<u32>,
-    /// What it has to end with where it would become too long.
-    pub forced_last: Option<u32>,
+    /// What it has to end with where it would become too long: one of these.
+    pub forced_last: Vec<u32>,
+    /// What else a model asks for.
+    pub processors: LogitsProcessors,
 }

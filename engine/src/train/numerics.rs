@@ -23,8 +23,8 @@ impl Numerics {
         self >= Self(2)
     }
 
-    /// Rules by which data are read. From version 3 a text never holds a special token, rows without a label are left out, and
-    /// images are turned as their EXIF data say.
+    /// Rules by which data are read. From version 3 a text never holds a special token, rows without a label are left out, images are
+    /// turned as their EXIF data say, and the sides of a pair are framed by the tokenizer's template.
     pub fn edition(self) -> Edition {
         if self >= Self(3) { Edition::Current } else { Edition::First }
     }

@@ -78,7 +78,7 @@ fn pairs_of(
         own = load_corpus(context, config, loaded.tokenizer_json.as_deref())?;
         &own
     };
-    if corpus.tokenizer.vocabulary_size() > loaded.plan.vocabulary() {
+    if corpus.require_known(loaded.plan.vocabulary()).is_err() {
         return Err("Its text is not what it was trained on any more.".to_owned());
     }
     let examples = match &trainer.config().attention.coverage {

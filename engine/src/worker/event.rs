@@ -432,6 +432,12 @@ pub enum Event {
         cache_bytes: u64,
         /// Whether it was stopped.
         stopped: bool,
+        /// Keys of the model's `generation_config.json` that have no effect here.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unused_settings: Vec<String>,
+        /// Settings of it that this search has others for, such as `num_beams: 4`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        other_settings: Vec<String>,
     },
     /// The caches of a model are compared. At most some 30 a second.
     ProvingCaches {

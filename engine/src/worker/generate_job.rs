@@ -7,7 +7,7 @@ use super::{
     job_control::JobControl, job_error::JobError, pace::Pace, subject::Subject, text_model::TextModel,
 };
 use crate::{
-    generate::{Generated, GeneratedText, Search, attention_on_source, generate},
+    generate::{Generated, GeneratedText, Search, attention_on_source, generate_numbered},
     train::free_memory,
 };
 
@@ -27,7 +27,16 @@ fn run(context: &JobContext, job: &GenerateJob, control: &JobControl, named: &st
         let (texts, stopped) = fill_all(&text_model, &model, (&sources, &job.sources), control)?;
         let seconds = started.elapsed().as_secs_f64();
         let target = named.to_owned();
-        return Ok(Event::Generated { target, texts, seconds, reading_seconds: seconds, cache_bytes: 0, stopped });
+        return Ok(Event::Generated {
+            target,
+            texts,
+            seconds,
+            reading_seconds: seconds,
+            cache_bytes: 0,
+            stopped,
+            unused_settings: Vec::new(),
+            other_settings: Vec::new(),
+        });
     }
     let search = Search { keep_tree: job.details, ..job.search.clone() };
     let mut texts = Vec::new();
@@ -37,7 +46,8 @@ fn run(context: &JobContext, job: &GenerateJob, control: &JobControl, named: &st
         let first = number * job.batch.max(1);
         let mut of_texts: Vec<Telling> = batch.iter().map(|_| Telling::default()).collect();
         let free = free_memory(&Device::Cpu);
-        let found = generate(&model, batch, &text_model.marks, &search, free, |progress| {
+        let numbers: Vec<u64> = (first as u64..).take(batch.len()).collect();
+        let found = generate_numbered(&model, (batch, &numbers), &text_model.marks, &search, free, |progress| {
             if let Some(telling) = of_texts.get_mut(progress.source) {
                 telling.costs.push(TokenCost { seconds: progress.seconds, bytes: progress.filled_bytes });
                 if telling.pace.is_due_for(batch.len()) {
@@ -73,7 +83,16 @@ fn run(context: &JobContext, job: &GenerateJob, control: &JobControl, named: &st
             break;
         }
     }
-    Ok(Event::Generated { target: named.to_owned(), texts, seconds, reading_seconds, cache_bytes, stopped })
+    Ok(Event::Generated {
+        target: named.to_owned(),
+        texts,
+        seconds,
+        reading_seconds,
+        cache_bytes,
+        stopped,
+        other_settings: text_model.search.other_than(&search),
+        unused_settings: text_model.unused_settings,
+    })
 }
 
 /// What is told of a text while it grows.

@@ -270,12 +270,7 @@ impl Begun {
                        its own; set data.tokenizer to { kind = \"initial\" }, or leave it out";
             return Err(refused(&self.named, why));
         }
-        let (size, known) = (corpus.tokenizer.vocabulary_size(), self.plan.vocabulary());
-        if size > known {
-            let why = format!("Its tokenizer has {size} tokens, the model knows {known}: it is another model's");
-            return Err(refused(&self.named, &why));
-        }
-        Ok(())
+        corpus.require_known(self.plan.vocabulary()).map_err(|error| refused(&self.named, &error.to_string()))
     }
 }
 
@@ -314,7 +309,7 @@ fn tokenizer_of(loaded: &LoadedModel) -> Result<TextTokenizer, String> {
 
 /// Refuses models whose texts begin otherwise than those that training makes: with the token that ends a text.
 fn begins_as_trained(loaded: &LoadedModel, tokenizer: &TextTokenizer) -> Result<(), String> {
-    let (start, end) = (loaded.marks.start, tokenizer.specials().end_of_text);
+    let (start, end) = (loaded.generation.marks.start, tokenizer.specials().end_of_text);
     match (loaded.plan.translates(), start, end) {
         (true, Some(start), Some(end)) if start != end => {
             let word = |id: u32| tokenizer.token(id).map_or_else(|| id.to_string(), |token| format!("\"{token}\""));

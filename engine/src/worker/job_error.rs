@@ -60,6 +60,7 @@ impl From<GenerateError> for JobError {
             | GenerateError::NoDecoder
             | GenerateError::NoEncoder
             | GenerateError::NoMask { .. }
+            | GenerateError::NoRoom { .. }
             | GenerateError::NoStart
             | GenerateError::NoTokens
             | GenerateError::Setting(_)

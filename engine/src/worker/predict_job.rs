@@ -75,9 +75,10 @@ fn predict(context: &JobContext, job: &PredictJob, control: &JobControl, named: 
         return Err(JobError::refusal("The model directory has no tokenizer.json, so text cannot be read."));
     };
     let tokenizer = TextTokenizer::from_json(tokenizer).map_err(|error| told(&error))?;
-    let (size, known) = (tokenizer.vocabulary_size(), loaded.plan.vocabulary());
-    if size > known {
-        return Err(JobError::refusal(format!("Its tokenizer has {size} tokens, the model knows {known}.")));
+    for text in job.rows.iter().flatten() {
+        let known =
+            tokenizer.encode_plain(text.trim()).and_then(|ids| tokenizer.require_known(&ids, loaded.plan.vocabulary()));
+        known.map_err(|error| told(&error))?;
     }
     // As long as the run's examples: positions behind them were never trained.
     let longest = loaded.plan.stack.longest();

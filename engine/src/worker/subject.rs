@@ -11,7 +11,7 @@ use crate::{
         DataConfig, DeviceChoice, ImagesSource, LabelRules, PairsSource, Precision, RunConfig, Source, Translation,
         counted,
     },
-    data::{Corpus, DataError, Edition, HeldOut, Reading, Silent, TextTokenizer},
+    data::{Corpus, DataError, Edition, HeldOut, PairFraming, PairRules, Reading, Silent, TextTokenizer},
     hub::name_of_snapshot,
     model::{Model, ParameterSet},
     objective::{Labels, Objective},
@@ -305,7 +305,7 @@ impl Subject {
         let own = Reading::of(config.task.as_ref()).in_edition(edition);
         let mut reading = Reading { labels: labels.clone(), ..Reading::of(None) };
         reading.labels.unlabelled = reading.labels.unlabelled.or_else(|| own.labels.unlabelled.clone());
-        let corpus = match (data, &loaded.tokenizer_json) {
+        let mut corpus = match (data, &loaded.tokenizer_json) {
             (Some(data), _) if data.source.has_images() => {
                 let (Some(shape), Some(normalisation), Some(labels)) = (shape, &loaded.normalisation, &loaded.labels)
                 else {
@@ -333,6 +333,12 @@ impl Subject {
             }
         }
         .map_err(told)?;
+        if translates {
+            // Runs of earlier versions are measured as they were trained.
+            let framing = edition.pair_framing();
+            let start = loaded.generation.marks.start.filter(|_| framing == PairFraming::Template);
+            corpus.pair_rules = PairRules { framing, start, ..corpus.pair_rules };
+        }
         if let Some(answers) = &corpus.answers
             && !loaded.labels.as_ref().is_some_and(|labels| labels.fits(&answers.labels))
         {
@@ -341,12 +347,9 @@ impl Subject {
                     .to_owned(),
             );
         }
-        let vocabulary = corpus.tokenizer.vocabulary_size();
-        if vocabulary > loaded.plan.vocabulary() {
-            return Err(format!(
-                "Its tokenizer has {vocabulary} tokens, the model knows {}.",
-                loaded.plan.vocabulary()
-            ));
+        if corpus.images.is_none() {
+            corpus.require_known(loaded.plan.vocabulary()).map_err(told)?;
+            corpus.tokenizer = corpus.tokenizer.known_to(loaded.plan.vocabulary());
         }
         let named = match (name, step) {
             (Some(name), Some(step)) => format!("{name}, step {step}"),

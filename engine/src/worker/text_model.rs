@@ -10,10 +10,10 @@ use super::{
 };
 use crate::{
     attention::ModelPlan,
-    checkpoint,
+    checkpoint::{self, GenerationConfig},
     config::{DataConfig, Precision},
-    data::{DataError, TextTokenizer},
-    generate::Marks,
+    data::{DataError, PairFraming, TextTokenizer},
+    generate::{Marks, SearchSettings},
     model::{Model, ParameterSet, dtype},
     store::Store,
 };
@@ -27,6 +27,10 @@ pub(super) struct TextModel {
     parameters: ParameterSet,
     tokenizer: Option<TextTokenizer>,
     pub(super) marks: Marks,
+    /// Keys of its `generation_config.json` that have no effect.
+    pub(super) unused_settings: Vec<String>,
+    /// Settings of a search that it comes with.
+    pub(super) search: SearchSettings,
     /// What it was trained on, as the config says that lies in its directory.
     pub(super) trained_on: Option<DataConfig>,
 }
@@ -50,23 +54,15 @@ impl TextModel {
         let loaded = checkpoint::load_model_dir(&directory, DType::F32, &Device::Cpu);
         let loaded = loaded.map_err(|error| JobError::refusal(error.to_string()))?;
         context.tell_notes(&loaded);
-        let (plan, mut marks) = (loaded.plan, loaded.marks);
+        let (plan, generation) = (loaded.plan, loaded.generation);
+        let GenerationConfig { mut marks, search, unused: unused_settings } = generation;
         let tokenizer = loaded.tokenizer_json.as_deref().map(TextTokenizer::from_json).transpose();
         let tokenizer = tokenizer.map_err(|error| JobError::refusal(error.to_string()))?;
-        if let Some(tokenizer) = &tokenizer {
-            let (size, known) = (tokenizer.vocabulary_size(), plan.vocabulary());
-            if size > known && known > 0 {
-                return Err(JobError::refusal(format!(
-                    "Its tokenizer has {size} tokens, the model knows {known}: it is another model's. Put the \
-                     tokenizer.json of this model into its directory."
-                )));
-            }
-            if marks.end.is_empty() {
-                marks.end.extend(tokenizer.specials().end_of_text);
-            }
+        if let (true, Some(tokenizer)) = (marks.end.is_empty(), &tokenizer) {
+            marks.end.extend(tokenizer.specials().end_of_text);
         }
         let trained_on = loaded.config.map(|config| config.data);
-        Ok(Self { plan, parameters: loaded.parameters, tokenizer, marks, trained_on })
+        Ok(Self { plan, parameters: loaded.parameters, tokenizer, marks, unused_settings, search, trained_on })
     }
 
     /// The model in a number format.
@@ -189,7 +185,10 @@ impl TextModel {
             let why = format!("{which} has no characters that the model's tokenizer knows. Write it in others.");
             return Err(JobError::refusal(why));
         }
-        self.framed(tokenizer, text, tokens)
+        let tokens = self.framed(tokenizer, text, tokens)?;
+        let known = self.plan.vocabulary();
+        tokenizer.require_known(&tokens, known).map_err(|error| JobError::refusal(format!("{which}: {error}")))?;
+        Ok(tokens)
     }
 
     /// A text as the encoder reads it, whatever the tokenizer does not know, cut off behind the last position.
@@ -203,6 +202,8 @@ impl TextModel {
         let tokens = tokenizer.encode_plain(text).map_err(|error| JobError::refusal(error.to_string()))?;
         let has_unknown = tokenizer.specials().unknown.is_some_and(|unknown| tokens.contains(&unknown));
         let mut tokens = self.framed(tokenizer, text, tokens)?;
+        let known = self.plan.vocabulary();
+        tokenizer.require_known(&tokens, known).map_err(|error| JobError::refusal(error.to_string()))?;
         let longest = self.plan.encoder.as_deref().unwrap_or(&self.plan.stack).longest();
         let is_cut = tokens.len() > longest;
         if is_cut {
@@ -218,12 +219,10 @@ impl TextModel {
     /// as those that are trained here, the end of a text stands after it.
     fn framed(&self, tokenizer: &TextTokenizer, text: &str, mut tokens: Vec<u32>) -> Result<Vec<u32>, JobError> {
         if self.plan.encoder.is_some() {
-            let framed = tokenizer.encode_framed(text).map_err(|error| JobError::refusal(error.to_string()))?;
-            if framed == tokens {
-                tokens.extend(tokenizer.specials().end_of_text);
-            } else {
-                tokens = framed;
-            }
+            let frame = tokenizer.pair_frame(PairFraming::Template);
+            let [before, after] = frame.map_err(|error| JobError::refusal(error.to_string()))?;
+            tokens.splice(..0, before);
+            tokens.extend(after);
         } else if self.plan.fills_in() {
             tokens = tokenizer.encode_masked(text).map_err(|error| JobError::refusal(error.to_string()))?;
         }

@@ -322,6 +322,7 @@ fn prepare_begun(
     if let (Some(images), Some(own)) = (&mut corpus.images, &begun.normalisation) {
         images.normalisation = own.clone();
     }
+    let corpus = Corpus { tokenizer: corpus.tokenizer.known_to(begun.plan.vocabulary()), ..corpus };
     require_labels(&corpus, begun.labels.as_ref())?;
     require_memory(job, &begun.plan, device)?;
     require_disk(context, job, &begun.plan)?;

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     config::Source,
     data::{Documents, Silent, all_pairs, held_out_pairs},
-    generate::{Ending, Generated, generate},
+    generate::{Ending, Generated, generate_numbered},
     objective::text_scores::TextScores,
     train::free_memory,
 };
@@ -62,7 +62,8 @@ fn run(context: &JobContext, job: &TranslateJob, control: &JobControl, named: &s
     for batch in waiting.chunks(job.batch.max(1)) {
         let sources: Vec<Vec<u32>> = batch.iter().map(|waiting| waiting.tokens.clone()).collect();
         let free = free_memory(&Device::Cpu);
-        let found = generate(&model, &sources, &text_model.marks, &job.search, free, |_| {
+        let numbers: Vec<u64> = batch.iter().map(|waiting| waiting.pair as u64).collect();
+        let found = generate_numbered(&model, (&sources, &numbers), &text_model.marks, &job.search, free, |_| {
             stopped |= control.should_stop();
             if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });

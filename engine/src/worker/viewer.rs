@@ -312,6 +312,7 @@ fn of_tokens(
     tokenizer: &TextTokenizer,
     Read { ids, types }: Read,
 ) -> Result<Seen, String> {
+    tokenizer.require_known(&ids, model.plan().vocabulary()).map_err(|error| error.to_string())?;
     let most = model.plan().stack.longest();
     if ids.len() > most {
         return Err(format!(

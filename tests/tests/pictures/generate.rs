@@ -62,6 +62,8 @@ fn answer(screen: &mut Screen, request: &Request, text: WrittenText, seconds: f6
         reading_seconds: 0.0042,
         cache_bytes: 65_536,
         stopped: false,
+        unused_settings: Vec::new(),
+        other_settings: Vec::new(),
     };
     screen.state().apply(Notice { ticket: Some(request.ticket), event });
     screen.settle();

@@ -59,6 +59,8 @@ fn answer(screen: &mut Screen, request: &Request, text: WrittenText) {
         reading_seconds: 0.1,
         cache_bytes: 4096,
         stopped: false,
+        unused_settings: vec!["stop_strings".to_owned()],
+        other_settings: vec!["num_beams: 4".to_owned()],
     };
     screen.state().apply(Notice { ticket: Some(request.ticket), event });
     screen.settle();
@@ -160,6 +162,9 @@ fn two_settings_stand_side_by_side_with_what_differs() {
     answer(&mut screen, &requests[1], text(&[5, 9, 7], &[" flows", " by", " sea"]));
     let told = "1 token (underlined) that the other side does not have.";
     assert_eq!(screen.labels(told), 2, "{:#?}", screen.words());
+    for told in ["generation_config.json: stop_strings.", "settings are others: num_beams: 4."] {
+        assert!(screen.says(told), "{told}: {:#?}", screen.words());
+    }
     for name in ["Kept after each token", "Time of each token", "Kept after each token, second setting"] {
         assert!(screen.has(name), "{name}: {:#?}", screen.words());
     }

@@ -61,6 +61,20 @@ fn ending_words(side: &Generation) -> Option<&'static str> {
     }
 }
 
+/// Settings of the model that did not count.
+fn settings_words(side: &Generation) -> Vec<String> {
+    let mut words = Vec::new();
+    if !side.unused_settings.is_empty() {
+        let keys = side.unused_settings.join(", ");
+        words.push(format!("Not used from the model's generation_config.json: {keys}."));
+    }
+    if !side.other_settings.is_empty() {
+        let settings = side.other_settings.join(", ");
+        words.push(format!("The model's own settings are others: {settings}. Those of this panel were used."));
+    }
+    words
+}
+
 /// Whether the most probable word is the one that stood there, where that is known.
 fn is_right(word: &FilledWord) -> Option<bool> {
     let truth = word.truth.as_deref()?;
@@ -137,8 +151,8 @@ pub fn output_ui(ui: &mut Ui, side: &Generation, differs: Option<&[bool]>, secon
     if let Some(filling) = &side.text.filled {
         guesses_ui(ui, filling, second);
     }
-    if let Some(ending) = ending_words(side) {
-        ui.label(RichText::new(ending).small().color(palette.weak));
+    for note in ending_words(side).map(str::to_owned).into_iter().chain(settings_words(side)) {
+        ui.label(RichText::new(note).small().color(palette.weak));
     }
     if let Some(differs) = differs {
         let count = differs.iter().filter(|differs| **differs).count();

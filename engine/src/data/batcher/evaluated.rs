@@ -28,7 +28,10 @@ impl HeldOut {
                 };
                 format!("windows of {}, hidden {hidden}", windows.sequence())
             }
-            Examples::Pairs(pairs) => format!("pairs of {}, {:?}", pairs.sequence(), corpus.long_pairs),
+            Examples::Pairs(pairs) => {
+                let (rules, frame) = (corpus.pair_rules, pairs.frame_words());
+                format!("pairs of {}, {:?}{frame}", pairs.sequence(), rules.long)
+            }
             Examples::Rows(_) | Examples::Images(_) => "examples".to_owned(),
         };
         let places: Vec<u8> = numbers.iter().flat_map(|number| (*number as u64).to_le_bytes()).collect();

@@ -3,7 +3,8 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 
 use super::{Batcher, HeldOut};
-use crate::config::{LongPairs, MaskedTokens};
+use crate::config::MaskedTokens;
+use crate::data::PairRules;
 use crate::data::tokenizer::bytes;
 use crate::data::{Corpus, DataError, Statistics, TokenStream};
 use crate::objective::{Batch, IGNORED, Objective};
@@ -26,7 +27,7 @@ fn corpus(objective: Objective, train: usize, validation: usize) -> Corpus {
         data_hash: String::new(),
         held_out_hash: String::new(),
         statistics: Statistics::default(),
-        long_pairs: LongPairs::default(),
+        pair_rules: PairRules::default(),
         answers: None,
         held_out_texts: None,
         images: None,

@@ -72,6 +72,38 @@ impl TextTokenizer {
     }
 }
 
+/// What stands around each side of a pair of texts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PairFraming {
+    /// What the tokenizer's template puts around a text; where it puts nothing, the end token stands after it.
+    #[default]
+    Template,
+    /// The end token after it, whatever the template says.
+    End,
+}
+
+impl TextTokenizer {
+    /// The tokens before and after a text that an encoder reads, or that a decoder after one writes.
+    ///
+    /// # Errors
+    /// If the tokenizer fails.
+    pub fn pair_frame(&self, framing: PairFraming) -> Result<[Vec<u32>; 2], DataError> {
+        const TEXT: &str = "a";
+        let specials = self.specials();
+        let end = [Vec::new(), vec![specials.end_of_text.unwrap_or(specials.pad)]];
+        if framing == PairFraming::End {
+            return Ok(end);
+        }
+        let (own, framed) = (self.encode_plain(TEXT)?, self.encode_framed(TEXT)?);
+        if own.is_empty() || own == framed {
+            return Ok(end);
+        }
+        let place = framed.windows(own.len()).position(|window| window == own);
+        let sides = place.and_then(|place| Some([framed.get(..place)?, framed.get(place + own.len()..)?]));
+        Ok(sides.map_or(end, |sides| sides.map(<[u32]>::to_vec)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,6 +111,18 @@ mod tests {
     fn golden(name: &str) -> TextTokenizer {
         let path = format!("{}/../tests/golden/hf/{name}/tokenizer.json", env!("CARGO_MANIFEST_DIR"));
         TextTokenizer::from_json(std::fs::read(path).unwrap()).unwrap()
+    }
+
+    /// BART's template has a token on both sides; a tokenizer without one has the end token after a text.
+    #[test]
+    fn sides_of_pairs_stand_between_the_tokens_of_the_template() {
+        let bart = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fixtures/bart_frame/model/tokenizer.json");
+        let tokenizer = TextTokenizer::from_json(std::fs::read(bart).unwrap()).unwrap();
+        let [start, end] = ["<s>", "</s>"].map(|token| tokenizer.id(token).unwrap());
+        assert_eq!(tokenizer.pair_frame(PairFraming::Template).unwrap(), [vec![start], vec![end]]);
+        assert_eq!(tokenizer.pair_frame(PairFraming::End).unwrap(), [vec![], vec![end]]);
+        let plain = crate::data::tokenizer::bytes(crate::objective::Objective::TRANSLATION.special_tokens()).unwrap();
+        assert_eq!(plain.pair_frame(PairFraming::Template).unwrap(), plain.pair_frame(PairFraming::End).unwrap());
     }
 
     /// What the library puts around two texts by itself.

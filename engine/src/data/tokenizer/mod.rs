@@ -15,7 +15,7 @@ mod text_tokenizer;
 mod train;
 mod words;
 
-pub use frame::Frame;
+pub use frame::{Frame, PairFraming};
 pub use text_tokenizer::TextTokenizer;
 
 pub(crate) use limits::{LARGEST_TOKENIZER, check_tokenizer};

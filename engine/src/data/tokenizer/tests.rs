@@ -208,3 +208,16 @@ fn a_word_of_megabytes_is_learned_and_encoded() {
     let stream = Encoder::new(&words, None, total, &Silent).encode(&documents).unwrap();
     assert!(stream.ids.contains(&unknown), "a word that WordPiece takes for unknown");
 }
+
+/// A tokenizer may have tokens that its model has no row for: they are refused where they occur, with their place, and never drawn.
+#[test]
+fn tokens_beyond_the_model_matter_where_they_occur() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fixtures/generation/one_token_more/tokenizer.json");
+    let tokenizer = TextTokenizer::from_json(std::fs::read(path).unwrap()).unwrap();
+    assert_eq!(tokenizer.vocabulary_size(), 301);
+    assert!(tokenizer.require_known(&[5, 6, 299], 300).is_ok());
+    let told = tokenizer.require_known(&[5, 300, 6], 300).unwrap_err().to_string();
+    assert!(told.contains("\"<new>\" (id 300) is token 2 of the text") && told.contains("ids 0 to 299"), "{told}");
+    let known = tokenizer.clone().known_to(298).vocabulary().is_special;
+    assert!(!known[297] && known[298] && known[299] && !tokenizer.vocabulary().is_special[298]);
+}

@@ -16,6 +16,8 @@ use crate::{
 pub struct TextTokenizer {
     inner: Arc<Inner>,
     edition: Edition,
+    /// Tokens that the model knows, which may be fewer.
+    known: usize,
 }
 
 struct Inner {
@@ -83,7 +85,7 @@ impl TextTokenizer {
             first_byte,
             json,
         };
-        Ok(Self { inner: Arc::new(inner), edition: Edition::Current })
+        Ok(Self { inner: Arc::new(inner), edition: Edition::Current, known: usize::MAX })
     }
 
     /// What stands for a tokenizer where images are read: it has no tokens, and every text has none.
@@ -109,7 +111,7 @@ impl TextTokenizer {
             first_byte: None,
             json,
         };
-        Ok(Self { inner: Arc::new(inner), edition: Edition::Current })
+        Ok(Self { inner: Arc::new(inner), edition: Edition::Current, known: usize::MAX })
     }
 
     /// The same by the rules of an edition of reading.
@@ -205,6 +207,22 @@ impl TextTokenizer {
         self.special_ids().filter_map(|id| self.token(id)).collect()
     }
 
+    /// Refuses the tokens of a text of which a model of `known` tokens does not have one.
+    ///
+    /// # Errors
+    /// Which token, and where it is.
+    pub fn require_known(&self, ids: &[u32], known: usize) -> Result<(), DataError> {
+        match (1..).zip(ids).find(|(_, id)| **id as usize >= known) {
+            Some((place, id)) => Err(self.beyond(*id, format!("token {place} of the text"), known)),
+            None => Ok(()),
+        }
+    }
+
+    /// The refusal of a token that a model does not have.
+    pub(in crate::data) fn beyond(&self, id: u32, place: String, known: usize) -> DataError {
+        DataError::TokenBeyond { token: self.token(id).unwrap_or_default(), id, place, known }
+    }
+
     /// Refuses a text that the rules of the tokenizer would make much longer.
     fn check(&self, text: &str) -> Result<(), DataError> {
         let Some(growth) = &self.inner.growth else { return Ok(()) };
@@ -268,9 +286,15 @@ impl TextTokenizer {
         self.inner.special_ids.iter().copied()
     }
 
+    /// The same for a model of `known` tokens: none beyond them is drawn in place of another.
+    #[must_use]
+    pub fn known_to(self, known: usize) -> Self {
+        Self { known, ..self }
+    }
+
     /// What labels depend on.
     pub fn vocabulary(&self) -> Vocabulary {
-        let mut is_special = vec![false; self.inner.vocabulary_size];
+        let mut is_special: Vec<bool> = (0..self.inner.vocabulary_size).map(|id| id >= self.known).collect();
         for id in self.special_ids() {
             if let Some(special) = is_special.get_mut(id as usize) {
                 *special = true;

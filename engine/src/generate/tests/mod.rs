@@ -159,7 +159,7 @@ fn lengths_and_repetitions_are_kept_to() {
             assert!((0..pairs.len()).all(|i| !pairs[..i].contains(&pairs[i])), "{text:?}");
         }
     }
-    let forced = Marks { forced_first: Some(4), forced_last: Some(END), ..marks() };
+    let forced = Marks { forced_first: Some(4), forced_last: vec![END], ..marks() };
     for beams in [1, 2] {
         let search = Search { beams, max_new_tokens: 3, min_new_tokens: 2, ..Search::default() };
         let found = generate(&model, &[vec![1]], &forced, &search, None, go).unwrap().texts.remove(0);
@@ -206,7 +206,8 @@ fn draws_follow_top_k_and_top_p() {
         let mut counts = [0.0; 4];
         for _ in 0..20_000 {
             let mut logits = [0.5_f32, 0.2, 0.25, 0.05].map(f32::ln);
-            counts[Choice::new(&mut logits).unwrap().draw(&search, &mut stream).unwrap() as usize] += 1.0 / 20_000.0;
+            let drawn = Choice::new(&mut logits).unwrap().draw(&search, &LogitsProcessors::default(), &mut stream);
+            counts[drawn.unwrap() as usize] += 1.0 / 20_000.0;
         }
         counts
     };

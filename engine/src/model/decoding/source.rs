@@ -45,13 +45,15 @@ impl Texts {
             return Err(ModelError::TooLong { sequence: longest, positions: reading.longest() });
         }
         let vocabulary = plan.vocabulary();
+        // Of a model that reads prompts, how other texts begin is no matter.
+        let start = start.filter(|_| plan.encoder.is_some());
         if let Some(token) = texts.iter().flatten().chain(&start).find(|token| **token as usize >= vocabulary) {
             return Err(ModelError::UnknownToken { token: *token, vocabulary });
         }
         if plan.encoder.is_some() && start.is_none() {
             return Err(ModelError::Unsupported("a decoder that has no token to begin with".to_owned()));
         }
-        Ok(Self { texts: texts.to_vec(), start: start.filter(|_| plan.encoder.is_some()) })
+        Ok(Self { texts: texts.to_vec(), start })
     }
 
     /// Tokens of each.

@@ -260,6 +260,8 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             reading_seconds: p.any,
             cache_bytes: p.whole,
             stopped: p.yes,
+            unused_settings: vec![text.clone()],
+            other_settings: vec![text.clone()],
         },
         Event::ProvingCaches { .. } => Event::ProvingCaches { label: text.clone(), fraction: p.any },
         Event::CachesProved { .. } => Event::CachesProved {
