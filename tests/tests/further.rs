@@ -531,7 +531,7 @@ fn costs_are_those_of_the_run_that_begins_with_the_model() {
     assert_eq!(Some(cost.flops_per_step), shown["flops_per_step"].as_u64());
 }
 
-/// What training evaluates in double precision, `eval` does too.
+/// `eval` computes in double precision where training did.
 #[test]
 fn a_run_is_evaluated_in_its_own_precision() {
     let program = program();

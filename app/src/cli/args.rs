@@ -472,7 +472,7 @@ pub struct GenerateArgs {
     /// Groups of beams that avoid each other's tokens; 1 where nobody says.
     #[arg(long)]
     pub groups: Option<usize>,
-    /// What a token loses in log-probability for every beam of an earlier group that chose it; 0 where nobody says.
+    /// Loss in log-probability of a token for every beam of an earlier group that chose it; 0 where nobody says.
     #[arg(long)]
     pub diversity: Option<f64>,
     /// Beams are compared by their log-probability over their length to this power; 1 where nobody says.
@@ -573,7 +573,7 @@ pub struct TranslateEvalArgs {
     /// Tokens of a translation at most, as far as the model has positions; 256 where nobody says.
     #[arg(long, value_name = "TOKENS")]
     pub max_length: Option<usize>,
-    /// How words are cut for BLEU, by the names of sacreBLEU: `13a`, `intl`, `zh` (Chinese), `char` (any script without blanks) or `none`.
+    /// Cutting of words for BLEU, by the names of sacreBLEU: `13a`, `intl`, `zh` (Chinese), `char` (any script without blanks) or `none`.
     #[arg(long, value_name = "NAME", default_value = "13a")]
     pub bleu_tokenize: Words,
     /// Sources that are translated at the same time.

@@ -73,7 +73,7 @@ pub(super) fn plan_of(found: &Named, which: Which) -> Option<ModelPlan> {
     read_plan(&directory_of(found, which)?).ok()
 }
 
-/// Where the model lies; none of a run without such a checkpoint.
+/// Folder of the model; none for a run without such a checkpoint.
 pub(super) fn directory_of(found: &Named, which: Which) -> Option<PathBuf> {
     match found {
         Named::Directory(path) => Some(path.clone()),

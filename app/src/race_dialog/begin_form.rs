@@ -33,7 +33,7 @@ const KEY: &str = "race.models";
 enum Known {
     /// It is being read.
     Reading,
-    /// What it begins with, and the plan of the model.
+    /// Config of the run, and the plan of the model.
     Beginning(Box<Beginning>, Box<ModelPlan>),
     /// Why nothing begins with it.
     Unfit(String),

@@ -105,12 +105,12 @@ pub enum HeadTable {
 }
 
 impl HeadTable {
-    /// Whether the head has another table than the embeddings.
+    /// True if the head has another table than the embeddings.
     pub fn is_own(self) -> bool {
         matches!(self, Self::Own | Self::OwnScaled)
     }
 
-    /// Whether states are divided by the root of their width before they are compared.
+    /// True if states are divided by the root of their width before they are compared.
     pub fn is_scaled(self) -> bool {
         matches!(self, Self::TiedScaled | Self::OwnScaled)
     }

@@ -53,7 +53,7 @@ pub struct DirectoryFacts {
     pub tensors: Vec<TensorFacts>,
     /// The files that it consists of: settings, weights in however many files, tokenizer, and what stands beside them of ours.
     pub files: Vec<FileFacts>,
-    /// What was decided in spite of its settings, and what was left out of its files, as sentences.
+    /// Sentences on decisions against its settings, and on tensors that were left out.
     pub notes: Vec<String>,
     /// The config of the run that made it.
     pub config: Option<RunConfig>,

@@ -1,4 +1,4 @@
-//! How a model is to generate, as `transformers` keeps it: tokens with a meaning, and settings of `generate`.
+//! Settings of generation, as `transformers` keeps them: tokens with a meaning, and settings of `generate`.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{CONFIG, CheckpointError, GENERATION_CONFIG, directory::recovered, load::text};
 use crate::generate::{EarlyStopping, LogitsProcessors, Marks, SearchSettings};
 
-/// What a model directory says of generation.
+/// Settings of generation in a model directory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GenerationConfig {
     /// Tokens with a meaning, and what is done with the scores of others.
@@ -75,7 +75,7 @@ const NOT_HONOURED: [(&str, f64); 11] = [
     ("watermarking_config", f64::NAN),
 ];
 
-/// What a model directory says of generation. Where it has no `generation_config.json`, the keys stand in `config.json`, as older
+/// Settings of generation in a model directory. Where it has no `generation_config.json`, the keys stand in `config.json`, as older
 /// `transformers` wrote them.
 ///
 /// # Errors
@@ -104,7 +104,7 @@ struct Reader<'a> {
     keys: &'a Map<String, Value>,
     /// True where they are those of `generation_config.json`.
     is_own: bool,
-    /// Those of `config.json`.
+    /// Settings of `config.json`.
     model: &'a Map<String, Value>,
     unused: Vec<String>,
 }

@@ -242,7 +242,7 @@ pub(super) struct Described {
     pub plan: ModelPlan,
     /// Tensors that are held several times.
     pub tied: TiedTensors,
-    /// What was decided in spite of the settings, as sentences.
+    /// Sentences on decisions against the settings.
     pub notes: Vec<String>,
 }
 
@@ -359,7 +359,7 @@ fn nearest(found: &str) -> Option<&'static str> {
     within.or_else(near)
 }
 
-/// How many letters it takes to make one word of another (Levenshtein), as far as a name of a type reaches.
+/// Number of letters to change to make one word of another (Levenshtein), as far as a name of a type reaches.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -30,7 +30,7 @@ pub(super) struct LegacyFile {
 }
 
 impl LegacyFile {
-    /// Whether a file begins as one of this kind.
+    /// True if a file begins as one of this kind.
     pub fn is_one(source: &mut File) -> io::Result<bool> {
         let mut begin = Vec::new();
         let _ = source.take(MARK.len() as u64).read_to_end(&mut begin)?;

@@ -57,7 +57,7 @@ pub struct LoadedModel {
     pub tokenizer_json: Option<String>,
     /// The config of the run that made it, where there was one.
     pub config: Option<RunConfig>,
-    /// What the directory says of generation.
+    /// Settings of generation in the directory.
     pub generation: GenerationConfig,
     /// Lineage, if it was converted.
     pub lineage: Option<Lineage>,
@@ -65,7 +65,7 @@ pub struct LoadedModel {
     pub labels: Option<Labels>,
     /// How pixels become the numbers that it reads, of a model of images whose directory says so.
     pub normalisation: Option<Normalisation>,
-    /// What was decided in spite of its settings, and what was left out, as sentences.
+    /// Sentences on decisions against its settings, and on what was left out.
     pub notes: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ pub(super) struct OpenedModel<'a> {
     pub config: Option<RunConfig>,
     /// Lineage, if it was converted.
     pub lineage: Option<Lineage>,
-    /// What was decided in spite of the settings, and what was left out, as sentences.
+    /// Sentences on decisions against the settings, and on what was left out.
     pub notes: Vec<String>,
     labels: Option<Labels>,
     normalisation: Option<Normalisation>,

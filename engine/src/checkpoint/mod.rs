@@ -79,7 +79,7 @@ const WEIGHTS: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
 /// The weights as older models have them.
 const PICKLE: &str = "pytorch_model.bin";
-/// Which of several such files holds which weights.
+/// Index of weights over several such files.
 const PICKLE_INDEX: &str = "pytorch_model.bin.index.json";
 /// The tokenizer.
 const TOKENIZER: &str = "tokenizer.json";

@@ -96,7 +96,7 @@ pub(super) struct Reader<'a> {
     pub bytes: &'a [u8],
     /// The number format of every storage that was named.
     pub storages: HashMap<Rc<str>, DType>,
-    /// Whether more bytes were asked for than there are.
+    /// True if more bytes were asked for than there are.
     pub is_cut: bool,
     stack: Vec<Value>,
     marks: Vec<usize>,
@@ -367,7 +367,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether a value is built up entry by entry.
+/// True if a value is built up entry by entry.
 fn is_nested(value: &Value) -> bool {
     matches!(value, Value::Table(_) | Value::List(_))
 }
@@ -441,7 +441,7 @@ fn built(function: &Value, given: &Value) -> Result<Value, String> {
 enum Storages {
     Archive {
         archive: Archive,
-        /// What entries begin with.
+        /// Beginning of entries.
         folder: String,
     },
     Legacy(LegacyFile),
@@ -515,7 +515,7 @@ impl Pickle {
         self.entries.iter().map(|(name, entry)| (name.as_str(), entry.shape.as_slice()))
     }
 
-    /// Whether two tensors are the same numbers of the file.
+    /// True if two tensors are the same numbers of the file.
     pub fn are_one(&self, first: &str, second: &str) -> bool {
         let place = |name: &str| {
             let Entry { dtype, storage, first, shape, stride } = self.entries.get(name)?;

@@ -147,7 +147,7 @@ impl TensorFile {
         self.places.iter().map(|(name, place)| (name.as_str(), place.shape.as_slice()))
     }
 
-    /// Whether a tensor holds the same bytes as one of `other`, read piece by piece up to the first difference.
+    /// True if a tensor holds the same bytes as one of `other`, read piece by piece up to the first difference.
     ///
     /// # Errors
     /// If a file is gone or became shorter.

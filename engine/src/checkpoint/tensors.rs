@@ -196,7 +196,7 @@ impl<'a> Weights<'a> {
         self.sources.push(source);
     }
 
-    /// Whether two tensors hold the same numbers. They are read where no header tells: files that hold a tied table twice are rare.
+    /// True if two tensors hold the same numbers. They are read where no header tells: files that hold a tied table twice are rare.
     ///
     /// # Errors
     /// If they cannot be read.
@@ -332,7 +332,7 @@ pub(super) fn read_state(
     file.shapes().map(|(name, _)| Ok((name.to_owned(), reader.read(name, device)?))).collect()
 }
 
-/// Whether a name from an index is that of a file in the folder itself, with this end.
+/// True if a name from an index is that of a file in the folder itself, with this end.
 fn is_shard_name(name: &str, end: &str) -> bool {
     let mut parts = Path::new(name).components();
     let is_one = matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name);

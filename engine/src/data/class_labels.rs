@@ -40,9 +40,9 @@ fn number(key: &str) -> Option<f64> {
 pub(super) enum KnownClasses<'a> {
     /// None.
     None,
-    /// Those of the rows to train on, beside which the table is held out.
+    /// Labels of the rows to train on, beside which the table is held out.
     OfTraining(&'a [String]),
-    /// Those of a finished model, whose data may have been others.
+    /// Labels of a finished model, whose data may have been others.
     OfModel(&'a [String]),
 }
 

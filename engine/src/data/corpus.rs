@@ -48,7 +48,7 @@ pub struct Corpus {
     pub held_out_hash: String,
     /// How much there is.
     pub statistics: Statistics,
-    /// How pairs become examples, where it holds pairs: each source, then its translation.
+    /// Rules by which pairs become examples, where it holds pairs: each source, then its translation.
     pub pair_rules: PairRules,
     /// What is right of each row, where it holds the texts of a table: those of a row one after the other. Of questions about
     /// paragraphs all paragraphs come first, then all questions.
@@ -282,7 +282,7 @@ impl Corpus {
     /// Refuses text with a token that a model of `known` tokens does not have.
     ///
     /// # Errors
-    /// Which token, and where it is.
+    /// If one is beyond it: the token, and its place.
     pub fn require_known(&self, known: usize) -> Result<(), DataError> {
         for (part, stream) in [("training", &self.train), ("validation", &self.validation)] {
             let Some(place) = stream.ids.iter().position(|id| *id as usize >= known) else { continue };

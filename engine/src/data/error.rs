@@ -16,11 +16,11 @@ pub enum DataError {
         known.saturating_sub(1)
     )]
     TokenBeyond {
-        /// How it is written.
+        /// Spelling.
         token: String,
-        /// Its id.
+        /// Id.
         id: u32,
-        /// Where it is, in words.
+        /// Place in words.
         place: String,
         /// Tokens of the model.
         known: usize,
@@ -180,7 +180,7 @@ pub enum DataError {
     CarriageReturns {
         /// The file.
         path: PathBuf,
-        /// Its lines.
+        /// Lines.
         lines: usize,
     },
 
@@ -312,7 +312,7 @@ pub enum DataError {
         line: usize,
         /// The field.
         field: String,
-        /// What it holds.
+        /// Content.
         found: &'static str,
     },
 

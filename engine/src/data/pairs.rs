@@ -10,14 +10,14 @@ use crate::objective::{Batch, IGNORED, Sources};
 /// in a batch changes from epoch to epoch.
 pub(super) const SORTED_BATCHES: usize = 64;
 
-/// How pairs become examples.
+/// Rules by which pairs become examples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PairRules {
-    /// What becomes of those that are longer than an example.
+    /// Treatment of pairs that are longer than an example.
     pub long: LongPairs,
-    /// What stands around each side.
+    /// Tokens around each side.
     pub framing: PairFraming,
-    /// What stands before a translation; none: the token that ends a text.
+    /// Token before a translation; none: the token that ends a text.
     pub start: Option<u32>,
 }
 
@@ -89,7 +89,7 @@ impl Pairs {
         })
     }
 
-    /// What stands around texts, where that is more than the end token after them.
+    /// Tokens around texts, where they are more than the end token after them.
     pub(super) fn frame_words(&self) -> String {
         let [before, after] = &self.frame;
         if before.is_empty() && **after == [self.start] {
@@ -98,7 +98,7 @@ impl Pairs {
         format!(", {} before {before:?} {after:?}", self.start)
     }
 
-    /// How many tokens stand around a text.
+    /// Number of tokens around a text.
     fn around(&self) -> usize {
         self.frame.iter().map(|side| side.len()).sum()
     }

@@ -90,7 +90,7 @@ pub enum SquadError {
         text: String,
         /// Where it is said to begin.
         start: i64,
-        /// What stands there, and where it would stand or in which unit the offset would fit: in sentences, the first of them begun.
+        /// Text at the offset, with the place or the unit of the offset that would fit: sentences, the first of them begun.
         found: String,
     },
 

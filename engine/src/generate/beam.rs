@@ -13,7 +13,7 @@ pub(super) struct SourceBeams {
     nodes: Option<Vec<BeamNode>>,
     /// Tokens that were there before the first new one.
     before: Vec<u32>,
-    /// What an encoder read, or the prompt.
+    /// Text that an encoder read, or the prompt.
     source: Vec<u32>,
     /// New tokens at most, by the model's positions too.
     most: usize,

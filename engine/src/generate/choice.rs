@@ -6,7 +6,7 @@ pub(super) struct Choice<'a> {
     logits: &'a mut [f32],
     /// Normalisation as the model gives the logits.
     log_sum: f64,
-    /// What scores are below the logits.
+    /// Difference of the logits and the scores.
     offset: f64,
     /// True where scores are log-probabilities.
     is_normalised: bool,
@@ -18,7 +18,7 @@ pub(super) struct Choice<'a> {
 pub(super) struct TextSoFar<'a> {
     /// All that a decoder has read and written.
     pub tokens: &'a [u32],
-    /// How many of them are new.
+    /// Number of new ones.
     pub written: usize,
     /// New tokens at most.
     pub most: usize,
@@ -259,7 +259,7 @@ pub(super) struct Candidate {
     /// The beam, by its place in its group.
     pub beam: usize,
     pub token: u32,
-    /// Its sum of scores.
+    /// Sum of scores.
     pub sum: f64,
 }
 

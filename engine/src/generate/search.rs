@@ -153,7 +153,7 @@ impl Search {
         Ok(())
     }
 
-    /// How many new tokens are asked for after a source of `tokens`.
+    /// Number of new tokens that are asked for after a source of `tokens`.
     pub fn wanted_tokens(&self, plan: &ModelPlan, tokens: usize) -> usize {
         let before = if plan.encoder.is_some() { 1 } else { tokens };
         self.max_length.map_or(self.max_new_tokens, |length| length.saturating_sub(before))
@@ -188,14 +188,14 @@ impl Search {
 pub struct Marks {
     /// What a decoder after an encoder begins with.
     pub start: Option<u32>,
-    /// What ends a text; it is given back as the last token. One beyond the vocabulary never comes.
+    /// Tokens that end a text; the one that came is given back as the last token. One beyond the vocabulary never comes.
     pub end: Vec<u32>,
-    /// What fills up rows that ended: groups of beams that are done count as having chosen it.
+    /// Token that fills up rows that ended: groups of beams that are done count as having chosen it.
     pub pad: Option<u32>,
     /// The first token of a text that has one token before it.
     pub forced_first: Option<u32>,
-    /// What it has to end with where it would become too long: one of these.
+    /// Tokens one of which ends a text that would become too long.
     pub forced_last: Vec<u32>,
-    /// What else a model asks for.
+    /// Further settings of a model.
     pub processors: LogitsProcessors,
 }

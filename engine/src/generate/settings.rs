@@ -34,7 +34,7 @@ pub struct SearchSettings {
     pub beams: Option<usize>,
     /// Groups of them.
     pub groups: Option<usize>,
-    /// What a token loses for every beam of an earlier group that chose it.
+    /// Loss of a token for every beam of an earlier group that chose it.
     pub diversity: Option<f64>,
     /// Power of the length by which log-probabilities are divided.
     pub length_penalty: Option<f64>,
@@ -59,7 +59,7 @@ impl SearchSettings {
     /// A search by the settings of a user (`self`), those of a model, and `usual` where neither says anything; and the keys of the
     /// model's that have no say because the user's do not go with them.
     ///
-    /// What a user chose is taken as it is, and refused by [`Search::check`] where it does not do.
+    /// A user's choice is taken as it is, and refused by [`Search::check`] where it does not do.
     pub fn resolve(&self, model: &Self, usual: &Search) -> (Search, Vec<&'static str>) {
         let mut unused = Vec::new();
         let model_draws = model.draws == Some(true);

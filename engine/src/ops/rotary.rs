@@ -39,7 +39,7 @@ pub enum RotaryScaling {
         beta_fast: f64,
         /// Turns below which it is divided.
         beta_slow: f64,
-        /// Whether the ends of the ramp are whole numbers.
+        /// True if the ends of the ramp are whole numbers.
         truncates: bool,
         /// Multiplier of sines and cosines.
         attention: f64,
@@ -58,12 +58,12 @@ pub enum RotaryScaling {
 }
 
 impl RotaryScaling {
-    /// Whether frequencies are as they are without scaling.
+    /// True if frequencies are as they are without scaling.
     pub fn is_none(&self) -> bool {
         matches!(self, Self::None)
     }
 
-    /// Its name in configurations.
+    /// Name in configurations.
     pub fn name(&self) -> &'static str {
         match self {
             Self::None => "default",
@@ -124,7 +124,7 @@ impl Rotation {
         }
     }
 
-    /// Whether all its numbers can be computed with.
+    /// True if all its numbers can be computed with.
     pub fn is_sound(&self) -> bool {
         let positive = |numbers: &[f64]| numbers.iter().all(|number| number.is_finite() && *number > 0.0);
         positive(&[self.base])

@@ -65,7 +65,7 @@ fn facts_and_preview(store: Option<&Store>, config: &RunConfig, base_dir: &Path)
     (facts, preview)
 }
 
-/// What disk, device and memory say about a config with absolute paths, and the free memory of its device where that is known.
+/// Problems that disk, device and memory make for a config with absolute paths, and the free memory of its device where it is known.
 fn judge(config: RunConfig, base_dir: &Path, store: &Store, facts: &ModelFacts) -> (Vec<Problem>, Option<u64>) {
     let (objective, reading) = (config.objective(), Reading::of(config.task.as_ref()));
     let mut found = data_problems(&config.data, &objective, &reading);

@@ -149,7 +149,7 @@ pub enum Command {
         batch: usize,
         /// How translations are searched for.
         search: Box<Search>,
-        /// How words are cut for BLEU.
+        /// Cutting of words for BLEU.
         #[serde(default)]
         words: Words,
         /// The number format in which the model computes.

@@ -354,7 +354,7 @@ pub enum Event {
         config: Box<RunConfig>,
         /// Folder from which its relative paths are taken.
         base_dir: PathBuf,
-        /// What is known of its model.
+        /// Facts about its model.
         facts: Box<ModelFacts>,
     },
     /// Answer to [`super::Command::Evaluate`].
@@ -476,7 +476,7 @@ pub enum Event {
         /// The scores, each a field, from 0 to 100.
         #[serde(flatten)]
         metrics: Measurements,
-        /// How words were cut for BLEU.
+        /// Cutting of words for BLEU.
         #[serde(default)]
         bleu_tokenize: Words,
         /// References that ROUGE or BLEU says nothing of.

@@ -143,7 +143,7 @@ pub(super) struct Begun {
     pub(super) told: Option<Event>,
     /// What its outputs stand for, where it has a task and that is known.
     pub(super) labels: Option<Labels>,
-    /// How images become the numbers that it was trained on, where it reads images and says so.
+    /// Mean and deviation of the images that it was trained on, where it reads images and names them.
     pub(super) normalisation: Option<Normalisation>,
     named: String,
 }

@@ -83,7 +83,7 @@ pub(super) struct Found {
     pub(super) lineage: Option<Lineage>,
     /// What its outputs stand for, where it has a task.
     pub(super) labels: Option<Labels>,
-    /// How images become its numbers, where it reads images.
+    /// Mean and deviation of images, where it reads images.
     pub(super) normalisation: Option<Normalisation>,
 }
 

@@ -155,7 +155,7 @@ pub(super) struct Subject {
     /// Whether it is the held-out text of the run in its own order.
     pub(super) is_own_text: bool,
     pub(super) model: Model,
-    /// What it computes in.
+    /// Number format of the computation.
     pub(super) precision: Precision,
     pub(super) parameters: ParameterSet,
     /// Whether it is known on which text it was trained.

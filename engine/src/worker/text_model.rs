@@ -259,7 +259,7 @@ impl TextModel {
 /// Spellings of the token that hides a word.
 const MASKS: [&str; 3] = ["[mask]", "<mask>", "{mask}"];
 
-/// What may have been meant for the mask token of a model and is written otherwise.
+/// Words that may have been meant for the mask token of a model and are written otherwise.
 fn mask_in_other_letters<'a>(text: &'a str, spelled: &str) -> Option<&'a str> {
     if text.contains(spelled) {
         return None;

@@ -61,7 +61,7 @@ pub struct Draft {
     questions: BTreeMap<u64, (RunConfig, PathBuf)>,
     /// The answer of the engine that was taken over last.
     noticed: Option<u64>,
-    /// What the engine has found out about the model, and of which config.
+    /// Facts about the model that the engine has found out, with the config that they are about.
     found: Option<(RunConfig, ModelFacts)>,
 }
 

@@ -12,7 +12,7 @@ pub struct Estimate {
     pub cost: Cost,
     /// Entries of the vocabulary that it was counted for.
     pub vocabulary: usize,
-    /// What else it was counted by.
+    /// Facts about the model that it was counted by.
     pub facts: ModelFacts,
     /// Tokens of one optimiser step.
     pub tokens_per_step: u64,

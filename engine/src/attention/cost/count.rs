@@ -195,7 +195,7 @@ fn layer_cost(plan: &StackPlan, layer: usize, number: usize, work: &Workload) ->
     LayerCost { layer: number, parts }
 }
 
-/// What an attention of a layer costs.
+/// Costs of an attention of a layer.
 fn attention_cost(plan: &StackPlan, layer: usize, streams: Streams, work: &Workload) -> Vec<PartCost> {
     let (d, d_k) = (plan.width, plan.head_size);
     let (b, t) = (work.batch, work.sequence);

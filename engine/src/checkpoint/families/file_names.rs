@@ -8,7 +8,7 @@ pub(in crate::checkpoint) struct FileNames {
     pub base: &'static str,
     /// Whether files of this plan do.
     pub is_base: bool,
-    /// What all names begin with in files of a model that was put into another one.
+    /// Beginning of all names in files of a model that was put into another one.
     pub wrapper: Option<&'static str>,
     /// What else names begin with.
     pub others: &'static [&'static str],
@@ -37,7 +37,7 @@ impl FileNames {
         if is_whole { name } else { format!("{}{name}", self.base) }
     }
 
-    /// Whether a tensor belongs to the base model, by its name in files of which one has the whole name of such a tensor or not.
+    /// True if a tensor belongs to the base model, by its name in files of which one has the whole name of such a tensor or not.
     pub fn is_of_base(&self, found: &str, has_whole_names: bool) -> bool {
         if self.base.is_empty() {
             let whole = self.whole(found);
@@ -46,7 +46,7 @@ impl FileNames {
         !has_whole_names || self.begins_whole(found)
     }
 
-    /// Whether a name begins as those of the base model, or of the base model in another one.
+    /// True if a name begins as those of the base model, or of the base model in another one.
     pub fn begins_whole(&self, found: &str) -> bool {
         let starts = [Some(self.base).filter(|base| !base.is_empty()), self.wrapper];
         starts.into_iter().flatten().any(|start| found.starts_with(start))

@@ -59,9 +59,9 @@ pub(in crate::checkpoint) struct Keys<'a> {
     pub written: &'a Map<String, Value>,
     /// The names of all tensors beside it.
     pub tensors: &'a BTreeSet<String>,
-    /// What they are copies of.
+    /// Tensors that are copies of each other.
     pub tied: &'a TiedTensors,
-    /// What was decided in spite of the settings, as sentences.
+    /// Sentences on decisions against the settings.
     pub notes: &'a RefCell<Vec<String>>,
     pub dir: &'a Path,
 }
@@ -73,7 +73,7 @@ pub(in crate::checkpoint) enum Ending {
     Tokens,
     /// One class or number for each example.
     Classes,
-    /// Where an answer begins and ends.
+    /// Begin and end of an answer.
     Span,
     /// The last states.
     States,

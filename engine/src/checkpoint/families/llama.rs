@@ -32,7 +32,7 @@ const NAMES: &[NameRow] = &[
     ("head.tokens", "lm_head"),
 ];
 
-/// What names begin with in files of Llamas with a head for spans.
+/// Beginning of names in files of Llamas with a head for spans.
 const WRAPPER: &str = "transformer.";
 
 const MISTRAL: &str = "mistral";

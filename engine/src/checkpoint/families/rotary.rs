@@ -52,7 +52,7 @@ impl Table<'_> {
         }
     }
 
-    /// What sines and cosines are multiplied with in `YaRN`.
+    /// Factor of sines and cosines in `YaRN`.
     fn attention(&self, factor: f64) -> Result<f64, CheckpointError> {
         if let Some(given) = self.optional("attention_factor")? {
             return Ok(given);

@@ -57,7 +57,7 @@ const GATED: &[NameRow] = &[
     ("decoder.{}.feed_forward.in", "decoder.block.{}.layer.2.DenseReluDense.wi_1"),
 ];
 
-/// What names begin with in files of T5s with a head for classes.
+/// Beginning of names in files of T5s with a head for classes.
 const WRAPPER: &str = "transformer.";
 
 /// The biases of no scores: old files have some for the attention to the encoder, which nothing reads.

@@ -7,9 +7,9 @@ use crate::checkpoint::{CONFIG, CheckpointError, tensors::Weights};
 /// The tensors of a family that are usually copies of others, by their whole names.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::checkpoint) struct Ties {
-    /// What the base model's names begin with, which files of the base model alone leave out.
+    /// Beginning of the base model's names, which files of the base model alone leave out.
     pub base: &'static str,
-    /// What all names begin with in files of a model that was put into another one.
+    /// Beginning of all names in files of a model that was put into another one.
     pub wrapper: Option<&'static str>,
     /// The table of the embeddings.
     pub words: &'static str,
@@ -33,12 +33,12 @@ pub(in crate::checkpoint) enum HeadTensor {
     Other,
 }
 
-/// What the files of one model hold of its family's copies.
+/// Copies of its family that the files of one model hold.
 #[derive(Debug, Default)]
 pub(in crate::checkpoint) struct TiedTensors {
     /// The head's table.
     pub head: HeadTensor,
-    /// Its name in the files.
+    /// Name in the files.
     pub head_name: Option<String>,
     /// Names in files that stand for other tensors, by their whole names.
     pub renamed: Vec<(String, &'static str)>,

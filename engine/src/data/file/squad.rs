@@ -252,9 +252,9 @@ pub(in crate::data) fn parse(text: &str, path: &Path, needs: Needs, strict: bool
 struct Reader<'a> {
     path: &'a Path,
     needs: Needs,
-    /// Whether an answer that stands elsewhere ends reading.
+    /// True if an answer that stands elsewhere ends reading.
     strict: bool,
-    /// Whether a question is left out whose answer stands elsewhere; without it, it is asked without that answer.
+    /// True if a question is left out whose answer stands elsewhere; without it, it is asked without that answer.
     leaves_out: bool,
     elsewhere: usize,
     first_elsewhere: Option<SquadError>,

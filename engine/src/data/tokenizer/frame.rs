@@ -72,10 +72,10 @@ impl TextTokenizer {
     }
 }
 
-/// What stands around each side of a pair of texts.
+/// Tokens around each side of a pair of texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PairFraming {
-    /// What the tokenizer's template puts around a text; where it puts nothing, the end token stands after it.
+    /// Tokens that the tokenizer's template puts around a text; where it puts none, the end token stands after it.
     #[default]
     Template,
     /// The end token after it, whatever the template says.

@@ -5,7 +5,7 @@ use super::{TextTokenizer, byte_level::alphabet};
 /// The most tokens that one character, or several that run into each other, are joined from.
 const LONGEST_GROUP: usize = 16;
 
-/// What stands for bytes that are no character.
+/// Replacement for bytes that are no character.
 const REPLACEMENT: char = '\u{fffd}';
 
 impl TextTokenizer {

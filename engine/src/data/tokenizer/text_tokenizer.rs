@@ -210,7 +210,7 @@ impl TextTokenizer {
     /// Refuses the tokens of a text of which a model of `known` tokens does not have one.
     ///
     /// # Errors
-    /// Which token, and where it is.
+    /// If one is beyond it: the token, and its place.
     pub fn require_known(&self, ids: &[u32], known: usize) -> Result<(), DataError> {
         match (1..).zip(ids).find(|(_, id)| **id as usize >= known) {
             Some((place, id)) => Err(self.beyond(*id, format!("token {place} of the text"), known)),

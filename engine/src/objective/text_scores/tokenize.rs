@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bleu::{is_space, spaced, split_symbols, tokenize_13a};
 
-/// How texts are cut into words.
+/// Cutting of texts into words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Words {
     /// As `mteval-v13a` does; see [`tokenize_13a`].
@@ -87,7 +87,7 @@ pub enum WordsError {
          (--output) and score that with `sacrebleu --tokenize {name}`"
     )]
     Dictionary {
-        /// Its name.
+        /// Name.
         name: String,
     },
 
