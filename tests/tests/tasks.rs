@@ -90,7 +90,7 @@ fn settings(program: &Program, folder: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(program.path(folder).join("config.json")).unwrap()).unwrap()
 }
 
-/// A held-out row and the same pair written by hand give the same map, and one text of the same tokens another.
+/// A held-out row and the same pair written by hand give the same map, and one text that spells what stands between them another.
 #[test]
 fn maps_of_a_pair_know_which_text_a_token_is_of() {
     let program = with_tables(classes);
@@ -104,8 +104,8 @@ fn maps_of_a_pair_know_which_text_a_token_is_of() {
     let row = map("--example", "1", "row");
     assert_eq!(map("--text", "the dog is good\tthe bird", "pair"), row);
     let one = map("--text", "the dog is good[SEP]the bird", "one");
-    assert_eq!(one.lines().next(), row.lines().next(), "the same tokens");
-    assert_ne!(one, row, "all of them of one text");
+    let header = |map: &str| map.lines().next().unwrap().to_owned();
+    assert_eq!(header(&one), header(&row).replacen("[SEP]", "[,S,E,P,]", 1), "a [SEP] that is typed is text");
 }
 
 /// A text of one's own takes the model and its tokenizer: the file that it learnt from may be gone, and pairs stay pairs.
@@ -123,7 +123,7 @@ fn maps_of_a_text_of_ones_own_do_not_need_the_text_of_the_run() {
         std::fs::remove_file(program.path(table)).unwrap();
     }
     assert_eq!(map("the dog is good\tthe bird", "after"), pair);
-    assert_ne!(map("the dog is good[SEP]the bird", "one").1, pair.1, "one text of the same tokens");
+    assert_ne!(map("the dog is good[SEP]the bird", "one").1, pair.1, "one text");
     let example = program.run(&["maps", &run, "--example", "1", "--out", "example", "--json"]);
     assert_ne!(example.code, 0, "a held-out example is read of the table");
 }
