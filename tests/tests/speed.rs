@@ -304,8 +304,12 @@ fn generation_is_measured_with_every_cache_kept_and_shown() {
         assert!(lines[0].starts_with("source,cache,outcome,total_secs,"), "{csv}");
         assert!(lines.iter().all(|line| line.matches(',').count() == lines[0].matches(',').count()), "{csv}");
         let table = program.run(&["bench", "show", "1"]).expect_code(0).stdout;
-        for words in ["key_value", "build k/v", "1.4 at 64, section 4.1.2", "up to 36", "V100"] {
+        for words in ["key_value", "build k/v"] {
             assert!(table.contains(words), "{words}: {table}");
+        }
+        // What is published is of other lengths and beams.
+        for words in ["1.4 at 64", "section 4.1.2", "up to 36", "V100"] {
+            assert!(!table.contains(words), "{words}: {table}");
         }
         let out = program.path("figures");
         let _ = program.run(&["bench", "show", "1", "--out", &out.display().to_string()]).expect_code(0);

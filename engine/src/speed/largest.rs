@@ -101,8 +101,7 @@ pub fn largest_batch(
             Asked::Unavailable => measure_memory(&request).map(drop),
         }
     };
-    let (batch, is_confirmed) =
-        confirm(batch, step, |batch, held| smaller(batch, held, limit_of_process, |batch| needed(batch)))?;
+    let (batch, is_confirmed) = confirm(batch, step, |batch, held| smaller(batch, held, limit_of_process, needed))?;
     let peak_memory_bytes = peak_memory_bytes.get().filter(|_| is_confirmed);
     let needed_bytes = needed(batch.max(1))?;
     let run_secs = None;
