@@ -62,7 +62,7 @@ def settings_of(rng, known, groups):
 
     Left out is what no rule decides, or what version 4.49 got wrong: several forced tokens of beams, which all score 0; and in groups
     several end tokens (the first stood for all), an `exponential_decay_length_penalty` (not a number where an end token is ruled
-    out), and a `max_length` of 20 (taken for the default).
+    out), an `encoder_repetition_penalty` (of the first beam alone), and a `max_length` of 20 (taken for the default).
     """
     chance = lambda share: rng.random() < share
     ids = lambda count: [rng.randrange(3, known["vocabulary"]) for _ in range(count)]
@@ -89,7 +89,7 @@ def settings_of(rng, known, groups):
         found["no_repeat_ngram_size"] = rng.choice([1, 2, 3])
     if chance(0.3):
         found["repetition_penalty"] = rng.choice([0.8, 1.2, 1.7])
-    if chance(0.15):
+    if chance(0.15) and not groups:
         found["encoder_repetition_penalty"] = rng.choice([0.7, 1.3])
     if chance(0.15):
         found["encoder_no_repeat_ngram_size"] = rng.choice([1, 2])
