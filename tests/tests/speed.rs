@@ -302,9 +302,11 @@ fn generation_is_measured_with_every_cache_kept_and_shown() {
         assert!(lines[0].starts_with("source,cache,outcome,total_secs,"), "{csv}");
         assert!(lines.iter().all(|line| line.matches(',').count() == lines[0].matches(',').count()), "{csv}");
         let table = program.run(&["bench", "show", "1"]).expect_code(0).stdout;
-        for words in ["key_value", "build k/v", "1.4 at 64, section 4.1.2", "up to 36", "V100"] {
+        for words in ["key_value", "build k/v"] {
             assert!(table.contains(words), "{words}: {table}");
         }
+        // The paper has no sources of 4 and 8 tokens.
+        assert!(!table.contains("published") && !table.contains("1.4 at 64"), "{table}");
         let out = program.path("figures");
         let _ = program.run(&["bench", "show", "1", "--out", &out.display().to_string()]).expect_code(0);
         for name in ["attention-time.svg", "samples-per-second.png", "kept-between-tokens.csv", "benchmark.json"] {
