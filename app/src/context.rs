@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use headroom_engine::{config::RunConfig, store::RunId, worker::Command};
+use headroom_engine::{config::RunConfig, protocol::Command, store::RunId};
 
 use crate::{file_dialogs::FileDialogs, messages::Level, settings::Settings, state::State};
 

@@ -10,7 +10,10 @@ use std::{
 
 #[cfg(unix)]
 use headroom_engine::worker::ControlClient;
-use headroom_engine::worker::{Engine, EngineError, EngineOptions, Event, Notice, Request, Ticket};
+use headroom_engine::{
+    protocol::{Event, Notice, Request, Ticket},
+    worker::{Engine, EngineError, EngineOptions},
+};
 
 /// Requests go in, notices come out; where the engine is, nobody behind the door needs to know.
 pub enum Door {

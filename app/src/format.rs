@@ -2,7 +2,11 @@
 
 mod elide;
 
-use headroom_engine::{convert::Price, text::listed, worker::Event};
+use headroom_engine::{
+    convert::Price,
+    protocol::{Event, events},
+    text::listed,
+};
 
 pub use elide::{Names, brief};
 
@@ -296,7 +300,7 @@ pub fn with_capital(words: &str) -> String {
 
 /// How far a conversion is, in words; nothing of another event.
 pub fn converting(event: &Event) -> String {
-    let Event::Converting { attention, number, count, start, sweep, relative_error } = event else {
+    let Event::Converting(events::Converting { attention, number, count, start, sweep, relative_error }) = event else {
         return String::new();
     };
     if number >= count {
@@ -328,13 +332,15 @@ mod tests {
 
     #[test]
     fn how_far_a_conversion_is_in_words() {
-        let at = |number, start| Event::Converting {
-            attention: "encoder.0.self".to_owned(),
-            number,
-            count: 2,
-            start,
-            sweep: 30,
-            relative_error: 0.125,
+        let at = |number, start| {
+            Event::Converting(events::Converting {
+                attention: "encoder.0.self".to_owned(),
+                number,
+                count: 2,
+                start,
+                sweep: 30,
+                relative_error: 0.125,
+            })
         };
         assert_eq!(converting(&at(0, 0)), "encoder.0.self: sweep 30, error 12.50 %");
         assert_eq!(converting(&at(1, 2)), "encoder.0.self: random start 2, sweep 30, error 12.50 %");

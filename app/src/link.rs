@@ -6,7 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use headroom_engine::worker::{Command, EngineError, Event, Request};
+use headroom_engine::{
+    protocol::{Command, Event, Request},
+    worker::EngineError,
+};
 
 use crate::{
     door::{Door, Recorder},

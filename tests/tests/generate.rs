@@ -9,8 +9,9 @@ use std::{fs, time::Duration};
 use headroom_engine::{
     config::{Precision, from_toml},
     generate::Search,
+    protocol::{Command, Event, GenerateSource, JobCommand, JobRef, Request, Target, commands, events},
     store::RunState,
-    worker::{Command, Engine, EngineOptions, Event, GenerateSource, Request, Target},
+    worker::{Engine, EngineOptions},
 };
 use headroom_tests::{Program, TINY_DECODER, TINY_ENCODER};
 use serde_json::Value;
@@ -384,7 +385,7 @@ fn a_text_waits_for_the_run_and_can_be_taken_out_of_the_queue() {
     let config = Box::new(from_toml(TINY_DECODER).unwrap());
     let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/hf/gpt2");
     let generate = || {
-        Request::from(Command::Generate {
+        Request::from(Command::Job(JobCommand::Generate(commands::Generate {
             target: Target::Directory(directory.clone()),
             sources: vec![GenerateSource::Tokens(vec![3, 4, 5])],
             batch: 1,
@@ -392,12 +393,12 @@ fn a_text_waits_for_the_run_and_can_be_taken_out_of_the_queue() {
             precision: Precision::F32,
             threads: None,
             details: false,
-        })
+        })))
     };
     let (dropped, waits) = (generate(), generate());
     let (dropped_ticket, waits_ticket) = (dropped.ticket, waits.ticket);
-    let enqueue = Request::from(Command::Enqueue { config, base_dir: std::path::PathBuf::new() });
-    let cancel = Request::from(Command::CancelGeneration { generation: dropped_ticket });
+    let enqueue = Request::from(Command::Enqueue(commands::Enqueue { config, base_dir: std::path::PathBuf::new() }));
+    let cancel = Request::from(Command::Cancel(commands::Cancel { job: JobRef::Ticket(dropped_ticket) }));
     for request in [enqueue, dropped, waits, cancel] {
         engine.send(request).unwrap();
     }
@@ -405,16 +406,16 @@ fn a_text_waits_for_the_run_and_can_be_taken_out_of_the_queue() {
     loop {
         let notice = engine.wait_event(Duration::from_mins(2)).unwrap();
         match notice.event {
-            Event::Finished { state, .. } => {
+            Event::Finished(events::Finished { state, .. }) => {
                 assert_eq!(state, RunState::Finished);
                 is_trained = true;
             }
-            Event::Refused { why } => {
+            Event::Refused(events::Refused { why }) => {
                 assert_eq!(notice.ticket, Some(dropped_ticket), "{why}");
                 assert!(why.contains("taken out of the queue"), "{why}");
                 was_dropped = true;
             }
-            Event::Generated { texts, .. } => {
+            Event::Generated(events::Generated { texts, .. }) => {
                 assert_eq!(notice.ticket, Some(waits_ticket));
                 assert_eq!((texts[0].tokens.len(), texts[0].pieces.len(), texts[0].costs.len()), (4, 4, 4));
                 break;

@@ -6,9 +6,10 @@ use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
     config::from_toml,
+    protocol::{Command, Event, JobCommand, JobRef, commands, events},
     speed::{GenerationPreset, Outcome, PointResult, SweepResult, SweepSpec},
     store::{BenchmarkId, BenchmarkRecord, MeasuredDevice},
-    worker::{Command, Engine, EngineOptions, Event},
+    worker::{Engine, EngineOptions},
 };
 use headroom_tests::{Program, Screen, TINY_DECODER, example_benchmark, fill_with_benchmarks, fill_with_generation};
 use tempfile::TempDir;
@@ -623,7 +624,7 @@ fn stored_benchmarks_are_opened_and_compared() {
     screen.recorded();
     screen.press(Modifiers::COMMAND, Key::E);
     assert!(screen.has("Export"));
-    assert!(!screen.recorded().iter().any(|command| matches!(command, Command::Measure { .. })));
+    assert!(!screen.recorded().iter().any(|command| matches!(command, Command::Job(JobCommand::Measure(_)))));
 }
 
 #[test]
@@ -642,7 +643,7 @@ fn generation_is_offered_and_shown_beside_what_is_published() {
     screen.click("Attention over beams");
     let asked = screen.recorded();
     let measures = |command: &Command| match command {
-        Command::Measure { name, spec, .. } => {
+        Command::Job(JobCommand::Measure(commands::Measure { name, spec, .. })) => {
             name == "Attention over beams" && **spec == GenerationPreset::Beams.spec()
         }
         _ => false,
@@ -664,7 +665,7 @@ fn published_ratios_beside_disturbed_times_are_marked_in_the_window_and_on_the_c
     };
     let [first, last] =
         [record.results.points.first(), record.results.points.last()].map(|point| ratio(point.unwrap()));
-    screen.state().apply(Event::Benchmark { record: Box::new(record.clone()) });
+    screen.state().apply(Event::Benchmark(events::Benchmark { record: Box::new(record.clone()) }));
     screen.click("Speed");
     screen.settle();
     for (shown, is_disturbed) in [(last, false), (first, true)] {
@@ -698,28 +699,30 @@ fn a_measurement_waits_for_the_run_and_can_be_taken_out_of_the_queue() {
     let (waits, dropped) = (BenchmarkId::new(), BenchmarkId::new());
     let axis = "train.batch=1,2".parse().unwrap();
     let spec = SweepSpec { base: (*config).clone(), axes: vec![axis], steps: 2, ..SweepSpec::default() };
-    let measure = |benchmark: &BenchmarkId| Command::Measure {
-        benchmark: benchmark.clone(),
-        name: "waits".to_owned(),
-        spec: Box::new(spec.clone()),
+    let measure = |benchmark: &BenchmarkId| {
+        Command::Job(JobCommand::Measure(commands::Measure {
+            benchmark: benchmark.clone(),
+            name: "waits".to_owned(),
+            spec: Box::new(spec.clone()),
+        }))
     };
-    engine.send(Command::Enqueue { config, base_dir: PathBuf::new() }).unwrap();
+    engine.send(Command::Enqueue(commands::Enqueue { config, base_dir: PathBuf::new() })).unwrap();
     engine.send(measure(&waits)).unwrap();
     engine.send(measure(&dropped)).unwrap();
-    engine.send(Command::CancelMeasure { benchmark: dropped.clone() }).unwrap();
+    engine.send(Command::Cancel(commands::Cancel { job: JobRef::Id(dropped.clone()) })).unwrap();
     let (mut is_trained, mut was_dropped) = (false, false);
     loop {
         match engine.wait_event(Duration::from_mins(2)).map(|notice| notice.event).unwrap() {
-            Event::Finished { .. } => is_trained = true,
-            Event::MeasuredPoint { benchmark, .. } => {
+            Event::Finished(_) => is_trained = true,
+            Event::MeasuredPoint(events::MeasuredPoint { benchmark, .. }) => {
                 assert!(is_trained, "measured while a run trained");
                 assert_eq!(benchmark, waits);
             }
-            Event::MeasureEnded { benchmark, complete, why, .. } if benchmark == dropped => {
+            Event::MeasureEnded(events::MeasureEnded { benchmark, complete, why, .. }) if benchmark == dropped => {
                 assert!(!complete && why.is_none(), "{why:?}");
                 was_dropped = true;
             }
-            Event::MeasureEnded { complete, why, .. } => {
+            Event::MeasureEnded(events::MeasureEnded { complete, why, .. }) => {
                 assert!(complete, "{why:?}");
                 break;
             }

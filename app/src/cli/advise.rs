@@ -8,11 +8,12 @@ use headroom_engine::{
     attention::ModelFacts,
     checkpoint::read_plan,
     config::{RunConfig, free_tag, to_toml},
+    jobs::choose_checkpoint,
+    protocol::{Command, Which, commands},
     store::{
         AdviceRecord, Advised, AnalysisId, RunFilter, RunId, RunRecord, RunState, RunSummary, Store, series_names,
     },
     text::escaped_line,
-    worker::{Command, Which, choose_checkpoint},
 };
 use serde_json::{Value as Json, json};
 
@@ -311,13 +312,13 @@ fn trained(
     signals::listen();
     course.take(
         session,
-        Command::TrainAdvice {
+        Command::TrainAdvice(commands::TrainAdvice {
             config: Box::new(proposed),
             again: again.map(Box::new),
             base_dir,
             tag: tag.clone(),
             advised: Box::new(advised),
-        },
+        }),
     )?;
     if !args.json {
         let again = hint::command(&format!("compare --tag \"{tag}\""), store);

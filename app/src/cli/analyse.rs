@@ -5,9 +5,9 @@ use std::path::Path;
 use headroom_engine::{
     analysis::{Analysis, AnalysisSpec, Measure, ReconstructionSpec, SpectrumSpec},
     config::{DataConfig, counted},
+    protocol::{Command, Event, JobCommand, JobRef, Subspace, Target, Which, commands, events},
     store::AnalysisId,
     text::{escaped_line, to_json_pretty},
-    worker::{Command, Event, Subspace, Target, Which},
 };
 use serde_json::json;
 
@@ -117,27 +117,34 @@ fn analyse(store: Option<&Path>, args: &AnalyseArgs, id: &AnalysisId) -> CliResu
     let analysis = id.clone();
     let spec = AnalysisSpec { shuffled: args.shuffled, ..args.parts.beside(!args.subspace.is_empty()) };
     let spec = Box::new(spec);
-    let ticket = session.send(Command::Analyse { analysis, target, data, spec, subspaces, base_dir: current_dir })?;
+    let ticket = session.send(Command::Job(JobCommand::Analyse(commands::Analyse {
+        analysis,
+        target,
+        data,
+        spec,
+        subspaces,
+        base_dir: current_dir,
+    })))?;
     let (mut found, mut stage, mut is_stopping) = (None, String::new(), false);
     session.follow(ticket, "the analysis did", |event| {
         if signals::is_stop_wanted() && !is_stopping {
             is_stopping = true;
             print::aside("Stopping. Press Ctrl-C again to quit at once.");
-            session.send(Command::CancelAnalysis { analysis: id.clone() })?;
+            session.send(Command::Cancel(commands::Cancel { job: JobRef::Id(id.clone()) }))?;
         }
         match event {
-            Some(Event::Analysing { stage: now, .. }) if !args.json && now != stage => {
+            Some(Event::Analysing(events::Analysing { stage: now, .. })) if !args.json && now != stage => {
                 print::aside(format!("{now} ..."));
                 stage = now;
             }
-            Some(Event::Analysed { result, .. }) => found = Some(*result),
-            Some(Event::AnalyseEnded { why: Some(why), is_refusal, .. }) => {
+            Some(Event::Analysed(events::Analysed { result, .. })) => found = Some(*result),
+            Some(Event::AnalyseEnded(events::AnalyseEnded { why: Some(why), is_refusal, .. })) => {
                 return Err(if is_refusal { CliError::at("run", why) } else { CliError::Failed(why) });
             }
-            Some(Event::AnalyseEnded { complete: false, .. }) => {
+            Some(Event::AnalyseEnded(events::AnalyseEnded { complete: false, .. })) => {
                 return Err(CliError::Failed("It was stopped; nothing is kept.".to_owned()));
             }
-            Some(Event::AnalyseEnded { unwritten, .. }) => {
+            Some(Event::AnalyseEnded(events::AnalyseEnded { unwritten, .. })) => {
                 let found = found.take().ok_or_else(|| CliError::Failed("Nothing was found.".to_owned()))?;
                 return Ok(Heard::Answer((found, unwritten)));
             }

@@ -6,7 +6,7 @@ use headroom_engine::{
     config::counted,
     data::{is_squad_name, questions_at, questions_of},
     objective::Questions,
-    worker::{Event, FoundAnswer},
+    protocol::{Event, FoundAnswer, events},
 };
 use serde_json::{Map, Value, json};
 
@@ -64,7 +64,10 @@ impl Asked {
 
 /// Prints the answers.
 pub(super) fn tell_answers(event: &Event, asked: &Asked, args: &PredictArgs) -> CliResult {
-    let Event::AnswersFound { may_lack_answers, no_answer_threshold, answers, cut_questions, .. } = event else {
+    let Event::AnswersFound(events::AnswersFound {
+        may_lack_answers, no_answer_threshold, answers, cut_questions, ..
+    }) = event
+    else {
         return Ok(());
     };
     let may_lack_answers = *may_lack_answers || asked.may_lack_answers() || args.no_answer_threshold.is_some();

@@ -6,8 +6,8 @@ use headroom_engine::{
     analysis::Measure,
     config::{Cache, LabelMap},
     objective::text_scores::Words,
+    protocol::Which,
     speed::MEASURE_MEMORY,
-    worker::Which,
 };
 
 use super::{

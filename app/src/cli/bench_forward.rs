@@ -2,8 +2,9 @@
 
 use headroom_engine::{
     config::counted,
+    jobs::{ForwardSpec, forward_times},
+    machine::cores,
     speed::in_pool,
-    worker::{ForwardSpec, cores, forward_times},
 };
 use serde_json::json;
 

@@ -2,10 +2,10 @@
 
 use headroom_engine::{
     config::{RunConfig, counted, from_toml_with},
+    machine::devices,
     speed::{MachineLimits, StepSpeed, StepTime, compare, in_pool, limits_of, peak_memory_bytes},
     store::Machine,
     train::TrainError,
-    worker::devices,
 };
 use serde_json::json;
 

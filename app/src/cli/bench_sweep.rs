@@ -4,9 +4,9 @@ use std::path::Path;
 
 use headroom_engine::{
     config::{Problem, RunConfig, SweepMistake, counted},
+    protocol::{Command, Event, JobCommand, JobRef, commands, events},
     speed::{Outcome, Point, Setting, SweepSpec, TypedMistakes},
     store::{BenchmarkId, BenchmarkRecord},
-    worker::{Command, Event},
 };
 
 use super::{
@@ -167,7 +167,11 @@ pub fn default_name(spec: &SweepSpec) -> String {
 /// Also where it was stopped before a point was measured: nothing is kept then.
 fn follow(session: &Session, name: String, spec: SweepSpec) -> CliResult<(BenchmarkRecord, bool)> {
     let benchmark = BenchmarkId::new();
-    let ticket = session.send(Command::Measure { benchmark: benchmark.clone(), name, spec: Box::new(spec) })?;
+    let ticket = session.send(Command::Job(JobCommand::Measure(commands::Measure {
+        benchmark: benchmark.clone(),
+        name,
+        spec: Box::new(spec),
+    })))?;
     let mut is_stopping = false;
     let (mut told, mut measured) = (0, 0);
     let complete = session.follow(ticket, "the measurement did", |event| {
@@ -175,15 +179,15 @@ fn follow(session: &Session, name: String, spec: SweepSpec) -> CliResult<(Benchm
             is_stopping = true;
             let kept = if measured > 0 { "what was measured is kept" } else { "no point was measured so far" };
             print::aside(format!("Ending after this step; {kept}. Press Ctrl-C again to quit at once."));
-            session.send(Command::CancelMeasure { benchmark: benchmark.clone() })?;
+            session.send(Command::Cancel(commands::Cancel { job: JobRef::Id(benchmark.clone()) }))?;
         }
         let Some(event) = event else { return Ok(Heard::Taken) };
         match event {
-            Event::Measuring { point, points, label, .. } if point > told => {
+            Event::Measuring(events::Measuring { point, points, label, .. }) if point > told => {
                 told = point;
                 print::aside(format!("Point {point} of {points}: {label}"));
             }
-            Event::MeasuredPoint { point: Some(point), .. } => {
+            Event::MeasuredPoint(events::MeasuredPoint { point: Some(point), .. }) => {
                 measured += 1;
                 for side in &point.sides {
                     let batch = side.largest_batch.map(|found| {
@@ -197,15 +201,17 @@ fn follow(session: &Session, name: String, spec: SweepSpec) -> CliResult<(Benchm
                     print::aside(format!("  {}", with_capital(&words)));
                 }
             }
-            Event::MeasuredPoint { limits: Some(limits), point: None, .. } => print::aside(format!(
-                "Limits of {}: products {}/s, copies {}/s.",
-                bench_step::limited(limits),
-                plain::flops(limits.product_flops_per_sec),
-                plain::bytes(limits.copy_bytes_per_sec as u64),
-            )),
-            Event::MeasureEnded { why: Some(why), .. } => return Err(CliError::Failed(why)),
-            Event::MeasureEnded { complete, .. } => return Ok(Heard::Answer(complete)),
-            Event::Failed { run: None, why, what_to_do } => print::aside(joined(&why, &what_to_do)),
+            Event::MeasuredPoint(events::MeasuredPoint { limits: Some(limits), point: None, .. }) => {
+                print::aside(format!(
+                    "Limits of {}: products {}/s, copies {}/s.",
+                    bench_step::limited(limits),
+                    plain::flops(limits.product_flops_per_sec),
+                    plain::bytes(limits.copy_bytes_per_sec as u64),
+                ))
+            }
+            Event::MeasureEnded(events::MeasureEnded { why: Some(why), .. }) => return Err(CliError::Failed(why)),
+            Event::MeasureEnded(events::MeasureEnded { complete, .. }) => return Ok(Heard::Answer(complete)),
+            Event::Failed(events::Failed { run: None, why, what_to_do }) => print::aside(joined(&why, &what_to_do)),
             event => return Ok(Heard::Usual(event)),
         }
         Ok(Heard::Taken)
@@ -213,8 +219,8 @@ fn follow(session: &Session, name: String, spec: SweepSpec) -> CliResult<(Benchm
     if measured == 0 && !complete {
         return Err(CliError::Failed("Stopped before a point was measured; nothing is kept.".to_owned()));
     }
-    session.ask(Command::LoadBenchmark { benchmark }, "it was read", |event| match event {
-        Event::Benchmark { record } => Ok(Heard::Answer((*record, complete))),
+    session.ask(Command::LoadBenchmark(commands::LoadBenchmark { benchmark }), "it was read", |event| match event {
+        Event::Benchmark(events::Benchmark { record }) => Ok(Heard::Answer((*record, complete))),
         event => Ok(Heard::Usual(event)),
     })
 }

@@ -7,8 +7,8 @@ use headroom_engine::{
     config::{Problem, RunConfig, Source, from_toml_noting, nearest, preset, presets},
     data::{Reading, data_problems, read_file, read_stream, with_image_shape, wrong_kind},
     hub,
+    machine::free_bytes,
     objective::judging_metric,
-    worker::free_bytes,
 };
 
 use super::{

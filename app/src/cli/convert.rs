@@ -12,7 +12,7 @@ use headroom_engine::{
         Conversion, ConvertError, ConvertedAttention, LayerPrice, OneMap, Price, ToBorrow, ToCollaborative, ToCoverage,
         ToGrouped, WithoutKeyBiases, check,
     },
-    worker::{Command, Event, Target},
+    protocol::{Command, Event, JobCommand, JobRef, Target, commands, events},
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -71,7 +71,7 @@ pub fn run(store: Option<&Path>, args: &ConvertArgs) -> CliResult {
     let session = Session::open_for_reading(store, !is_directory)?;
     signals::listen();
     for (conversion, to) in conversions {
-        let command = Command::Convert {
+        let command = Command::Job(JobCommand::Convert(commands::Convert {
             target: target.clone(),
             conversion,
             to,
@@ -80,7 +80,7 @@ pub fn run(store: Option<&Path>, args: &ConvertArgs) -> CliResult {
             tokens: args.tokens,
             threads: args.threads.map(whole),
             base_dir: current_dir.clone(),
-        };
+        }));
         let event = follow(&session, command, args.json)?;
         if args.json { print::json_line(&event)? } else { tell(&event)? }
     }
@@ -109,12 +109,12 @@ fn follow(session: &Session, command: Command, json: bool) -> CliResult<Event> {
     let event = session.follow(ticket, "the model was converted", |event| {
         if signals::is_stop_wanted() && !is_stopping {
             is_stopping = true;
-            session.send(Command::CancelConversion { conversion: ticket })?;
+            session.send(Command::Cancel(commands::Cancel { job: JobRef::Ticket(ticket) }))?;
         }
         match event {
-            Some(event @ Event::Converted { .. }) => return Ok(Heard::Answer(event)),
-            Some(event @ Event::Converting { .. }) => shown.show(&event)?,
-            Some(Event::Failed { why, what_to_do, .. }) => {
+            Some(event @ Event::Converted(_)) => return Ok(Heard::Answer(event)),
+            Some(event @ Event::Converting(_)) => shown.show(&event)?,
+            Some(Event::Failed(events::Failed { why, what_to_do, .. })) => {
                 shown.clear();
                 return Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) });
             }
@@ -246,7 +246,7 @@ impl Shown {
     }
 
     fn show(&mut self, event: &Event) -> CliResult {
-        let Event::Converting { attention, number, count, .. } = event else { return Ok(()) };
+        let Event::Converting(events::Converting { attention, number, count, .. }) = event else { return Ok(()) };
         match self {
             Self::Bar(bar) => {
                 bar.set_length(*count as u64);
@@ -284,7 +284,7 @@ impl Shown {
 }
 
 fn tell(event: &Event) -> CliResult {
-    let Event::Converted {
+    let Event::Converted(events::Converted {
         target,
         conversion,
         path,
@@ -297,7 +297,7 @@ fn tell(event: &Event) -> CliResult {
         unpriced,
         left_out,
         seconds,
-    } = event
+    }) = event
     else {
         return Ok(());
     };

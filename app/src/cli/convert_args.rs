@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use headroom_engine::worker::Which;
+use headroom_engine::protocol::Which;
 
 use super::args::share;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use headroom_engine::{
     config::{DataConfig, Source},
     objective::{Direction, Quantity},
-    worker::{Command, Event, Target},
+    protocol::{Command, Event, JobCommand, Target, commands, events},
 };
 use serde_json::json;
 
@@ -124,7 +124,7 @@ fn moved(path: &mut PathBuf, validation_path: &mut Option<PathBuf>) -> bool {
 }
 
 fn evaluate(session: &Session, model: &Side, data: Option<Box<DataConfig>>, args: &CrossArgs) -> CliResult<Cell> {
-    let command = Command::Evaluate {
+    let command = Command::Job(JobCommand::Evaluate(commands::Evaluate {
         target: model.target.clone(),
         data,
         labels: Box::default(),
@@ -135,10 +135,10 @@ fn evaluate(session: &Session, model: &Side, data: Option<Box<DataConfig>>, args
         mistakes: 0,
         precision: None,
         base_dir: PathBuf::new(),
-    };
+    }));
     let found = session.ask(command, "the evaluations did", |event| match event {
-        Event::Evaluation { loss, metrics, unit, .. } => Ok(Heard::Answer((loss, metrics, unit))),
-        Event::Failed { why, what_to_do, .. } => Err(CliError::FailedAt {
+        Event::Evaluation(events::Evaluation { loss, metrics, unit, .. }) => Ok(Heard::Answer((loss, metrics, unit))),
+        Event::Failed(events::Failed { why, what_to_do, .. }) => Err(CliError::FailedAt {
             field: "run",
             message: format!("\"{}\": {}", model.name, joined(&why, &what_to_do)),
         }),

@@ -2,8 +2,8 @@
 
 use headroom_engine::{
     config::{DeviceChoice, counted},
+    machine::devices,
     speed::{DeviceCheck, check_device},
-    worker::devices,
 };
 
 use super::{

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, path::Path};
 use headroom_engine::{
     analysis::{Analysis, NOT_YET, Similarity},
     config::{RunConfig, counted},
+    protocol::{Command, Event, JobRef, commands, events},
     store::{AnalysisId, RunFilter},
-    worker::{Command, Event},
 };
 use serde_json::json;
 
@@ -76,13 +76,13 @@ fn carry_out(
     signals::listen();
     let analyses: [AnalysisId; 4] = AnalysisId::distinct();
     let ids = analyses.to_vec();
-    let ticket = session.send(Command::CompareDomains {
+    let ticket = session.send(Command::CompareDomains(commands::CompareDomains {
         config: Box::new(given.config.clone()),
         base_dir: given.base_dir.clone(),
         tag,
         spec: Box::new(args.parts.spec()),
         analyses,
-    })?;
+    }))?;
     let mut progress = Progress::beside_answer(args.json);
     let mut found: BTreeMap<AnalysisId, Analysis> = BTreeMap::new();
     let (mut runs, mut ended, mut is_stopping) = (Vec::new(), 0, false);
@@ -91,23 +91,25 @@ fn carry_out(
             is_stopping = true;
             print::aside("Stopping after this step, with a checkpoint. Press Ctrl-C again to quit at once.");
             for analysis in ids.iter().cloned() {
-                session.send(Command::CancelAnalysis { analysis })?;
+                session.send(Command::Cancel(commands::Cancel { job: JobRef::Id(analysis) }))?;
             }
             for run in runs.iter().cloned() {
-                session.send(Command::Cancel { run })?;
+                session.send(Command::Cancel(commands::Cancel { job: JobRef::Id(run) }))?;
             }
             session.send(Command::Stop)?;
         }
         let Some(event) = event else { return Ok(Heard::Taken) };
         match event {
-            Event::Queued { run, .. } => runs.push(run),
-            Event::Failed { run: None, why, what_to_do } if runs.is_empty() => {
+            Event::Queued(events::Queued { run, .. }) => runs.push(run),
+            Event::Failed(events::Failed { run: None, why, what_to_do }) if runs.is_empty() => {
                 return Err(CliError::BadInput(joined(&why, &what_to_do)));
             }
-            Event::Failed { why, what_to_do, .. } => print::aside(format!("Warning: {}", joined(&why, &what_to_do))),
-            event @ (Event::Warning { .. } | Event::Ended) => return Ok(Heard::Usual(event)),
-            Event::Analysed { analysis, result } => drop(found.insert(analysis, *result)),
-            Event::AnalyseEnded { why, unwritten, .. } => {
+            Event::Failed(events::Failed { why, what_to_do, .. }) => {
+                print::aside(format!("Warning: {}", joined(&why, &what_to_do)))
+            }
+            event @ (Event::Warning(_) | Event::Ended) => return Ok(Heard::Usual(event)),
+            Event::Analysed(events::Analysed { analysis, result }) => drop(found.insert(analysis, *result)),
+            Event::AnalyseEnded(events::AnalyseEnded { why, unwritten, .. }) => {
                 ended += 1;
                 if let Some(why) = unwritten {
                     print::aside(format!("Warning: an analysis is not kept. {why}"));

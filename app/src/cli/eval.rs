@@ -9,9 +9,9 @@ use headroom_engine::{
     },
     data::is_squad_name,
     objective::text_scores::Words,
+    protocol::{Approximation, Command, EvaluationCounts, Event, JobCommand, Mistake, Target, commands, events},
     store::RunRecord,
     text::escaped_line,
-    worker::{Approximation, Command, EvaluationCounts, Event, Mistake, Target},
 };
 
 use crate::findings::same_class;
@@ -64,7 +64,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         None => None,
     };
     let session = Session::open_for_reading(store, !is_directory)?;
-    let command = Command::Evaluate {
+    let command = Command::Job(JobCommand::Evaluate(commands::Evaluate {
         target,
         data,
         labels: Box::new(LabelRules {
@@ -78,11 +78,11 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         mistakes: args.mistakes,
         precision: args.precision.as_deref().map(generate::precision).transpose()?,
         base_dir: current_dir,
-    };
+    }));
     let event = session.ask(command, "the evaluation did", |event| match event {
-        event @ Event::Evaluation { .. } => Ok(Heard::Answer(event)),
-        Event::Refused { why } => Err(CliError::at("run", by_options(args, why))),
-        Event::Failed { why, what_to_do, .. } => {
+        event @ Event::Evaluation(_) => Ok(Heard::Answer(event)),
+        Event::Refused(events::Refused { why }) => Err(CliError::at("run", by_options(args, why))),
+        Event::Failed(events::Failed { why, what_to_do, .. }) => {
             Err(CliError::FailedAt { field: "run", message: by_options(args, joined(&why, &what_to_do)) })
         }
         event => Ok(Heard::Usual(event)),
@@ -139,7 +139,7 @@ fn tell_json(event: &Event) -> CliResult {
     for mistake in value.pointer_mut("/mistakes").and_then(serde_json::Value::as_array_mut).into_iter().flatten() {
         mistake.as_object_mut().map(|mistake| mistake.remove("picture"));
     }
-    if let (Some(fields), Event::Evaluation { metrics, .. }) = (value.as_object_mut(), event) {
+    if let (Some(fields), Event::Evaluation(events::Evaluation { metrics, .. })) = (value.as_object_mut(), event) {
         let mut metrics = serde_json::to_value(metrics).map_err(|error| CliError::Failed(error.to_string()))?;
         if let (Some(metrics), Some(loss)) = (metrics.as_object_mut(), fields.get("loss")) {
             metrics.insert("loss".to_owned(), loss.clone());
@@ -205,7 +205,7 @@ fn counts_words(counts: &EvaluationCounts) -> Option<String> {
 }
 
 fn tell(event: &Event) -> CliResult {
-    let Event::Evaluation {
+    let Event::Evaluation(events::Evaluation {
         target,
         loss,
         metrics,
@@ -219,7 +219,7 @@ fn tell(event: &Event) -> CliResult {
         confusion,
         mistakes,
         noise,
-    } = event
+    }) = event
     else {
         return Ok(());
     };

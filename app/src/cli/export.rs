@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use headroom_engine::worker::{Command, Event, choose_checkpoint};
+use headroom_engine::{
+    jobs::choose_checkpoint,
+    protocol::{Command, Event, commands, events},
+};
 use serde_json::json;
 
 use super::{
@@ -23,10 +26,10 @@ pub fn run(store: Option<&Path>, args: &ExportArgs) -> CliResult {
     })?;
     refuse_occupied(&to)?;
     let session = Session::open_for_reading(store, true)?;
-    let command = Command::Export { run, which: args.which, to };
+    let command = Command::Export(commands::Export { run, which: args.which, to });
     let (run, step, path, opens_in_transformers, reason) =
         session.ask(command, "the export did", |event| match event {
-            Event::Exported { run, step, path, opens_in_transformers, reason } => {
+            Event::Exported(events::Exported { run, step, path, opens_in_transformers, reason }) => {
                 Ok(Heard::Answer((run, step, path, opens_in_transformers, reason)))
             }
             event => Ok(Heard::Usual(event)),

@@ -5,7 +5,7 @@ use std::path::Path;
 use headroom_engine::{
     config::counted,
     hub::{FetchRequest, Gating, RepoFacts, RepoKind, RepoPath, Revision},
-    worker::{Command, Event},
+    protocol::{Command, Event, JobCommand, commands, events},
 };
 
 use super::{
@@ -36,18 +36,26 @@ pub fn run(store: Option<&Path>, args: &FetchArgs) -> CliResult {
     };
     let session = Session::open_for_reading(store, false)?;
     if args.info {
-        let facts = session.ask(Command::Inspect { request }, "the hub answered", |event| match event {
-            Event::Inspected { facts } => Ok(Heard::Answer(facts)),
-            Event::Failed { why, .. } => Err(CliError::FailedAt { field: "name", message: why }),
-            Event::Refused { why } => Err(CliError::at("name", why)),
-            event => Ok(Heard::Usual(event)),
-        })?;
+        let facts = session.ask(
+            Command::Job(JobCommand::Inspect(commands::Inspect { request })),
+            "the hub answered",
+            |event| match event {
+                Event::Inspected(events::Inspected { facts }) => Ok(Heard::Answer(facts)),
+                Event::Failed(events::Failed { why, .. }) => Err(CliError::FailedAt { field: "name", message: why }),
+                Event::Refused(events::Refused { why }) => Err(CliError::at("name", why)),
+                event => Ok(Heard::Usual(event)),
+            },
+        )?;
         session.end();
         return if args.json { print::json(&facts) } else { print::block(&text(&facts)) };
     }
-    let event = transfer::follow(&session, Command::Fetch { request }, "it was fetched", args.json, |event| {
-        matches!(event, Event::Fetched { .. })
-    })?;
+    let event = transfer::follow(
+        &session,
+        Command::Job(JobCommand::Fetch(commands::Fetch { request })),
+        "it was fetched",
+        args.json,
+        |event| matches!(event, Event::Fetched(_)),
+    )?;
     session.end();
     if args.json { print::json_answer(&event) } else { tell(&event) }
 }
@@ -56,8 +64,8 @@ pub fn run(store: Option<&Path>, args: &FetchArgs) -> CliResult {
 fn list(store: Option<&Path>, json: bool) -> CliResult {
     let session = Session::open_for_reading(store, false)?;
     let facts = session.ask(Command::DescribeHub, "the cache was read", |event| match event {
-        Event::HubDescribed { facts } => Ok(Heard::Answer(facts)),
-        Event::Refused { why } => Err(CliError::at("--cached", why)),
+        Event::HubDescribed(events::HubDescribed { facts }) => Ok(Heard::Answer(facts)),
+        Event::Refused(events::Refused { why }) => Err(CliError::at("--cached", why)),
         event => Ok(Heard::Usual(event)),
     })?;
     session.end();
@@ -84,7 +92,7 @@ fn list(store: Option<&Path>, json: bool) -> CliResult {
 }
 
 fn tell(event: &Event) -> CliResult {
-    let Event::Fetched { fetched, bytes, downloaded, seconds } = event else { return Ok(()) };
+    let Event::Fetched(events::Fetched { fetched, bytes, downloaded, seconds }) = event else { return Ok(()) };
     let how = match downloaded {
         0 => "all of it was here".to_owned(),
         downloaded => format!("{} downloaded in {}", plain::bytes(*downloaded), plain::duration(*seconds)),

@@ -2,10 +2,10 @@ use std::path::{Path, PathBuf};
 
 use headroom_engine::{
     config::counted,
+    protocol::{Command, Event, events},
     store::{RunId, RunState},
     text::escaped_line,
     train::Health,
-    worker::{Command, Event},
 };
 
 use crate::findings::analyses_left_out;
@@ -68,12 +68,14 @@ impl Follower {
             self.stop_if_wanted(session)?;
             let Some(event) = event else { return Ok(Heard::Taken) };
             match &event {
-                Event::Queued { run, .. } if self.run.is_none() || self.is_ours(run) => {
+                Event::Queued(events::Queued { run, .. }) if self.run.is_none() || self.is_ours(run) => {
                     self.run = Some(run.clone());
                     self.is_queued = true;
                     self.progress.show(&event)?;
                 }
-                Event::Failed { run, why, what_to_do } if run.as_ref().is_none_or(|run| self.is_ours(run)) => {
+                Event::Failed(events::Failed { run, why, what_to_do })
+                    if run.as_ref().is_none_or(|run| self.is_ours(run)) =>
+                {
                     let message = joined(why, what_to_do);
                     if !self.is_queued {
                         return Err(CliError::BadInput(message));
@@ -87,31 +89,33 @@ impl Follower {
                         print::aside(format!("Warning: {message}"));
                     }
                 }
-                Event::Warning { run, message } if run.as_ref().is_none_or(|run| self.is_ours(run)) => {
+                Event::Warning(events::Warning { run, message })
+                    if run.as_ref().is_none_or(|run| self.is_ours(run)) =>
+                {
                     if self.progress.is_json() {
                         self.progress.show(&event)?;
                     } else {
                         print::aside(format!("Warning: {message}"));
                     }
                 }
-                Event::Started { run, .. } if self.is_ours(run) => {
+                Event::Started(events::Started { run, .. }) if self.is_ours(run) => {
                     self.is_started = true;
                     self.progress.show(&event)?;
                 }
-                Event::Finished { run, .. } if self.is_ours(run) => return Ok(Heard::Answer(event)),
-                Event::Health { run, health, .. } if self.is_ours(run) => {
+                Event::Finished(events::Finished { run, .. }) if self.is_ours(run) => return Ok(Heard::Answer(event)),
+                Event::Health(events::Health { run, health, .. }) if self.is_ours(run) => {
                     self.health = *health;
                     self.progress.show(&event)?;
                 }
-                Event::BegunWith { run, .. }
-                | Event::Checkpointed { run, .. }
-                | Event::Evaluated { run, .. }
-                | Event::PairsChosen { run, .. }
-                | Event::Paused { run, .. }
-                | Event::Preparing { run, .. }
-                | Event::Resumed { run, .. }
-                | Event::Sample { run, .. }
-                | Event::Step { run, .. }
+                Event::BegunWith(events::BegunWith { run, .. })
+                | Event::Checkpointed(events::Checkpointed { run, .. })
+                | Event::Evaluated(events::Evaluated { run, .. })
+                | Event::PairsChosen(events::PairsChosen { run, .. })
+                | Event::Paused(events::Paused { run, .. })
+                | Event::Preparing(events::Preparing { run, .. })
+                | Event::Resumed(events::Resumed { run, .. })
+                | Event::Sample(events::Sample { run, .. })
+                | Event::Step(events::Step { run, .. })
                     if self.is_ours(run) =>
                 {
                     self.progress.show(&event)?;
@@ -152,9 +156,18 @@ impl Follower {
             // Its last event says how it ended, whatever the exit code.
             print::answered();
         }
-        let Event::Finished {
-            run, name, state, step, best_validation_loss, best_step, train_secs, why, unwritten, ..
-        } = end
+        let Event::Finished(events::Finished {
+            run,
+            name,
+            state,
+            step,
+            best_validation_loss,
+            best_step,
+            train_secs,
+            why,
+            unwritten,
+            ..
+        }) = end
         else {
             return Ok(());
         };

@@ -10,8 +10,11 @@ use headroom_engine::{
     config::{Cache, Precision, counted},
     data::DataError,
     generate::{CacheProof, Ending, Search, SearchSettings},
+    protocol::{
+        Command, Event, Filling, GenerateSource, JobCommand, JobRef, PrecisionProof, Target, WordGuess, WrittenText,
+        commands, events,
+    },
     text::escaped_line,
-    worker::{Command, Event, Filling, GenerateSource, PrecisionProof, Target, WordGuess, WrittenText},
 };
 use serde_json::json;
 
@@ -84,13 +87,29 @@ pub fn run(store: Option<&Path>, args: &GenerateArgs) -> CliResult {
     let (search, count) = (Box::new(search), sources.len());
     if args.prove {
         let examples = usize::try_from(args.examples).unwrap_or(usize::MAX);
-        let command = Command::ProveCaches { target, sources, examples, batch, search, precisions, threads };
+        let command = Command::Job(JobCommand::ProveCaches(commands::ProveCaches {
+            target,
+            sources,
+            examples,
+            batch,
+            search,
+            precisions,
+            threads,
+        }));
         return prove(session, command, args.json, &unused);
     }
     let single = count == 1;
     let precision = precisions.first().copied().unwrap_or_default();
     let details = args.details;
-    let ticket = session.send(Command::Generate { target, sources, batch, search, precision, threads, details })?;
+    let ticket = session.send(Command::Job(JobCommand::Generate(commands::Generate {
+        target,
+        sources,
+        batch,
+        search,
+        precision,
+        threads,
+        details,
+    })))?;
     let (mut shown, mut is_stopping) = (String::new(), false);
     // Beams may still change what they wrote.
     let streams = single && !args.json && beams == 1;
@@ -100,18 +119,20 @@ pub fn run(store: Option<&Path>, args: &GenerateArgs) -> CliResult {
             session.send(Command::Stop)?;
         }
         match event {
-            Some(Event::Generating { text, .. }) if streams => {
+            Some(Event::Generating(events::Generating { text, .. })) if streams => {
                 let text = complete(&text);
                 if let Some(more) = text.strip_prefix(shown.as_str()) {
                     print::block(more)?;
                     text.clone_into(&mut shown);
                 }
             }
-            Some(Event::Generated { texts, seconds, reading_seconds, cache_bytes, stopped, .. }) => {
+            Some(Event::Generated(events::Generated {
+                texts, seconds, reading_seconds, cache_bytes, stopped, ..
+            })) => {
                 let answer = Answer { texts, seconds, reading_seconds, cache_bytes, stopped };
                 return Ok(Heard::Answer(answer));
             }
-            Some(Event::Failed { why, what_to_do, .. }) => {
+            Some(Event::Failed(events::Failed { why, what_to_do, .. })) => {
                 return Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) });
             }
             event => return Ok(event.map_or(Heard::Taken, Heard::Usual)),
@@ -129,11 +150,13 @@ fn prove(session: Session, command: Command, json: bool, unused: &[String]) -> C
     let (data, proofs, stopped) = session.follow(ticket, "the caches were compared", |event| {
         if signals::is_stop_wanted() && !is_stopping {
             is_stopping = true;
-            session.send(Command::CancelGeneration { generation: ticket })?;
+            session.send(Command::Cancel(commands::Cancel { job: JobRef::Ticket(ticket) }))?;
         }
         match event {
-            Some(Event::CachesProved { data, proofs, stopped, .. }) => Ok(Heard::Answer((data, proofs, stopped))),
-            Some(Event::Failed { why, what_to_do, .. }) => {
+            Some(Event::CachesProved(events::CachesProved { data, proofs, stopped, .. })) => {
+                Ok(Heard::Answer((data, proofs, stopped)))
+            }
+            Some(Event::Failed(events::Failed { why, what_to_do, .. })) => {
                 Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) })
             }
             event => Ok(event.map_or(Heard::Taken, Heard::Usual)),

@@ -3,7 +3,7 @@
 use headroom_engine::{
     checkpoint::read_generation_config,
     generate::{EarlyStopping, Search, SearchSettings},
-    worker::Which,
+    protocol::Which,
 };
 
 use super::{

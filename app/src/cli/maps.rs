@@ -9,7 +9,7 @@ use headroom_engine::{
     analysis::reconstruction::RebuiltMap,
     attention::HeadAt,
     config::{DataConfig, counted},
-    worker::{Command, Event, MapText, Rebuild, Target},
+    protocol::{Command, Event, MapText, Rebuild, Target, commands, events},
 };
 use serde_json::json;
 
@@ -110,13 +110,14 @@ fn draw(
     text: MapText,
     rebuild: Option<(headroom_engine::store::AnalysisId, usize)>,
 ) -> CliResult<(Opened, usize, Vec<HeadAt>)> {
-    let opened = ask(session, Command::LoadMaps { view: VIEW, target, data, text }, |event| match event {
-        Event::Maps { target, step, tokens, thumbnails, .. } => {
-            let (layers, heads) = (thumbnails.layers, thumbnails.heads);
-            Heard::Answer(Opened { target, step, tokens, layers, heads })
-        }
-        other => Heard::Usual(other),
-    })?;
+    let opened =
+        ask(session, Command::LoadMaps(commands::LoadMaps { view: VIEW, target, data, text }), |event| match event {
+            Event::Maps(events::Maps { target, step, tokens, thumbnails, .. }) => {
+                let (layers, heads) = (thumbnails.layers, thumbnails.heads);
+                Heard::Answer(Opened { target, step, tokens, layers, heads })
+            }
+            other => Heard::Usual(other),
+        })?;
     for (field, wanted, most, what) in
         [("--layer", args.layer, opened.layers, "layer"), ("--head", args.head, opened.heads, "head")]
     {
@@ -163,8 +164,8 @@ fn whole(
     hides_special: bool,
 ) -> CliResult<BTreeMap<String, MapFigure>> {
     let HeadAt { layer, head, .. } = at;
-    let values = ask(session, Command::LoadMap { view: VIEW, layer, head }, |event| match event {
-        Event::Map { values, .. } => Heard::Answer(values),
+    let values = ask(session, Command::LoadMap(commands::LoadMap { view: VIEW, layer, head }), |event| match event {
+        Event::Map(events::Map { values, .. }) => Heard::Answer(values),
         other => Heard::Usual(other),
     })?;
     if values.is_empty() {
@@ -178,10 +179,10 @@ fn whole(
 
 /// A map, the same put together again, and what is between them.
 fn rebuilt(session: &Session, opened: &Opened, at: HeadAt, wanted: Rebuild) -> CliResult<BTreeMap<String, MapFigure>> {
-    let command = Command::RebuildMap { view: VIEW, rebuild: wanted };
+    let command = Command::RebuildMap(commands::RebuildMap { view: VIEW, rebuild: wanted });
     let found: Result<Box<RebuiltMap>, String> = ask(session, command, |event| match event {
-        Event::Rebuilt { rebuilt: Some(found), .. } => Heard::Answer(Ok(found)),
-        Event::Rebuilt { why, .. } => Heard::Answer(Err(why.unwrap_or_default())),
+        Event::Rebuilt(events::Rebuilt { rebuilt: Some(found), .. }) => Heard::Answer(Ok(found)),
+        Event::Rebuilt(events::Rebuilt { why, .. }) => Heard::Answer(Err(why.unwrap_or_default())),
         other => Heard::Usual(other),
     })?;
     let found = found.map_err(|why| CliError::at("--rebuild", why))?;
@@ -191,7 +192,9 @@ fn rebuilt(session: &Session, opened: &Opened, at: HeadAt, wanted: Rebuild) -> C
 /// Asks for something of a view; a failure is the run's.
 fn ask<T>(session: &Session, command: Command, take: impl Fn(Event) -> Heard<T>) -> CliResult<T> {
     session.ask(command, "the maps came", |event| match take(event) {
-        Heard::Usual(Event::Failed { why, what_to_do, .. }) => Err(CliError::at("run", joined(&why, &what_to_do))),
+        Heard::Usual(Event::Failed(events::Failed { why, what_to_do, .. })) => {
+            Err(CliError::at("run", joined(&why, &what_to_do)))
+        }
         heard => Ok(heard),
     })
 }

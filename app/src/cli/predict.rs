@@ -8,8 +8,8 @@ use headroom_engine::{
     data::holds_images,
     generate::{Ending, Search, SearchSettings},
     objective::Labels,
+    protocol::{Command, Event, GenerateSource, JobCommand, Target, commands, events},
     text::escaped_line,
-    worker::{Command, Event, GenerateSource, Target},
 };
 use serde_json::{Map, Value, json};
 
@@ -66,7 +66,7 @@ pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
     }
     let session = Session::open_for_reading(store, matches!(target, Target::Run { .. }))?;
     signals::listen();
-    let ticket = session.send(Command::Predict { target, rows, images })?;
+    let ticket = session.send(Command::Job(JobCommand::Predict(commands::Predict { target, rows, images })))?;
     let mut is_stopping = false;
     let found = session.follow(ticket, "the answers were there", |event| {
         if signals::is_stop_wanted() && !is_stopping {
@@ -74,8 +74,8 @@ pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
             session.send(Command::Stop)?;
         }
         match event {
-            Some(event @ (Event::Predicted { .. } | Event::AnswersFound { .. })) => Ok(Heard::Answer(event)),
-            Some(Event::Failed { why, what_to_do, .. }) => {
+            Some(event @ (Event::Predicted(_) | Event::AnswersFound(_))) => Ok(Heard::Answer(event)),
+            Some(Event::Failed(events::Failed { why, what_to_do, .. })) => {
                 Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) })
             }
             event => Ok(event.map_or(Heard::Taken, Heard::Usual)),
@@ -83,7 +83,9 @@ pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
     })?;
     session.end();
     let (labels, outputs, cut_rows, names) = match found {
-        Event::Predicted { labels, outputs, cut_rows, names, .. } => (labels, outputs, cut_rows, names),
+        Event::Predicted(events::Predicted { labels, outputs, cut_rows, names, .. }) => {
+            (labels, outputs, cut_rows, names)
+        }
         other => return tell_answers(&other, &asked, args),
     };
     for (place, outputs) in outputs.iter().enumerate() {
@@ -124,7 +126,7 @@ fn translate(store: Option<&Path>, target: Target, rows: &[Vec<String>], search:
     let count = sources.len();
     let session = Session::open_for_reading(store, matches!(target, Target::Run { .. }))?;
     signals::listen();
-    let ticket = session.send(Command::Generate {
+    let ticket = session.send(Command::Job(JobCommand::Generate(commands::Generate {
         target,
         sources,
         batch: AT_ONCE,
@@ -132,7 +134,7 @@ fn translate(store: Option<&Path>, target: Target, rows: &[Vec<String>], search:
         precision: Precision::default(),
         threads: None,
         details: false,
-    })?;
+    })))?;
     let mut is_stopping = false;
     let written = session.follow(ticket, "the translations were there", |event| {
         if signals::is_stop_wanted() && !is_stopping {
@@ -140,11 +142,11 @@ fn translate(store: Option<&Path>, target: Target, rows: &[Vec<String>], search:
             session.send(Command::Stop)?;
         }
         match event {
-            Some(Event::Generated { texts, .. }) => Ok(Heard::Answer(texts)),
-            Some(Event::Failed { why, what_to_do, .. }) => {
+            Some(Event::Generated(events::Generated { texts, .. })) => Ok(Heard::Answer(texts)),
+            Some(Event::Failed(events::Failed { why, what_to_do, .. })) => {
                 Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) })
             }
-            Some(Event::Generating { .. }) => Ok(Heard::Taken),
+            Some(Event::Generating(_)) => Ok(Heard::Taken),
             event => Ok(event.map_or(Heard::Taken, Heard::Usual)),
         }
     })?;

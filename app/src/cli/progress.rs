@@ -1,6 +1,10 @@
 use std::time::{Duration, Instant};
 
-use headroom_engine::{config::counted, train::Health, worker::Event};
+use headroom_engine::{
+    config::counted,
+    protocol::{Event, events},
+    train::Health,
+};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
@@ -130,32 +134,32 @@ pub fn sample_marks(text: &str) -> &'static str {
 
 /// What the marks mean, with the first sample that has some.
 fn explained_once(event: &Event, is_explained: &mut bool) -> Option<&'static str> {
-    let Event::Sample { text, .. } = event else { return None };
+    let Event::Sample(events::Sample { text, .. }) = event else { return None };
     let is_due = !text.is_empty() && !std::mem::replace(is_explained, true);
     is_due.then(|| sample_marks(text))
 }
 
 fn draw(bar: &ProgressBar, event: &Event) {
     match event {
-        Event::Preparing { stage, fraction, .. } => {
+        Event::Preparing(events::Preparing { stage, fraction, .. }) => {
             bar.set_style(style("{spinner} {msg} {wide_bar} {percent} %"));
             bar.set_length(1000);
             bar.set_position((fraction.clamp(0.0, 1.0) * 1000.0) as u64);
             print::beside(bar, stage);
         }
-        Event::Started { first_step, steps, .. } => {
+        Event::Started(events::Started { first_step, steps, .. }) => {
             print::above(bar, sentence(event).unwrap_or_default());
             bar.set_style(style("step {human_pos} of {human_len} {wide_bar} {msg}"));
             bar.set_length(*steps);
             bar.set_position(*first_step);
             print::beside(bar, "");
         }
-        Event::Step { step, loss, tokens_per_sec, eta_secs, .. } => {
+        Event::Step(events::Step { step, loss, tokens_per_sec, eta_secs, .. }) => {
             bar.set_position(*step);
             let (loss, rate) = (plain::number(*loss), plain::count(tokens_per_sec.max(0.0) as u64));
             print::beside(bar, format!("loss {loss}  {rate} tokens/s  {} left", plain::duration(*eta_secs)));
         }
-        Event::Paused { .. } | Event::Resumed { .. } | Event::Finished { .. } => {}
+        Event::Paused(_) | Event::Resumed(_) | Event::Finished(_) => {}
         other => {
             if let Some(text) = sentence(other) {
                 print::above(bar, text);
@@ -171,14 +175,14 @@ fn style(template: &str) -> ProgressStyle {
 /// The sentence of an event, unless the like was told a moment ago.
 fn sentence_now(event: &Event, told: &mut Option<Instant>, stage: &mut String) -> Option<String> {
     match event {
-        Event::Step { step, steps, .. } => {
+        Event::Step(events::Step { step, steps, .. }) => {
             let is_due = told.is_none_or(|at| at.elapsed() >= LINE_EVERY);
             if !is_due && step != steps {
                 return None;
             }
             *told = Some(Instant::now());
         }
-        Event::Preparing { stage: now, .. } => {
+        Event::Preparing(events::Preparing { stage: now, .. }) => {
             if now == stage {
                 return None;
             }
@@ -192,12 +196,12 @@ fn sentence_now(event: &Event, told: &mut Option<Instant>, stage: &mut String) -
 /// What an event says, in words; none for the end, which the follower tells.
 fn sentence(event: &Event) -> Option<String> {
     let text = match event {
-        Event::Queued { run, name, position, .. } => match position {
+        Event::Queued(events::Queued { run, name, position, .. }) => match position {
             0 => format!("Run {run}: {name}"),
             before => format!("Run {run}: {name}, after {}", counted(*before, "other")),
         },
-        Event::Preparing { stage, .. } => format!("Preparing: {stage}"),
-        Event::Started {
+        Event::Preparing(events::Preparing { stage, .. }) => format!("Preparing: {stage}"),
+        Event::Started(events::Started {
             parameters,
             first_step,
             steps,
@@ -208,7 +212,7 @@ fn sentence(event: &Event) -> Option<String> {
             validation_tokens,
             parameter_match,
             ..
-        } => {
+        }) => {
             let from =
                 if *first_step == 0 { String::new() } else { format!(", from step {}", plain::count(*first_step)) };
             // Squares of images are no words of a vocabulary.
@@ -226,7 +230,7 @@ fn sentence(event: &Event) -> Option<String> {
                 parameter_match.as_ref().map(|text| format!("\n{text}.")).unwrap_or_default(),
             )
         }
-        Event::Step { step, steps, loss, learning_rate, tokens_per_sec, eta_secs, .. } => format!(
+        Event::Step(events::Step { step, steps, loss, learning_rate, tokens_per_sec, eta_secs, .. }) => format!(
             "Step {} of {}: loss {}, learning rate {learning_rate:.2e}, {} tokens/s, {} left",
             plain::count(*step),
             plain::count(*steps),
@@ -234,7 +238,7 @@ fn sentence(event: &Event) -> Option<String> {
             plain::count(tokens_per_sec.max(0.0) as u64),
             plain::duration(*eta_secs),
         ),
-        Event::Evaluated { step, loss, metrics, best, .. } => {
+        Event::Evaluated(events::Evaluated { step, loss, metrics, best, .. }) => {
             let found = metrics
                 .iter()
                 .map(|found| format!(", {}", found.metric.sentence(&plain::metric(found.metric, found.value, 1))));
@@ -246,11 +250,11 @@ fn sentence(event: &Event) -> Option<String> {
                 if *best { ", the best so far" } else { "" }
             )
         }
-        Event::Sample { step, text, .. } => {
+        Event::Sample(events::Sample { step, text, .. }) => {
             let examples: Vec<&str> = text.lines().collect();
             format!("Sample at step {}:\n  {}", plain::count(*step), examples.join("\n  "))
         }
-        Event::BegunWith { model, taken, fresh, left_out, .. } => {
+        Event::BegunWith(events::BegunWith { model, taken, fresh, left_out, .. }) => {
             let named = |what: &str, names: &[String]| match names {
                 [] => String::new(),
                 names => format!("; {what}: {}", names.join(", ")),
@@ -262,24 +266,24 @@ fn sentence(event: &Event) -> Option<String> {
                 named("not used", left_out)
             )
         }
-        Event::PairsChosen { step, k, score_error, .. } => format!(
+        Event::PairsChosen(events::PairsChosen { step, k, score_error, .. }) => format!(
             "From step {} on, {} of each row {} scored; {:.2} % of the scores' mean square is lost",
             plain::count(*step + 1),
             counted(*k, "pair"),
             if *k == 1 { "is" } else { "are" },
             100.0 * score_error,
         ),
-        Event::Checkpointed { step, path, bytes, .. } => {
+        Event::Checkpointed(events::Checkpointed { step, path, bytes, .. }) => {
             format!("Checkpoint at step {}: {} ({})", plain::count(*step), path.display(), plain::bytes(*bytes))
         }
-        Event::Health { step, health: Health::Sound, .. } => {
+        Event::Health(events::Health { step, health: Health::Sound, .. }) => {
             format!("At step {}, sound again", plain::count(*step))
         }
-        Event::Health { step, health, message, .. } => {
+        Event::Health(events::Health { step, health, message, .. }) => {
             format!("At step {}, {}: {message}", plain::count(*step), health.word())
         }
-        Event::Paused { step, .. } => format!("Paused at step {}", plain::count(*step)),
-        Event::Resumed { step, .. } => format!("Resumed at step {}", plain::count(*step)),
+        Event::Paused(events::Paused { step, .. }) => format!("Paused at step {}", plain::count(*step)),
+        Event::Resumed(events::Resumed { step, .. }) => format!("Resumed at step {}", plain::count(*step)),
         _ => return None,
     };
     Some(text)
@@ -290,7 +294,7 @@ mod tests {
     use super::*;
 
     fn step(step: u64) -> Event {
-        Event::Step {
+        Event::Step(events::Step {
             run: "000000000r".parse().unwrap(),
             step,
             steps: 3,
@@ -300,7 +304,7 @@ mod tests {
             tokens_per_sec: 1234.5,
             tokens: 10,
             eta_secs: 61.0,
-        }
+        })
     }
 
     #[test]
@@ -313,7 +317,9 @@ mod tests {
 
     #[test]
     fn samples_stand_on_lines_of_their_own_and_their_marks_are_explained_once() {
-        let event = |text: &str| Event::Sample { run: "000000000r".parse().unwrap(), step: 50, text: text.to_owned() };
+        let event = |text: &str| {
+            Event::Sample(events::Sample { run: "000000000r".parse().unwrap(), step: 50, text: text.to_owned() })
+        };
         let decoder = event("a fox \u{bb} sees\nthe owl \u{bb} sleeps");
         assert_eq!(sentence(&decoder).unwrap(), "Sample at step 50:\n  a fox \u{bb} sees\n  the owl \u{bb} sleeps");
         let mut is_explained = false;
@@ -326,8 +332,13 @@ mod tests {
     #[test]
     fn a_stage_is_told_once() {
         let (mut told, mut stage) = (None, String::new());
-        let event =
-            |fraction| Event::Preparing { run: "000000000r".parse().unwrap(), stage: "reading text".into(), fraction };
+        let event = |fraction| {
+            Event::Preparing(events::Preparing {
+                run: "000000000r".parse().unwrap(),
+                stage: "reading text".into(),
+                fraction,
+            })
+        };
         let lines: Vec<_> =
             [0.0, 0.5, 1.0].into_iter().filter_map(|f| sentence_now(&event(f), &mut told, &mut stage)).collect();
         assert_eq!(lines, ["Preparing: reading text"]);

@@ -8,8 +8,8 @@ use std::{
 
 use headroom_engine::{
     config::counted,
+    protocol::{Command, Event, commands, events},
     store::{Deleted, DeletedKind, PurgeReport},
-    worker::{Command, Event},
 };
 
 use super::{
@@ -42,12 +42,17 @@ fn before(older_than_days: u32) -> i64 {
 }
 
 fn carry_out(session: &Session, store: Option<&Path>, args: &PurgeArgs, before_ms: i64) -> CliResult {
-    let deleted = session.ask(Command::ListDeleted { before_ms }, "the list came", |event| match event {
-        Event::Deleted { deleted } => Ok(Heard::Answer(deleted)),
-        event => Ok(Heard::Usual(event)),
-    })?;
+    let deleted =
+        session.ask(
+            Command::ListDeleted(commands::ListDeleted { before_ms }),
+            "the list came",
+            |event| match event {
+                Event::Deleted(events::Deleted { deleted }) => Ok(Heard::Answer(deleted)),
+                event => Ok(Heard::Usual(event)),
+            },
+        )?;
     if args.json && args.dry_run {
-        return print::json_answer(&Event::Deleted { deleted });
+        return print::json_answer(&Event::Deleted(events::Deleted { deleted }));
     }
     let (refused, going): (Vec<&Deleted>, Vec<&Deleted>) = deleted.iter().partition(|one| one.refused.is_some());
     if !args.json {
@@ -60,12 +65,12 @@ fn carry_out(session: &Session, store: Option<&Path>, args: &PurgeArgs, before_m
         let again = hint::command("purge --yes", store);
         return Err(CliError::BadInput(format!("Nothing was removed. Remove it without being asked with: {again}")));
     }
-    let report = session.ask(Command::Purge { before_ms }, "it was done", |event| match event {
-        Event::Purged { report } => Ok(Heard::Answer(report)),
+    let report = session.ask(Command::Purge(commands::Purge { before_ms }), "it was done", |event| match event {
+        Event::Purged(events::Purged { report }) => Ok(Heard::Answer(report)),
         event => Ok(Heard::Usual(event)),
     })?;
     if args.json {
-        return print::json_answer(&Event::Purged { report });
+        return print::json_answer(&Event::Purged(events::Purged { report }));
     }
     told(&report, refused.len())
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use headroom_engine::{
     config::counted,
     hub::{PushContents, Pushed},
+    protocol::{Command, Event, JobCommand, Target, commands, events},
     text::listed,
-    worker::{Command, Event, Target},
 };
 
 use super::{
@@ -27,12 +27,12 @@ pub fn run(store: Option<&Path>, args: &PushArgs) -> CliResult {
     };
     let session = Session::open_for_reading(store, matches!(target, Target::Run { .. }))?;
     let command = if args.dry_run {
-        Command::PreviewPush { target }
+        Command::PreviewPush(commands::PreviewPush { target })
     } else {
-        Command::Push { target, name, public: args.public }
+        Command::Job(JobCommand::Push(commands::Push { target, name, public: args.public }))
     };
     let event = transfer::follow(&session, command, "it was uploaded", args.json, |event| {
-        matches!(event, Event::Pushed { .. } | Event::PushPreviewed { .. })
+        matches!(event, Event::Pushed(_) | Event::PushPreviewed(_))
     })?;
     session.end();
     if args.json { print::json_answer(&event) } else { tell(&event) }
@@ -40,8 +40,8 @@ pub fn run(store: Option<&Path>, args: &PushArgs) -> CliResult {
 
 fn tell(event: &Event) -> CliResult {
     match event {
-        Event::PushPreviewed { contents, .. } => tell_contents(contents),
-        Event::Pushed { target, pushed, seconds } => tell_pushed(target, pushed, *seconds),
+        Event::PushPreviewed(events::PushPreviewed { contents, .. }) => tell_contents(contents),
+        Event::Pushed(events::Pushed { target, pushed, seconds }) => tell_pushed(target, pushed, *seconds),
         _ => Ok(()),
     }
 }

@@ -7,8 +7,8 @@ use std::{
 
 use headroom_engine::{
     config::counted,
+    protocol::{Command, Event, JobLabel, JobRef, commands, events},
     store::RunId,
-    worker::{Command, Event, JobLabel},
 };
 use serde_json::{Value, json};
 
@@ -45,11 +45,11 @@ impl Held {
 pub fn list(store: Option<&Path>, args: &QueueArgs) -> CliResult {
     let mut held = if open::is_not_yet(store)? { Vec::new() } else { reached(store)? };
     let reading = if held.is_empty() { None } else { open::reading(store)? };
-    let summary = |job: &JobLabel| Some(reading.as_ref()?.run(job.run()?.as_str()).ok()?.summary);
+    let summary = |job: &JobLabel| Some(reading.as_ref()?.run(job.run.as_ref()?.as_str()).ok()?.summary);
     for job in held.iter_mut().flat_map(|held| held.current.iter_mut().chain(&mut held.waiting)) {
         // Its name may have changed since it was queued.
-        if let (Some(run), JobLabel::Train { name, .. }) = (summary(job), job) {
-            *name = run.name;
+        if let Some(run) = summary(job) {
+            job.name = Some(run.name);
         }
     }
     if args.json {
@@ -120,17 +120,10 @@ pub fn stop(store: Option<&Path>, args: &JobArgs) -> CliResult {
         ask(&held.session, Command::Stop)?;
         return tell(store, args.json, "stopping", &job, stopping(&job));
     }
-    ask(
-        &held.session,
-        match job.clone() {
-            JobLabel::Train { run, .. } => Command::Cancel { run },
-            JobLabel::Measure { benchmark, .. } => Command::CancelMeasure { benchmark },
-            JobLabel::Analyse { analysis, .. } => Command::CancelAnalysis { analysis },
-            JobLabel::Convert { .. } | JobLabel::Evaluate { .. } | JobLabel::Generate { .. } => {
-                return Err(CliError::at("run", "What answers somebody who waits cannot be taken out of the queue."));
-            }
-        },
-    )?;
+    let Some(id) = job.id().cloned() else {
+        return Err(CliError::at("run", "What answers somebody who waits cannot be taken out of the queue."));
+    };
+    ask(&held.session, commands::Cancel { job: JobRef::Id(id) }.into())?;
     tell(store, args.json, "removed", &job, "Taken out of the queue")
 }
 
@@ -143,7 +136,7 @@ pub fn move_to(store: Option<&Path>, args: &MoveArgs) -> CliResult {
     };
     let most = held.waiting.len();
     let to = (args.place as usize).min(most);
-    ask(&held.session, Command::Move { run, position: to - 1 })?;
+    ask(&held.session, Command::Move(commands::Move { run, position: to - 1 }))?;
     tell(store, args.json, "moved", &job, &format!("Now number {to} of {most} that wait"))
 }
 
@@ -164,7 +157,9 @@ fn reached(store: Option<&Path>) -> CliResult<Vec<Held>> {
     let (mut all, mut silent) = (Vec::new(), 0);
     for session in Session::others(store)? {
         match ask(&session, Command::ListQueue)? {
-            Event::Queue { current, is_paused, waiting } => all.push(Held { session, current, is_paused, waiting }),
+            Event::Queue(events::Queue { current, is_paused, waiting }) => {
+                all.push(Held { session, current, is_paused, waiting })
+            }
             _ => silent += 1,
         }
     }
@@ -227,12 +222,12 @@ fn ask(session: &Session, command: Command) -> CliResult<Event> {
     let wants_queue = matches!(command, Command::ListQueue);
     let ticket = session.send(command)?;
     session.follow(ticket, "it answered", |event| match event {
-        Some(event @ Event::Queue { .. }) if wants_queue => Ok(Heard::Answer(event)),
+        Some(event @ Event::Queue(_)) if wants_queue => Ok(Heard::Answer(event)),
         Some(event @ Event::Done) => Ok(Heard::Answer(event)),
         Some(event @ Event::Ended) if wants_queue => Ok(Heard::Answer(event)),
         Some(Event::Ended) => Err(CliError::Failed("The other program has ended.".to_owned())),
-        Some(Event::Refused { why }) => Err(CliError::Failed(why)),
-        Some(Event::Failed { why, what_to_do, .. }) => Err(CliError::Failed(joined(&why, &what_to_do))),
+        Some(Event::Refused(events::Refused { why })) => Err(CliError::Failed(why)),
+        Some(Event::Failed(events::Failed { why, what_to_do, .. })) => Err(CliError::Failed(joined(&why, &what_to_do))),
         _ if start.elapsed() > PATIENCE => {
             Err(CliError::Failed("The other program does not answer. Try again in a moment.".to_owned()))
         }
@@ -245,20 +240,13 @@ fn tell(store: Option<&Path>, json: bool, event: &str, job: &JobLabel, text: &st
     if json {
         return print::json_answer(&json!({ "event": event, "job": job }));
     }
-    let seed = job.run().and_then(|run| Some(open::reading(store).ok()??.run(run.as_str()).ok()?.summary.seed));
+    let seed = job.run.as_ref().and_then(|run| Some(open::reading(store).ok()??.run(run.as_str()).ok()?.summary.seed));
     let seed = seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
     print::line(format!("{text}: {}{seed}.", words(job)))
 }
 
 fn stopping(job: &JobLabel) -> &'static str {
-    match job {
-        JobLabel::Train { .. } => "Stopping after this step, with a checkpoint",
-        JobLabel::Analyse { .. }
-        | JobLabel::Convert { .. }
-        | JobLabel::Evaluate { .. }
-        | JobLabel::Generate { .. }
-        | JobLabel::Measure { .. } => "Stopping",
-    }
+    if job.run.is_some() { "Stopping after this step, with a checkpoint" } else { "Stopping" }
 }
 
 fn described(engine: usize, held: &Held, place: usize, job: &JobLabel) -> Value {
@@ -274,13 +262,12 @@ fn described(engine: usize, held: &Held, place: usize, job: &JobLabel) -> Value 
     value
 }
 
+/// Name of a run, or kind of work with its name or model: "evaluation of bert".
 fn words(job: &JobLabel) -> String {
-    match job {
-        JobLabel::Train { name, .. } => name.clone(),
-        JobLabel::Evaluate { target } => format!("evaluation of {target}"),
-        JobLabel::Convert { target } => format!("conversion of {target}"),
-        JobLabel::Generate { target } => format!("text of {target}"),
-        JobLabel::Measure { name, .. } => format!("measurement {name}"),
-        JobLabel::Analyse { target, .. } => format!("analysis of {target}"),
+    let (noun, title) = (job.kind.noun(), job.title());
+    match (&job.run, &job.target) {
+        (Some(_), _) => title.to_owned(),
+        (None, Some(_)) => format!("{noun} of {title}"),
+        (None, None) => format!("{noun} {title}"),
     }
 }

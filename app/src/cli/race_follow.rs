@@ -8,9 +8,9 @@ use std::{
 use headroom_engine::{
     attention::{ModelPlan, ParameterMatch, estimated_vocabulary},
     config::{Entrant, Problem, RunConfig, counted, free_tag, runs_of},
+    protocol::{Command, Event, commands, events},
     store::{RunFilter, RunId, Store},
     text::escaped_line,
-    worker::{Command, Event},
 };
 
 use super::{
@@ -55,7 +55,7 @@ impl QueuedRace<'_> {
         };
         signals::listen();
         let mut course = Course::new(configs.len(), json);
-        let command = Command::EnqueueAll { configs, base_dir, tags: vec![tag.clone()] };
+        let command = Command::EnqueueAll(commands::EnqueueAll { configs, base_dir, tags: vec![tag.clone()] });
         course.take(session, command)?;
         let reading = open::reading_existing(store)?;
         let form = if json { Form::Json } else { Form::Text };
@@ -183,26 +183,35 @@ impl Course {
             self.stop_if_wanted(session)?;
             let Some(event) = event else { return Ok(Heard::Taken) };
             match &event {
-                Event::Queued { run, name, .. } => {
+                Event::Queued(events::Queued { run, name, .. }) => {
                     self.runs.push(run.clone());
                     self.names.insert(run.clone(), name.clone());
                 }
-                Event::Failed { run: None, why, what_to_do } if self.runs.is_empty() => {
+                Event::Failed(events::Failed { run: None, why, what_to_do }) if self.runs.is_empty() => {
                     return Err(CliError::BadInput(joined(why, what_to_do)));
                 }
-                Event::Warning { message, .. } if !self.warned.insert(message.clone()) => {}
-                Event::Failed { run, why, what_to_do } => {
+                Event::Warning(events::Warning { message, .. }) if !self.warned.insert(message.clone()) => {}
+                Event::Failed(events::Failed { run, why, what_to_do }) => {
                     if run.is_none() {
                         // No more are queued.
                         self.total = self.runs.len();
                     }
                     print::aside(format!("Warning: {}", joined(why, what_to_do)));
                 }
-                Event::Preparing { run, .. } | Event::Started { run, .. } => {
+                Event::Preparing(events::Preparing { run, .. }) | Event::Started(events::Started { run, .. }) => {
                     self.begin(run)?;
                     self.progress.show(&event)?;
                 }
-                Event::Finished { run, state, step, best_validation_loss, train_secs, why, unwritten, .. } => {
+                Event::Finished(events::Finished {
+                    run,
+                    state,
+                    step,
+                    best_validation_loss,
+                    train_secs,
+                    why,
+                    unwritten,
+                    ..
+                }) => {
                     self.ended += 1;
                     let best = best_validation_loss
                         .map(|loss| format!(" Best validation loss {}.", plain::number(loss)))
@@ -213,12 +222,12 @@ impl Course {
                     let name = self.name(run);
                     self.tell(&format!("Ended as {state}: {name}, {steps} in {time}.{best}{why}"))?;
                 }
-                Event::Checkpointed { .. }
-                | Event::Evaluated { .. }
-                | Event::Health { .. }
-                | Event::Paused { .. }
-                | Event::Resumed { .. }
-                | Event::Step { .. } => self.progress.show(&event)?,
+                Event::Checkpointed(_)
+                | Event::Evaluated(_)
+                | Event::Health(_)
+                | Event::Paused(_)
+                | Event::Resumed(_)
+                | Event::Step(_) => self.progress.show(&event)?,
                 // What waited does not begin any more.
                 Event::Ended if self.is_stopping => return Ok(Heard::Answer(())),
                 _ => return Ok(Heard::Usual(event)),

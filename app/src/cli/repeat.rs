@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, path::Path};
 
 use headroom_engine::{
     config::{Problem, RunConfig},
+    protocol::{Command, commands},
     store::{RunId, RunRecord, RunState},
-    worker::Command,
 };
 
 use super::{
@@ -101,7 +101,7 @@ fn train_all(
         None => shared_tags(records),
     };
     signals::listen();
-    course.take(session, Command::EnqueueAll { configs, base_dir, tags })
+    course.take(session, Command::EnqueueAll(commands::EnqueueAll { configs, base_dir, tags }))
 }
 
 /// Tags that all runs have.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use headroom_engine::worker::Which;
+use headroom_engine::protocol::Which;
 
 use crate::{compare::Band, plot::XAxis};
 

@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use headroom_engine::worker::{Command, Event, Notice, Ticket};
+use headroom_engine::protocol::{Command, Event, Notice, Ticket, events};
 
 use super::{
     error::{CliError, CliResult, joined},
@@ -83,11 +83,13 @@ impl Session {
             let ours = notice.filter(|notice| notice.ticket.is_none_or(|of| of == ticket));
             match hear(ours.map(|Notice { event, .. }| event))? {
                 Heard::Answer(answer) => return Ok(answer),
-                Heard::Usual(Event::Warning { message, .. }) => print::aside(format!("Warning: {message}")),
-                Heard::Usual(Event::Failed { why, what_to_do, .. }) => {
+                Heard::Usual(Event::Warning(events::Warning { message, .. })) => {
+                    print::aside(format!("Warning: {message}"))
+                }
+                Heard::Usual(Event::Failed(events::Failed { why, what_to_do, .. })) => {
                     return Err(CliError::Failed(joined(&why, &what_to_do)));
                 }
-                Heard::Usual(Event::Refused { why }) => return Err(CliError::at("run", why)),
+                Heard::Usual(Event::Refused(events::Refused { why })) => return Err(CliError::at("run", why)),
                 Heard::Usual(Event::Ended) => {
                     return Err(CliError::Failed(format!("The engine ended before {before}.")));
                 }

@@ -5,8 +5,9 @@ use std::path::Path;
 use headroom_engine::{
     checkpoint::{DirectoryFacts, describe_model_dir},
     config::{RunConfig, to_toml},
+    jobs::choose_checkpoint,
+    protocol::Which,
     store::{RunRecord, Store},
-    worker::{Which, choose_checkpoint},
 };
 
 use super::{

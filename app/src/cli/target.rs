@@ -7,8 +7,9 @@ use headroom_engine::{
     checkpoint::read_plan,
     config::Problem,
     hub::{HubSettings, RepoKind, RepoName, cached},
+    jobs::choose_checkpoint,
+    protocol::Which,
     store::{RunRecord, Store},
-    worker::{Which, choose_checkpoint},
 };
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use headroom_engine::worker::{Command, Event};
+use headroom_engine::protocol::{Command, Event, JobRef, commands, events};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
@@ -30,19 +30,19 @@ pub(super) fn follow(
     session.follow(ticket, before, |event| {
         if signals::is_stop_wanted() && !is_stopping {
             is_stopping = true;
-            session.send(Command::CancelTransfer { transfer: ticket })?;
+            session.send(Command::Cancel(commands::Cancel { job: JobRef::Ticket(ticket) }))?;
         }
         match event {
             Some(event) if is_answer(&event) => {
                 shown.clear();
                 return Ok(Heard::Answer(event));
             }
-            Some(event @ (Event::Fetching { .. } | Event::Pushing { .. })) => shown.show(&event)?,
-            Some(Event::Failed { why, what_to_do, .. }) => {
+            Some(event @ (Event::Fetching(_) | Event::Pushing(_))) => shown.show(&event)?,
+            Some(Event::Failed(events::Failed { why, what_to_do, .. })) => {
                 shown.clear();
                 return Err(CliError::FailedAt { field: "name", message: joined(&why, &what_to_do) });
             }
-            Some(Event::Refused { why }) => {
+            Some(Event::Refused(events::Refused { why })) => {
                 shown.clear();
                 return Err(CliError::at("name", why));
             }
@@ -75,8 +75,8 @@ impl Shown {
     }
 
     fn show(&mut self, event: &Event) -> CliResult {
-        let (Event::Fetching { file, number, count, bytes, total_bytes, bytes_per_sec, .. }
-        | Event::Pushing { file, number, count, bytes, total_bytes, bytes_per_sec, .. }) = event
+        let (Event::Fetching(events::Fetching { file, number, count, bytes, total_bytes, bytes_per_sec, .. })
+        | Event::Pushing(events::Pushing { file, number, count, bytes, total_bytes, bytes_per_sec, .. })) = event
         else {
             return Ok(());
         };

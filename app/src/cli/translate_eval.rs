@@ -9,8 +9,8 @@ use std::{
 use headroom_engine::{
     config::{Cache, DataConfig, PairsSource, Source, counted},
     generate::{Search, SearchSettings},
+    protocol::{Command, Event, JobCommand, Target, commands, events},
     text::escaped_line,
-    worker::{Command, Event, Target},
 };
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ pub fn run(store: Option<&Path>, args: &TranslateEvalArgs) -> CliResult {
     let session = Session::open_for_reading(store, !is_directory)?;
     signals::listen();
     let whole = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let ticket = session.send(Command::EvaluateTranslation {
+    let ticket = session.send(Command::Job(JobCommand::EvaluateTranslation(commands::EvaluateTranslation {
         target,
         data,
         limit: args.limit.map(whole),
@@ -70,7 +70,7 @@ pub fn run(store: Option<&Path>, args: &TranslateEvalArgs) -> CliResult {
         precision,
         threads: args.threads.map(whole),
         base_dir: current_dir,
-    })?;
+    })))?;
     let mut is_stopping = false;
     let event = session.follow(ticket, "the translations were", |event| {
         if signals::is_stop_wanted() && !is_stopping {
@@ -78,17 +78,19 @@ pub fn run(store: Option<&Path>, args: &TranslateEvalArgs) -> CliResult {
             session.send(Command::Stop)?;
         }
         match event {
-            Some(event @ Event::TranslationEvaluated { .. }) => return Ok(Heard::Answer(event)),
-            Some(Event::Failed { why, what_to_do, .. }) => {
+            Some(event @ Event::TranslationEvaluated(_)) => return Ok(Heard::Answer(event)),
+            Some(Event::Failed(events::Failed { why, what_to_do, .. })) => {
                 return Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) });
             }
-            Some(Event::Translating { .. }) | None => {}
+            Some(Event::Translating(_)) | None => {}
             Some(event) => return Ok(Heard::Usual(event)),
         }
         Ok(Heard::Taken)
     })?;
     session.end();
-    if let (Some((path, file)), Event::TranslationEvaluated { translations, .. }) = (output, &event) {
+    if let (Some((path, file)), Event::TranslationEvaluated(events::TranslationEvaluated { translations, .. })) =
+        (output, &event)
+    {
         write(path, file, translations)?;
     }
     if args.json {
@@ -163,7 +165,7 @@ fn tell_json(event: &Event, unused: &[String]) -> CliResult {
 }
 
 fn tell(event: &Event) -> CliResult {
-    let Event::TranslationEvaluated {
+    let Event::TranslationEvaluated(events::TranslationEvaluated {
         target,
         data,
         pairs,
@@ -182,7 +184,7 @@ fn tell(event: &Event) -> CliResult {
         unscored_references,
         stopped,
         translations: _,
-    } = event
+    }) = event
     else {
         return Ok(());
     };

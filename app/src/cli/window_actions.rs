@@ -2,7 +2,7 @@
 //! none. A new action does not compile without an entry; the handbook's page of the command line holds the same.
 
 use clap::CommandFactory;
-use headroom_engine::worker::{Command, RunEdit};
+use headroom_engine::protocol::{Command, JobCommand, RunEdit, commands as payloads};
 
 use super::args::Cli;
 use crate::{
@@ -42,68 +42,52 @@ macro_rules! counterparts {
 }
 
 counterparts!(commands, Command, {
-    Command::Enqueue { .. } => Typed("train"),
-    Command::EnqueueAll { .. } => Typed("race"),
-    Command::ResumeRun { .. } => Typed("resume"),
+    Command::Enqueue(_) => Typed("train"),
+    Command::EnqueueAll(_) => Typed("race"),
+    Command::ResumeRun(_) => Typed("resume"),
     Command::ListQueue => Typed("queue"),
-    Command::Cancel { .. } => Typed("stop"),
-    Command::Move { .. } => Typed("move"),
+    Command::Cancel(_) => Typed("stop"),
+    Command::Move(_) => Typed("move"),
     Command::Pause => Typed("pause"),
     Command::Resume => Typed("resume-current"),
     Command::Stop => Typed("stop"),
     Command::Checkpoint => Needs("Ctrl-C stops with a checkpoint, train.checkpoint_every writes one every so many steps"),
-    Command::Evaluate { .. } => Typed("eval"),
-    Command::Generate { .. } => Typed("generate"),
-    Command::ProveCaches { .. } => Typed("generate --prove"),
-    Command::CancelGeneration { .. } => CTRL_C,
-    Command::EvaluateTranslation { .. } => Typed("translate-eval"),
-    Command::Predict { .. } => Typed("predict"),
-    Command::CancelPrediction { .. } => CTRL_C,
-    Command::Convert { .. } => Typed("convert"),
-    Command::DescribeModel { .. } => Typed("show"),
-    Command::ReadFacts { .. } => Typed("estimate"),
-    Command::ReadPlan { .. } => Typed("advise"),
-    Command::PreviewConversion { .. } => Needs("`convert` itself says what it came to; it changes nothing that was there"),
-    Command::CancelConversion { .. } => CTRL_C,
+    Command::DescribeModel(_) => Typed("show"),
+    Command::ReadFacts(_) => Typed("estimate"),
+    Command::ReadPlan(_) => Typed("advise"),
+    Command::PreviewConversion(_) => Needs("`convert` itself says what it came to; it changes nothing that was there"),
     Command::DescribeHub => Typed("fetch --cached"),
-    Command::Inspect { .. } => Typed("fetch --info"),
-    Command::Fetch { .. } => Typed("fetch"),
-    Command::Push { .. } => Typed("push"),
-    Command::PreviewPush { .. } => Typed("push --dry-run"),
-    Command::CancelTransfer { .. } => CTRL_C,
-    Command::Export { .. } => Typed("export"),
+    Command::PreviewPush(_) => Typed("push --dry-run"),
+    Command::Job(_) => ELSEWHERE,
+    Command::Export(_) => Typed("export"),
     Command::ListRuns => Typed("runs"),
-    Command::LoadRun { .. } => Typed("show"),
-    Command::LoadSeries { .. } => Typed("show --points"),
-    Command::LoadOutcomes { .. } => Typed("compare"),
-    Command::LoadSamples { .. } => Typed("show --json"),
-    Command::Edit { .. } => ELSEWHERE,
-    Command::Check { .. } => Typed("train"),
+    Command::LoadRun(_) => Typed("show"),
+    Command::LoadSeries(_) => Typed("show --points"),
+    Command::LoadOutcomes(_) => Typed("compare"),
+    Command::LoadSamples(_) => Typed("show --json"),
+    Command::Edit(_) => ELSEWHERE,
+    Command::Check(_) => Typed("train"),
     Command::Devices => Typed("devices"),
-    Command::ListDeleted { .. } => Typed("purge --dry-run"),
-    Command::Purge { .. } => Typed("purge"),
-    Command::Measure { .. } => Typed("bench sweep"),
-    Command::CancelMeasure { .. } => Typed("stop"),
+    Command::ListDeleted(_) => Typed("purge --dry-run"),
+    Command::Purge(_) => Typed("purge"),
     Command::ListBenchmarks => Typed("bench list"),
-    Command::LoadBenchmark { .. } => Typed("bench show"),
-    Command::DeleteBenchmark { deleted: true, .. } => Typed("bench delete"),
-    Command::DeleteBenchmark { deleted: false, .. } => Typed("bench restore"),
-    Command::Analyse { .. } => Typed("analyse"),
-    Command::CompareDomains { .. } => Typed("domains"),
-    Command::CancelAnalysis { .. } => Typed("stop"),
+    Command::LoadBenchmark(_) => Typed("bench show"),
+    Command::DeleteBenchmark(payloads::DeleteBenchmark { deleted: true, .. }) => Typed("bench delete"),
+    Command::DeleteBenchmark(payloads::DeleteBenchmark { deleted: false, .. }) => Typed("bench restore"),
+    Command::CompareDomains(_) => Typed("domains"),
     Command::ListAnalyses => Typed("analyses"),
-    Command::LoadAnalysis { .. } => Typed("analyses show"),
-    Command::DeleteAnalysis { deleted: true, .. } => Typed("analyses delete"),
-    Command::DeleteAnalysis { deleted: false, .. } => Typed("analyses restore"),
-    Command::TrainAdvice { .. } => Typed("advise --train"),
+    Command::LoadAnalysis(_) => Typed("analyses show"),
+    Command::DeleteAnalysis(payloads::DeleteAnalysis { deleted: true, .. }) => Typed("analyses delete"),
+    Command::DeleteAnalysis(payloads::DeleteAnalysis { deleted: false, .. }) => Typed("analyses restore"),
+    Command::TrainAdvice(_) => Typed("advise --train"),
     Command::ListAdvice => Typed("advise --outcome"),
-    Command::LoadLiveAnalyses { .. } => Typed("analyses"),
-    Command::LoadLiveAnalysis { .. } => Typed("analyse --live"),
-    Command::LoadSnapshots { .. } => Typed("mixing"),
-    Command::LoadSnapshot { .. } => Typed("mixing"),
-    Command::LoadMaps { .. } => Typed("maps"),
-    Command::LoadMap { .. } => Typed("maps --layer --head"),
-    Command::RebuildMap { .. } => Typed("maps --rebuild --pairs"),
+    Command::LoadLiveAnalyses(_) => Typed("analyses"),
+    Command::LoadLiveAnalysis(_) => Typed("analyse --live"),
+    Command::LoadSnapshots(_) => Typed("mixing"),
+    Command::LoadSnapshot(_) => Typed("mixing"),
+    Command::LoadMaps(_) => Typed("maps"),
+    Command::LoadMap(_) => Typed("maps --layer --head"),
+    Command::RebuildMap(_) => Typed("maps --rebuild --pairs"),
     Command::Shutdown => CTRL_C,
 });
 
@@ -216,7 +200,8 @@ fn panels() -> Vec<(&'static str, Counterpart)> {
 
 /// Every action of the window.
 fn all() -> Vec<(&'static str, Counterpart)> {
-    [commands(), edits(), operations(), exports(), palette(), keys(), actions(), panels()].concat()
+    let jobs = JobCommand::COMMAND_LINES.iter().map(|(job, typed)| (*job, Typed(typed))).collect();
+    [commands(), jobs, edits(), operations(), exports(), palette(), keys(), actions(), panels()].concat()
 }
 
 #[test]

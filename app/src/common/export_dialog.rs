@@ -9,9 +9,9 @@ use egui::{Id, Key, RichText, TextEdit, Ui};
 use headroom_engine::{
     attention::ModelPlan,
     checkpoint::in_transformers,
+    protocol::{Command, Ticket, Which, commands},
     speed::sweep_csv,
     store::{BenchmarkRecord, RunRecord, RunSummary, series_names},
-    worker::{Command, Ticket, Which},
 };
 
 use super::{Exportable, FigureFormat, dialog_ui, exportable::slug, gather::gathered, left_by_key, run_json};
@@ -342,7 +342,8 @@ impl ExportDialog {
                     Choice::Last => Which::Last,
                     Choice::Step => Which::Step(self.step),
                 };
-                let ticket = cx.state.ask_export(Command::Export { run: run.clone(), which, to: path });
+                let ticket =
+                    cx.state.ask_export(Command::Export(commands::Export { run: run.clone(), which, to: path }));
                 self.stage = Stage::Asked(ticket);
             }
             Exportable::Run { .. } => self.stage = Stage::Gathering(path),

@@ -7,8 +7,8 @@ use std::{
 
 use egui::{ComboBox, Id, TextEdit, Ui};
 use headroom_engine::{
+    protocol::{Target, Which},
     store::{RunId, RunSummary},
-    worker::{Target, Which},
 };
 use serde::{Deserialize, Serialize};
 

@@ -197,8 +197,8 @@ fn line_ui(
 mod tests {
     use egui::Key;
     use headroom_engine::{
+        protocol::{Event, events},
         store::{RunState, RunSummary},
-        worker::Event,
     };
 
     use crate::{common::driver::Driver, examples, panels::live::LivePanel, state::State};
@@ -242,7 +242,7 @@ mod tests {
     fn a_run_is_found_by_what_it_is_called_beside_others_of_its_name() {
         let mut state = State::default();
         let run = |number, seed| RunSummary { seed, ..examples::summary(number, "long: standard") };
-        state.apply(Event::Runs { runs: vec![run(5, 2), run(4, 3), run(3, 2), run(2, 1)] });
+        state.apply(Event::Runs(events::Runs { runs: vec![run(5, 2), run(4, 3), run(3, 2), run(2, 1)] }));
         let (mut driver, mut panel) = (Driver::new(state), LivePanel::default());
         driver.settle(&mut panel);
         let found = |driver: &mut Driver, panel: &mut LivePanel, text: &str| {

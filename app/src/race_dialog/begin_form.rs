@@ -4,8 +4,8 @@ use egui::{Button, Grid, Id, RichText, Spinner, TextEdit, Ui};
 use headroom_engine::{
     attention::{ModelFacts, ModelPlan},
     config::{Beginning, Entrant, Problem, RunConfig},
+    protocol::Which,
     store::RunRecord,
-    worker::Which,
 };
 
 use super::{

@@ -7,8 +7,8 @@ use headroom_engine::{
     analysis::AnalysisSpec,
     attention::ModelFacts,
     config::{Entrant, RunConfig, free_tag},
+    protocol::{Command, commands},
     store::AnalysisId,
-    worker::Command,
 };
 
 use super::{priced::Priced, variants::costs_ui};
@@ -96,12 +96,12 @@ impl ControlForm {
 
     /// What the engine is asked, with a label that no run has.
     pub fn command(&self, base_dir: &Path, taken: &BTreeSet<&str>) -> Command {
-        Command::CompareDomains {
+        Command::CompareDomains(commands::CompareDomains {
             config: Box::new(self.base.clone()),
             base_dir: base_dir.to_owned(),
             tag: free_tag("domains", self.base.name.trim(), taken),
             spec: Box::new(AnalysisSpec { examples: self.examples, ..AnalysisSpec::default() }),
             analyses: AnalysisId::distinct(),
-        }
+        })
     }
 }

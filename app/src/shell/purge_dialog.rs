@@ -1,8 +1,8 @@
 use egui::{Button, Context, Frame, Grid, Id, RichText, ScrollArea, Ui};
 use headroom_engine::{
+    protocol::{Command, commands},
     store::{Deleted, DeletedKind},
     text::escaped_line,
-    worker::Command,
 };
 
 use crate::{
@@ -58,7 +58,7 @@ impl PurgeDialog {
                 ui.label(words + "This cannot be undone.");
                 if ui.button("Remove for good").clicked() {
                     (self.is_sure, state.purge.is_purging) = (false, true);
-                    actions.push(Action::Send(Command::Purge { before_ms: state.purge.before_ms }));
+                    actions.push(Action::Send(Command::Purge(commands::Purge { before_ms: state.purge.before_ms })));
                 }
                 if ui.button("Keep").clicked() {
                     self.is_sure = false;

@@ -1,8 +1,8 @@
 use egui::{Button, Id, Popup, PopupCloseBehavior, Rect, RectAlign, RichText, Ui, vec2};
 use headroom_engine::{
     config::counted,
+    protocol::{Command, JobRef, Ticket, commands},
     store::{AnalysisId, BenchmarkId, RunId, RunState},
-    worker::{Command, Ticket},
 };
 
 use super::top_bar::least_width;
@@ -49,7 +49,9 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     let all = ui.add(Button::new("Cancel all").small());
                     let all = all.on_hover_text("Takes all of them out of the queue; Runs keeps them, to be repeated");
                     if all.accessible_name("Cancel all waiting runs").clicked() {
-                        let cancel = |run: &RunId| Action::Send(Command::Cancel { run: run.clone() });
+                        let cancel = |run: &RunId| {
+                            Action::Send(Command::Cancel(commands::Cancel { job: JobRef::Id(run.clone()) }))
+                        };
                         cx.actions.extend(waiting.iter().map(cancel));
                         ui.data_mut(|data| data.insert_temp(cancelled_id(), waiting.clone()));
                     }
@@ -102,7 +104,10 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                             if let Some(to) = to
                                 && response.clicked()
                             {
-                                cx.actions.push(Action::Send(Command::Move { run: run.clone(), position: to }));
+                                cx.actions.push(Action::Send(Command::Move(commands::Move {
+                                    run: run.clone(),
+                                    position: to,
+                                })));
                             }
                         }
                     });
@@ -112,7 +117,8 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                         .accessible_name(format!("Cancel: {name}, place {}", position + 1))
                         .clicked()
                     {
-                        cx.actions.push(Action::Send(Command::Cancel { run: run.clone() }));
+                        cx.actions
+                            .push(Action::Send(Command::Cancel(commands::Cancel { job: JobRef::Id(run.clone()) })));
                     }
                     ui.end_row();
                 }
@@ -159,7 +165,7 @@ fn move_analysis(cx: &mut PanelContext<'_>, analysis: &AnalysisId, end: End) {
         End::First => 0,
         End::Last => usize::MAX,
     };
-    cx.act(Action::Send(Command::Move { run: analysis.clone(), position }));
+    cx.act(Action::Send(Command::Move(commands::Move { run: analysis.clone(), position })));
 }
 
 fn cancelled_id() -> Id {
@@ -254,7 +260,9 @@ impl Cancels {
             Self::Answers => state.answers.cancel(),
             Self::Conversion(ticket) => state.models.stop_one(ticket),
             Self::Measurement(benchmark) => state.speed.cancel(&benchmark),
-            Self::Mistakes(ticket) => cx.act(Action::Send(Command::CancelPrediction { prediction: ticket })),
+            Self::Mistakes(ticket) => {
+                cx.act(Action::Send(Command::Cancel(commands::Cancel { job: JobRef::Ticket(ticket) })))
+            }
             Self::Proof => state.generate.stop_proving(),
             Self::Texts => state.generate.stop(),
         }

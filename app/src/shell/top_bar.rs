@@ -6,8 +6,8 @@ use egui::{
 };
 use headroom_engine::{
     config::counted,
+    protocol::Command,
     store::{RunState, RunSummary},
-    worker::Command,
 };
 
 use super::queue_ui;

@@ -1,6 +1,6 @@
 use headroom_engine::{
+    protocol::{Command, Request, Ticket},
     store::{AdviceRecord, RunId},
-    worker::{Command, Request, Ticket},
 };
 
 use super::request_cache::RequestCache;

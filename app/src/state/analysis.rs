@@ -3,8 +3,8 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Instant};
 use headroom_engine::{
     analysis::{Analysis, AnalysisSpec},
     config::{DataConfig, RunConfig},
+    protocol::{Command, Event, JobCommand, JobRef, Request, Subspace, Ticket, Which, commands, events},
     store::{AnalysisId, AnalysisSummary, RunId},
-    worker::{Command, Event, Request, Subspace, Ticket, Which},
 };
 
 use super::{SubjectId, request_cache::RequestCache};
@@ -133,12 +133,16 @@ impl Default for AnalysisState {
 impl AnalysisState {
     /// The steps at which a run kept an analysis, ascending; asked for, once, while they are not known.
     pub fn steps(&mut self, run: &RunId) -> Option<Vec<u64>> {
-        self.steps.get(run, || Command::LoadLiveAnalyses { run: run.clone() }).cloned()
+        self.steps.get(run, || Command::LoadLiveAnalyses(commands::LoadLiveAnalyses { run: run.clone() })).cloned()
     }
 
     /// What a run kept at a step; asked for, once, while it is not there.
     pub fn at(&mut self, run: &RunId, step: u64) -> Option<Arc<Analysis>> {
-        self.live.get(&(run.clone(), step), || Command::LoadLiveAnalysis { run: run.clone(), step }).cloned()
+        self.live
+            .get(&(run.clone(), step), || {
+                Command::LoadLiveAnalysis(commands::LoadLiveAnalysis { run: run.clone(), step })
+            })
+            .cloned()
     }
 
     /// Of how many maps of scores the analyses during training are, as far as that is known: of those of the first; what a text
@@ -253,7 +257,9 @@ impl AnalysisState {
 
     /// What was found on demand; asked for, once, while it is not there.
     pub fn result(&mut self, analysis: &AnalysisId) -> Option<Arc<Analysis>> {
-        self.found.get(analysis, || Command::LoadAnalysis { analysis: analysis.clone() }).cloned()
+        self.found
+            .get(analysis, || Command::LoadAnalysis(commands::LoadAnalysis { analysis: analysis.clone() }))
+            .cloned()
     }
 
     /// The analysis on demand that is shown of a run or a model directory.
@@ -304,14 +310,14 @@ impl AnalysisState {
         let analysis = AnalysisId::new();
         self.failed.remove(of);
         let restores = spec.reconstruction.is_some();
-        let command = Command::Analyse {
+        let command = Command::Job(JobCommand::Analyse(commands::Analyse {
             analysis: analysis.clone(),
             target: of.target(which),
             data,
             spec: Box::new(spec),
             subspaces,
             base_dir,
-        };
+        }));
         self.outgoing.push(command.into());
         self.pending.push(PendingAnalysis {
             restores,
@@ -334,7 +340,7 @@ impl AnalysisState {
     pub fn cancel(&mut self, analysis: &AnalysisId) {
         if let Some(pending) = self.pending.iter_mut().find(|pending| pending.analysis == *analysis) {
             pending.is_cancelling = true;
-            self.outgoing.push(Command::CancelAnalysis { analysis: analysis.clone() }.into());
+            self.outgoing.push(Command::Cancel(commands::Cancel { job: JobRef::Id(analysis.clone()) }).into());
         }
     }
 
@@ -343,14 +349,16 @@ impl AnalysisState {
         messages.push_info("Deleted the analysis. Undo brings it back.");
         self.deleted.push(analysis.clone());
         self.opened.retain(|_, opened| opened != analysis);
-        self.outgoing.push(Command::DeleteAnalysis { analysis: analysis.clone(), deleted: true }.into());
+        self.outgoing.push(
+            Command::DeleteAnalysis(commands::DeleteAnalysis { analysis: analysis.clone(), deleted: true }).into(),
+        );
     }
 
     /// Brings the analysis that was deleted last back. False if there is none.
     pub fn undo_delete(&mut self, messages: &mut Messages) -> bool {
         let Some(analysis) = self.deleted.pop() else { return false };
         messages.push_info("Brought the analysis back.");
-        self.outgoing.push(Command::DeleteAnalysis { analysis, deleted: false }.into());
+        self.outgoing.push(Command::DeleteAnalysis(commands::DeleteAnalysis { analysis, deleted: false }).into());
         true
     }
 
@@ -378,31 +386,31 @@ impl AnalysisState {
     /// Takes an event of an analysis in; others are none of its business. `name` is what its subject is called.
     pub(super) fn apply(&mut self, event: Event, name: &str, messages: &mut Messages) {
         match event {
-            Event::LiveAnalyses { run, steps } => self.take_steps(run, steps),
-            Event::LiveAnalysis { run, result } => {
+            Event::LiveAnalyses(events::LiveAnalyses { run, steps }) => self.take_steps(run, steps),
+            Event::LiveAnalysis(events::LiveAnalysis { run, result }) => {
                 if let Some(step) = result.step {
                     self.take(run, step, *result);
                 }
             }
-            Event::Snapshot { run, step, .. } => self.take_step(&run, step),
-            Event::Analyses { analyses } => {
+            Event::Snapshot(events::Snapshot { run, step, .. }) => self.take_step(&run, step),
+            Event::Analyses(events::Analyses { analyses }) => {
                 self.opened.retain(|_, opened| analyses.iter().any(|known| known.id == *opened));
                 self.list.answer((), analyses);
             }
             // Asked for with runs that had to be trained first.
-            Event::AnalyseQueued { analysis, run: Some(run), .. }
+            Event::AnalyseQueued(events::AnalyseQueued { analysis, run: Some(run), .. })
                 if !self.pending.iter().any(|pending| pending.analysis == analysis) =>
             {
                 self.pending.push(PendingAnalysis::new(analysis, run.into()));
             }
-            Event::Analysing { analysis, stage, fraction } => {
+            Event::Analysing(events::Analysing { analysis, stage, fraction }) => {
                 if let Some(pending) = self.pending.iter_mut().find(|pending| pending.analysis == analysis) {
                     pending.since.get_or_insert_with(|| (Instant::now(), fraction));
                     pending.at = Some((stage, fraction));
                 }
             }
-            Event::Analysed { analysis, result } => self.found.answer(analysis, Arc::from(result)),
-            Event::AnalyseEnded { analysis, complete, why, unwritten, .. } => {
+            Event::Analysed(events::Analysed { analysis, result }) => self.found.answer(analysis, Arc::from(result)),
+            Event::AnalyseEnded(events::AnalyseEnded { analysis, complete, why, unwritten, .. }) => {
                 if let Some(why) = unwritten {
                     messages.push_warning(format!("The analysis is not kept. {why}"), "");
                 }
@@ -457,7 +465,7 @@ mod tests {
         let commands = asked(&mut state);
         assert!(matches!(
             &commands[..],
-            [Command::LoadLiveAnalyses { .. }, Command::LoadLiveAnalysis { step: 100, .. }]
+            [Command::LoadLiveAnalyses(_), Command::LoadLiveAnalysis(commands::LoadLiveAnalysis { step: 100, .. })]
         ));
         state.take_steps(run(), vec![200, 100]);
         assert_eq!(state.steps(&run()), Some(vec![100, 200]));
@@ -478,7 +486,10 @@ mod tests {
         state.take(run(), 300, Analysis::default());
         state.take_step(&run(), 300);
         assert_eq!(state.at(&run(), 300), None);
-        assert!(matches!(&asked(&mut state)[..], [Command::LoadLiveAnalysis { step: 300, .. }]));
+        assert!(matches!(
+            &asked(&mut state)[..],
+            [Command::LoadLiveAnalysis(commands::LoadLiveAnalysis { step: 300, .. })]
+        ));
     }
 
     #[test]
@@ -501,20 +512,24 @@ mod tests {
             state.analyse(&run().into(), Which::Best, None, AnalysisSpec::default(), Vec::new(), PathBuf::new())
         };
         let first = look(&mut state);
-        assert!(matches!(&asked(&mut state)[..], [Command::Analyse { .. }]));
+        assert!(matches!(&asked(&mut state)[..], [Command::Job(JobCommand::Analyse(_))]));
         let stage = "Reading examples".to_owned();
-        state.apply(Event::Analysing { analysis: first.clone(), stage, fraction: 0.5 }, "a run", &mut messages);
+        state.apply(
+            Event::Analysing(events::Analysing { analysis: first.clone(), stage, fraction: 0.5 }),
+            "a run",
+            &mut messages,
+        );
         assert_eq!(state.pending[0].at.as_ref().map(|at| at.1), Some(0.5));
         let result = Box::new(Analysis { examples: 9, ..Analysis::default() });
-        state.apply(Event::Analysed { analysis: first.clone(), result }, "a run", &mut messages);
+        state.apply(Event::Analysed(events::Analysed { analysis: first.clone(), result }), "a run", &mut messages);
         state.apply(
-            Event::AnalyseEnded {
+            Event::AnalyseEnded(events::AnalyseEnded {
                 analysis: first.clone(),
                 complete: true,
                 why: None,
                 is_refusal: false,
                 unwritten: Some("The disk is full.".to_owned()),
-            },
+            }),
             "a run",
             &mut messages,
         );
@@ -528,7 +543,13 @@ mod tests {
         assert!(state.pending[0].is_cancelling);
         let why = Some("The scores of layer 1 are not finite.".to_owned());
         state.apply(
-            Event::AnalyseEnded { analysis: second, complete: false, why, is_refusal: false, unwritten: None },
+            Event::AnalyseEnded(events::AnalyseEnded {
+                analysis: second,
+                complete: false,
+                why,
+                is_refusal: false,
+                unwritten: None,
+            }),
             "a run",
             &mut messages,
         );

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use headroom_engine::{
     data::PreviewImage,
     objective::Labels,
-    worker::{Command, Event, FoundAnswer, Request, Target, Ticket},
+    protocol::{Command, Event, FoundAnswer, JobCommand, JobRef, Request, Target, Ticket, commands, events},
 };
 
 /// What a model with a task is asked.
@@ -76,7 +76,7 @@ impl AnswersState {
         let Question { target, texts, images, .. } = question.clone();
         let rows = if images.is_some() { Vec::new() } else { vec![texts] };
         self.was_stopped = false;
-        let request = Request::from(Command::Predict { target, rows, images });
+        let request = Request::from(Command::Job(JobCommand::Predict(commands::Predict { target, rows, images })));
         self.asked =
             Some(Answering { question, ticket: request.ticket, at: None, is_cancelling: false, outcome: None });
         self.outgoing.push(request);
@@ -86,7 +86,7 @@ impl AnswersState {
     pub fn cancel(&mut self) {
         if let Some(asked) = self.asked.as_mut().filter(|asked| asked.outcome.is_none() && !asked.is_cancelling) {
             asked.is_cancelling = true;
-            self.outgoing.push(Command::CancelPrediction { prediction: asked.ticket }.into());
+            self.outgoing.push(Command::Cancel(commands::Cancel { job: JobRef::Ticket(asked.ticket) }).into());
         }
     }
 
@@ -115,14 +115,20 @@ impl AnswersState {
     pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event) {
         let Some(asked) = self.asked.as_mut().filter(|asked| Some(asked.ticket) == ticket) else { return };
         let answers = match event {
-            Event::Predicting { done, count } => {
+            Event::Predicting(events::Predicting { done, count }) => {
                 asked.at = Some((done, count));
                 return;
             }
-            Event::Predicted { labels, outputs, cut_rows, names, pictures, .. } => {
+            Event::Predicted(events::Predicted { labels, outputs, cut_rows, names, pictures, .. }) => {
                 Ok(Answers::Outputs { labels, outputs, names, pictures, is_cut: cut_rows > 0 })
             }
-            Event::AnswersFound { may_lack_answers, no_answer_threshold, answers, cut_questions, .. } => answers
+            Event::AnswersFound(events::AnswersFound {
+                may_lack_answers,
+                no_answer_threshold,
+                answers,
+                cut_questions,
+                ..
+            }) => answers
                 .into_iter()
                 .next()
                 .map(|found| Answers::Span {
@@ -143,7 +149,7 @@ impl AnswersState {
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::worker::Notice;
+    use headroom_engine::protocol::Notice;
 
     use super::*;
     use crate::state::State;
@@ -157,19 +163,21 @@ mod tests {
         });
         let requests = state.take_requests();
         let [request] = requests.as_slice() else { panic!("{} requests", requests.len()) };
-        assert!(matches!(&request.command, Command::Predict { rows, .. } if *rows == [[text]]));
+        assert!(
+            matches!(&request.command, Command::Job(JobCommand::Predict(commands::Predict { rows, .. })) if *rows == [[text]])
+        );
         request.ticket
     }
 
     fn predicted(share: f64) -> Event {
-        Event::Predicted {
+        Event::Predicted(events::Predicted {
             target: "m".to_owned(),
             labels: Labels::Classes(vec!["no".to_owned(), "yes".to_owned()]),
             outputs: vec![vec![1.0 - share, share]],
             cut_rows: 0,
             names: Vec::new(),
             pictures: Vec::new(),
-        }
+        })
     }
 
     #[test]
@@ -188,14 +196,20 @@ mod tests {
     fn what_goes_on_is_told_and_can_be_ended() {
         let mut state = State::default();
         let ticket = asked(&mut state, "one");
-        state.apply(Notice { ticket: Some(ticket), event: Event::Predicting { done: 3, count: 9 } });
+        state
+            .apply(Notice { ticket: Some(ticket), event: Event::Predicting(events::Predicting { done: 3, count: 9 }) });
         assert_eq!(state.answers.asked.as_ref().unwrap().at, Some((3, 9)));
         state.answers.cancel();
         state.answers.cancel();
         let sent: Vec<Command> = state.take_requests().into_iter().map(|request| request.command).collect();
-        assert!(matches!(&sent[..], [Command::CancelPrediction { prediction }] if *prediction == ticket));
+        assert!(
+            matches!(&sent[..], [Command::Cancel(commands::Cancel { job: JobRef::Ticket(prediction) })] if *prediction == ticket)
+        );
         let messages = state.messages.len();
-        state.apply(Notice { ticket: Some(ticket), event: Event::Refused { why: "It was stopped.".to_owned() } });
+        state.apply(Notice {
+            ticket: Some(ticket),
+            event: Event::Refused(events::Refused { why: "It was stopped.".to_owned() }),
+        });
         assert!(state.answers.was_stopped);
         assert!(state.answers.asked.is_none() && state.messages.len() == messages, "it is what was wanted");
     }
@@ -206,7 +220,7 @@ mod tests {
         let ticket = asked(&mut state, "one");
         let messages = state.messages.len();
         let why = "The model directory has no tokenizer.json.".to_owned();
-        state.apply(Notice { ticket: Some(ticket), event: Event::Refused { why: why.clone() } });
+        state.apply(Notice { ticket: Some(ticket), event: Event::Refused(events::Refused { why: why.clone() }) });
         assert_eq!(state.answers.asked.as_ref().unwrap().outcome, Some(Err(why)));
         assert_eq!(state.messages.len(), messages);
     }

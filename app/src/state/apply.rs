@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, time::Instant};
 
 use headroom_engine::{
     config::counted,
+    protocol::{Command, Event, JobLabel, Notice, Request, Ticket, commands, events},
     store::{OutcomeKind, RunId, RunState, RunSummary, SnapshotData, snapshot_kinds},
     train::Health,
-    worker::{Command, Event, JobLabel, Notice, Request, Ticket},
 };
 
 use super::{
@@ -26,7 +26,9 @@ impl State {
     /// Takes in one event.
     pub fn apply(&mut self, notice: impl Into<Notice>) {
         let Notice { ticket, event } = notice.into();
-        if let (Some(ticket), Event::Failed { why, .. } | Event::Refused { why }) = (ticket, &event) {
+        if let (Some(ticket), Event::Failed(events::Failed { why, .. }) | Event::Refused(events::Refused { why })) =
+            (ticket, &event)
+        {
             // A panel says itself why a model cannot be read, converted so or uploaded, and what a hub does not know.
             let is_said = self.models.says(ticket)
                 || self.hub.says(ticket)
@@ -43,7 +45,7 @@ impl State {
                 return;
             }
         }
-        if let (Some(ticket), Event::Exported { .. }) = (ticket, &event)
+        if let (Some(ticket), Event::Exported(_)) = (ticket, &event)
             && let Some(answer) = self.exports.get_mut(&ticket)
         {
             *answer = Some(Ok(()));
@@ -52,10 +54,12 @@ impl State {
             return;
         }
         match event {
-            Event::Queued { run, name, position, .. } => self.queued(run, &name, position),
-            Event::Queue { current, waiting, .. } => self.queue(current.as_ref(), &waiting),
-            Event::Preparing { run, stage, fraction } => self.current(&run).preparing = Some((stage, fraction)),
-            Event::Started {
+            Event::Queued(events::Queued { run, name, position, .. }) => self.queued(run, &name, position),
+            Event::Queue(events::Queue { current, waiting, .. }) => self.queue(current.as_ref(), &waiting),
+            Event::Preparing(events::Preparing { run, stage, fraction }) => {
+                self.current(&run).preparing = Some((stage, fraction))
+            }
+            Event::Started(events::Started {
                 run,
                 name,
                 parameters,
@@ -68,7 +72,7 @@ impl State {
                 validation_tokens,
                 flops_per_step,
                 parameter_match,
-            } => {
+            }) => {
                 self.begin_attempt(&run, &name, first_step, steps);
                 let facts = StartFacts {
                     parameters,
@@ -97,7 +101,7 @@ impl State {
                 self.started.insert(run.clone(), facts);
                 self.refresh_record(&run);
             }
-            Event::Step { run, step, steps, loss, tokens_per_sec, eta_secs, .. } => {
+            Event::Step(events::Step { run, step, steps, loss, tokens_per_sec, eta_secs, .. }) => {
                 let current = self.current(&run);
                 (current.step, current.steps, current.preparing) = (step, steps, None);
                 (current.loss, current.tokens_per_sec, current.eta_secs) =
@@ -108,7 +112,7 @@ impl State {
                     (summary.steps_done, summary.steps_total) = (step, Some(steps));
                 });
             }
-            Event::Evaluated { run, loss, .. } => {
+            Event::Evaluated(events::Evaluated { run, loss, .. }) => {
                 self.current(&run).validation_loss = Some(loss);
                 self.series.touch(&run, Instant::now());
                 if self.mixing.contains_key(&run) {
@@ -119,7 +123,7 @@ impl State {
                 }
                 self.refresh_outcomes(&run);
             }
-            Event::Health { run, health, message, .. } => {
+            Event::Health(events::Health { run, health, message, .. }) => {
                 self.current(&run).health = Some(health);
                 self.update_row(&run, |summary| summary.health = Some(health));
                 self.refresh_record(&run);
@@ -133,7 +137,7 @@ impl State {
                 };
                 self.messages.push(level, what, health.what_to_do(), Some(run));
             }
-            Event::Sample { run, .. } => {
+            Event::Sample(events::Sample { run, .. }) => {
                 if self.mixing.contains_key(&run) {
                     self.refresh(&run, Asked::Mixing);
                 }
@@ -141,7 +145,7 @@ impl State {
                     self.refresh(&run, Asked::Samples);
                 }
             }
-            Event::BegunWith { run, model, taken, fresh, left_out, .. } => {
+            Event::BegunWith(events::BegunWith { run, model, taken, fresh, left_out, .. }) => {
                 let named = |what: &str, names: &[String]| match names {
                     [] => String::new(),
                     names => format!(" {what}: {}.", names.join(", ")),
@@ -155,7 +159,7 @@ impl State {
                 );
                 self.messages.push(Level::Info, text, "", Some(run));
             }
-            Event::PairsChosen { run, step, k, score_error, .. } => {
+            Event::PairsChosen(events::PairsChosen { run, step, k, score_error, .. }) => {
                 let text = format!(
                     "From step {} on, \"{}\" scores {} of each row; {:.2} % of the scores' mean square is lost.",
                     format::count(step + 1),
@@ -165,7 +169,7 @@ impl State {
                 );
                 self.messages.push(Level::Info, text, "", Some(run));
             }
-            Event::Checkpointed { run, step, bytes, best, .. } => {
+            Event::Checkpointed(events::Checkpointed { run, step, bytes, best, .. }) => {
                 let what = if best { "Best checkpoint so far" } else { "Checkpoint" };
                 let text = format!(
                     "{what} of \"{}\" at step {} ({}).",
@@ -178,41 +182,41 @@ impl State {
                 self.models.checkpointed(&run, best);
                 self.messages.push(Level::Info, text, "", Some(run));
             }
-            Event::Paused { run, step } => {
+            Event::Paused(events::Paused { run, step }) => {
                 let current = self.current(&run);
                 (current.step, current.is_paused) = (step, true);
                 (current.tokens_per_sec, current.eta_secs) = (None, None);
                 self.series.touch(&run, Instant::now());
                 self.update_row(&run, |summary| (summary.state, summary.steps_done) = (RunState::Paused, step));
             }
-            Event::Resumed { run, step } => {
+            Event::Resumed(events::Resumed { run, step }) => {
                 let current = self.current(&run);
                 (current.step, current.is_paused) = (step, false);
                 self.update_row(&run, |summary| (summary.state, summary.steps_done) = (RunState::Running, step));
             }
-            Event::Failed { run, why, what_to_do } => {
+            Event::Failed(events::Failed { run, why, what_to_do }) => {
                 self.messages.push(Level::Error, why, what_to_do, run);
             }
-            Event::Refused { why } => self.messages.push(Level::Error, why, "", None),
-            Event::Warning { run, message } => {
+            Event::Refused(events::Refused { why }) => self.messages.push(Level::Error, why, "", None),
+            Event::Warning(events::Warning { run, message }) => {
                 if !self.is_told_of_race(run.as_ref(), &message) {
                     self.messages.push(Level::Warning, message, "", run);
                 }
             }
-            Event::Finished { run, state, step, why, unwritten, .. } => {
+            Event::Finished(events::Finished { run, state, step, why, unwritten, .. }) => {
                 let name = self.run_name(&run);
                 self.finished(run.clone(), &name, state, step, why);
                 if let Some(where_it_is) = unwritten {
                     self.messages.push(Level::Error, where_it_is, "", Some(run));
                 }
             }
-            Event::System { cpu_percent, memory_bytes, free_bytes, disk_free_bytes, gpus } => {
+            Event::System(events::System { cpu_percent, memory_bytes, free_bytes, disk_free_bytes, gpus }) => {
                 self.system = Some(SystemLoad { cpu_percent, memory_bytes, free_bytes, disk_free_bytes, gpus });
             }
-            Event::Runs { runs } => self.take_runs(runs),
-            Event::Damaged { runs } => self.damaged = runs,
-            Event::Deleted { deleted } => self.purge.deleted = Some(deleted),
-            Event::Purged { report } => {
+            Event::Runs(events::Runs { runs }) => self.take_runs(runs),
+            Event::Damaged(events::Damaged { runs }) => self.damaged = runs,
+            Event::Deleted(events::Deleted { deleted }) => self.purge.deleted = Some(deleted),
+            Event::Purged(events::Purged { report }) => {
                 let is_gone = |run: &RunId| report.purged.iter().any(|gone| gone.id == run.as_str());
                 self.deleted.retain(|deleted| !is_gone(&deleted.run));
                 self.messages.push_info(format!(
@@ -222,60 +226,65 @@ impl State {
                 ));
                 self.purge.done(report);
             }
-            Event::Run { record, checkpoints, folder } => {
+            Event::Run(events::Run { record, checkpoints, folder }) => {
                 let run = record.summary.id.clone();
                 self.answered(&run, Asked::Record);
                 self.checkpoints.insert(run.clone(), checkpoints);
                 self.folders.insert(run.clone(), folder);
                 self.records.insert(run, *record);
             }
-            Event::Series { run, series, whole, data } => self.series.take(run, series, whole, data),
-            Event::Outcomes { run, kind, outcomes } => {
+            Event::Series(events::Series { run, series, whole, data }) => self.series.take(run, series, whole, data),
+            Event::Outcomes(events::Outcomes { run, kind, outcomes }) => {
                 self.answered(&run, Asked::Outcomes(kind));
                 self.outcomes.insert((run, kind), outcomes);
             }
-            Event::Samples { run, samples } => {
+            Event::Samples(events::Samples { run, samples }) => {
                 self.answered(&run, Asked::Samples);
                 self.samples.insert(run, samples);
             }
-            Event::Snapshots { run, kind, snapshots } if kind == snapshot_kinds::CONFUSION => {
+            Event::Snapshots(events::Snapshots { run, kind, snapshots }) if kind == snapshot_kinds::CONFUSION => {
                 self.answered(&run, Asked::Confusion);
                 match snapshots.last().map(|newest| newest.id) {
                     Some(id) => {
-                        self.outgoing.push(Command::LoadSnapshot { id }.into());
+                        self.outgoing.push(Command::LoadSnapshot(commands::LoadSnapshot { id }).into());
                         self.confusion_to_come.insert(id, run);
                     }
                     None => drop(self.confusion.insert(run, None)),
                 }
             }
-            Event::SnapshotData { snapshot } if snapshot.record.kind == snapshot_kinds::CONFUSION => {
+            Event::SnapshotData(events::SnapshotData { snapshot })
+                if snapshot.record.kind == snapshot_kinds::CONFUSION =>
+            {
                 if let Some(run) = self.confusion_to_come.remove(&snapshot.record.id) {
                     let found = serde_json::from_slice(&snapshot.data).ok();
                     self.confusion.insert(run, found.map(|found| (snapshot.record.step, found)));
                 }
             }
-            Event::Snapshots { run, kind, snapshots } if kind == snapshot_kinds::MIXING => {
+            Event::Snapshots(events::Snapshots { run, kind, snapshots }) if kind == snapshot_kinds::MIXING => {
                 self.answered(&run, Asked::Mixing);
                 let newest = snapshots.last().map(|newest| newest.step);
                 let ids: Vec<i64> = snapshots.iter().filter(|one| Some(one.step) == newest).map(|one| one.id).collect();
-                self.outgoing.extend(ids.iter().map(|&id| Request::from(Command::LoadSnapshot { id })));
+                self.outgoing
+                    .extend(ids.iter().map(|&id| Request::from(Command::LoadSnapshot(commands::LoadSnapshot { id }))));
                 if ids.is_empty() {
                     self.mixing.insert(run, Vec::new());
                 } else {
                     self.mixing_to_come.insert(run, (ids, Vec::new()));
                 }
             }
-            Event::SnapshotData { snapshot } if snapshot.record.kind == snapshot_kinds::MIXING => {
+            Event::SnapshotData(events::SnapshotData { snapshot })
+                if snapshot.record.kind == snapshot_kinds::MIXING =>
+            {
                 self.take_mixing(*snapshot);
             }
-            Event::Checked { revision, problems, free_bytes, facts, preview } => {
+            Event::Checked(events::Checked { revision, problems, free_bytes, facts, preview }) => {
                 // An answer to an older question that comes late is worth nothing.
                 if self.check.as_ref().is_none_or(|known| known.revision <= revision) {
                     let preview = preview.map(|preview| *preview);
                     self.check = Some(CheckAnswer { revision, problems, free_bytes, facts: *facts, preview });
                 }
             }
-            Event::Evaluation { target, loss, metrics, tokens, unit, .. } => {
+            Event::Evaluation(events::Evaluation { target, loss, metrics, tokens, unit, .. }) => {
                 let more = metrics.iter().map(|found| {
                     format!(", {}", found.metric.sentence(&metric_value(found.metric.series, found.value)))
                 });
@@ -286,66 +295,64 @@ impl State {
                     format::number(loss)
                 ));
             }
-            Event::Exported { run, step, path, opens_in_transformers, reason } => {
+            Event::Exported(events::Exported { run, step, path, opens_in_transformers, reason }) => {
                 let name = self.run_name(&run);
                 let text = format!("Exported \"{name}\" at step {} to {}", format::count(step), path.display());
                 let more = if opens_in_transformers { String::new() } else { reason };
                 self.messages.push(Level::Info, text, more, Some(run));
             }
-            Event::Devices { devices } => self.devices = devices,
-            event @ (Event::AnalyseEnded { .. }
-            | Event::AnalyseQueued { .. }
-            | Event::Analysed { .. }
-            | Event::Analyses { .. }
-            | Event::Analysing { .. }
-            | Event::LiveAnalyses { .. }
-            | Event::LiveAnalysis { .. }
-            | Event::Snapshot { .. }) => {
+            Event::Devices(events::Devices { devices }) => self.devices = devices,
+            event @ (Event::AnalyseEnded(_)
+            | Event::AnalyseQueued(_)
+            | Event::Analysed(_)
+            | Event::Analyses(_)
+            | Event::Analysing(_)
+            | Event::LiveAnalyses(_)
+            | Event::LiveAnalysis(_)
+            | Event::Snapshot(_)) => {
                 let of = match &event {
-                    Event::AnalyseEnded { analysis, .. } => self.analysis.subject(analysis).cloned(),
+                    Event::AnalyseEnded(events::AnalyseEnded { analysis, .. }) => {
+                        self.analysis.subject(analysis).cloned()
+                    }
                     _ => None,
                 };
                 let name = of.map(|of| self.subject_name(&of)).unwrap_or_default();
                 self.analysis.apply(event, &name, &mut self.messages);
             }
-            Event::Advice { advice } => self.advice.take(advice),
-            event @ (Event::Map { .. } | Event::Maps { .. } | Event::Rebuilt { .. }) => self.maps.apply(event),
-            event @ (Event::CachesProved { .. }
-            | Event::Generated { .. }
-            | Event::Generating { .. }
-            | Event::ProvingCaches { .. }) => self.generate.apply(ticket, event),
-            event @ (Event::Converted { .. }
-            | Event::Converting { .. }
-            | Event::ConversionPreviewed { .. }
-            | Event::ModelDescribed { .. }
-            | Event::FactsRead { .. }
-            | Event::PlanRead { .. }) => self.models.apply(ticket, event, &mut self.messages),
-            event @ (Event::Fetched { .. }
-            | Event::Fetching { .. }
-            | Event::HubDescribed { .. }
-            | Event::Inspected { .. }) => {
+            Event::Advice(events::Advice { advice }) => self.advice.take(advice),
+            event @ (Event::Map(_) | Event::Maps(_) | Event::Rebuilt(_)) => self.maps.apply(event),
+            event @ (Event::CachesProved(_) | Event::Generated(_) | Event::Generating(_) | Event::ProvingCaches(_)) => {
+                self.generate.apply(ticket, event)
+            }
+            event @ (Event::Converted(_)
+            | Event::Converting(_)
+            | Event::ConversionPreviewed(_)
+            | Event::ModelDescribed(_)
+            | Event::FactsRead(_)
+            | Event::PlanRead(_)) => self.models.apply(ticket, event, &mut self.messages),
+            event @ (Event::Fetched(_) | Event::Fetching(_) | Event::HubDescribed(_) | Event::Inspected(_)) => {
                 if let Some(folder) = self.hub.apply(ticket, event, &mut self.messages) {
                     self.models.open(folder);
                 }
             }
-            event @ (Event::Pushed { .. } | Event::Pushing { .. } | Event::PushPreviewed { .. }) => {
+            event @ (Event::Pushed(_) | Event::Pushing(_) | Event::PushPreviewed(_)) => {
                 self.uploads.apply(ticket, event, &mut self.messages);
             }
-            event @ (Event::Predicting { .. } | Event::Predicted { .. } | Event::AnswersFound { .. }) => {
+            event @ (Event::Predicting(_) | Event::Predicted(_) | Event::AnswersFound(_)) => {
                 self.answers.apply(ticket, event);
             }
             // The window does not score translations.
-            Event::Translating { .. }
-            | Event::TranslationEvaluated { .. }
+            Event::Translating(_)
+            | Event::TranslationEvaluated(_)
             | Event::Done
-            | Event::SnapshotData { .. }
-            | Event::Snapshots { .. } => {}
-            event @ (Event::Benchmark { .. }
-            | Event::Benchmarks { .. }
-            | Event::MeasureEnded { .. }
-            | Event::MeasureQueued { .. }
-            | Event::MeasuredPoint { .. }
-            | Event::Measuring { .. }) => self.speed.apply(event, &mut self.messages),
+            | Event::SnapshotData(_)
+            | Event::Snapshots(_) => {}
+            event @ (Event::Benchmark(_)
+            | Event::Benchmarks(_)
+            | Event::MeasureEnded(_)
+            | Event::MeasureQueued(_)
+            | Event::MeasuredPoint(_)
+            | Event::Measuring(_)) => self.speed.apply(event, &mut self.messages),
             Event::Ended => {
                 self.engine_ended = true;
                 self.current = None;
@@ -426,9 +433,9 @@ impl State {
     }
 
     fn queue(&mut self, current: Option<&JobLabel>, waiting: &[JobLabel]) {
-        let runs = waiting.iter().enumerate().filter_map(|(place, job)| Some((job.run()?.clone(), place)));
+        let runs = waiting.iter().enumerate().filter_map(|(place, job)| Some((job.run.clone()?, place)));
         (self.waiting, self.waiting_places) = runs.unzip();
-        match current.and_then(JobLabel::run) {
+        match current.and_then(|job| job.run.as_ref()) {
             None => self.current = None,
             Some(run) => {
                 // One whose eye the user closed since stays closed.

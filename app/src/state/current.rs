@@ -1,4 +1,4 @@
-use headroom_engine::{store::RunId, train::Health, worker::GpuReading};
+use headroom_engine::{machine::GpuReading, store::RunId, train::Health};
 
 use crate::format;
 

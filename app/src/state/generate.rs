@@ -1,7 +1,10 @@
 use headroom_engine::{
     config::Precision,
     generate::Search,
-    worker::{Command, Event, GenerateSource, PrecisionProof, Request, Target, Ticket, TokenCost, WrittenText},
+    protocol::{
+        Command, Event, GenerateSource, JobCommand, JobRef, PrecisionProof, Request, Target, Ticket, TokenCost,
+        WrittenText, commands, events,
+    },
 };
 
 /// A text that is generated or was, or why it could not be.
@@ -127,7 +130,7 @@ impl GenerateState {
         self.stop();
         self.sides = asked.map(|asked| {
             let GenerationSpec { target, name, source, search, precision, details } = asked?;
-            let request = Request::from(Command::Generate {
+            let request = Request::from(Command::Job(JobCommand::Generate(commands::Generate {
                 target,
                 sources: vec![source],
                 batch: 1,
@@ -135,7 +138,7 @@ impl GenerateState {
                 precision,
                 threads: None,
                 details,
-            });
+            })));
             let ticket = request.ticket;
             self.outgoing.push(request);
             Some(Generation {
@@ -164,7 +167,7 @@ impl GenerateState {
     pub fn stop(&mut self) {
         for side in self.sides.iter_mut().flatten().filter(|side| side.phase.is_open() && !side.is_stopping) {
             side.is_stopping = true;
-            self.outgoing.push(Command::CancelGeneration { generation: side.ticket }.into());
+            self.outgoing.push(Command::Cancel(commands::Cancel { job: JobRef::Ticket(side.ticket) }).into());
         }
     }
 
@@ -178,7 +181,7 @@ impl GenerateState {
     ) {
         self.stop_proving();
         let search = Box::new(search);
-        let request = Request::from(Command::ProveCaches {
+        let request = Request::from(Command::Job(JobCommand::ProveCaches(commands::ProveCaches {
             target,
             sources,
             examples,
@@ -186,7 +189,7 @@ impl GenerateState {
             search,
             precisions,
             threads: None,
-        });
+        })));
         self.proving = Some(Proving {
             ticket: request.ticket,
             name,
@@ -203,7 +206,7 @@ impl GenerateState {
     pub fn stop_proving(&mut self) {
         if let Some(proving) = self.proving.as_mut().filter(|known| known.phase.is_open() && !known.is_stopping) {
             proving.is_stopping = true;
-            self.outgoing.push(Command::CancelGeneration { generation: proving.ticket }.into());
+            self.outgoing.push(Command::Cancel(commands::Cancel { job: JobRef::Ticket(proving.ticket) }).into());
         }
     }
 
@@ -243,14 +246,14 @@ impl GenerateState {
     pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event) {
         let Some(ticket) = ticket else { return };
         match event {
-            Event::Generating { text, seconds, cache_bytes, tokens, pieces, costs, .. } => {
+            Event::Generating(events::Generating { text, seconds, cache_bytes, tokens, pieces, costs, .. }) => {
                 if let Some(side) = self.side(ticket) {
                     (side.text.text, side.text.tokens, side.text.pieces) = (text, tokens, pieces);
                     (side.text.costs, side.seconds, side.cache_bytes) = (costs, seconds, cache_bytes);
                     side.phase = Phase::Going;
                 }
             }
-            Event::Generated {
+            Event::Generated(events::Generated {
                 texts,
                 seconds,
                 reading_seconds,
@@ -259,7 +262,7 @@ impl GenerateState {
                 unused_settings,
                 other_settings,
                 ..
-            } => {
+            }) => {
                 if let Some(side) = self.side(ticket) {
                     if let Some(text) = texts.into_iter().next() {
                         side.text = text;
@@ -269,12 +272,12 @@ impl GenerateState {
                     side.phase = Phase::Done { stopped };
                 }
             }
-            Event::ProvingCaches { label, fraction } => {
+            Event::ProvingCaches(events::ProvingCaches { label, fraction }) => {
                 if let Some(proving) = self.proving.as_mut().filter(|proving| proving.ticket == ticket) {
                     (proving.at, proving.phase) = ((label, fraction), Phase::Going);
                 }
             }
-            Event::CachesProved { data, proofs, stopped, .. } => {
+            Event::CachesProved(events::CachesProved { data, proofs, stopped, .. }) => {
                 if let Some(proving) = self.proving.as_mut().filter(|proving| proving.ticket == ticket) {
                     (proving.data, proving.proofs, proving.phase) = (data, proofs, Phase::Done { stopped });
                 }
@@ -292,7 +295,7 @@ pub fn step_costs(costs: &[TokenCost]) -> impl Iterator<Item = (f64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::worker::Notice;
+    use headroom_engine::protocol::Notice;
 
     use super::*;
 
@@ -308,7 +311,7 @@ mod tests {
     }
 
     fn event(text: &str) -> Event {
-        Event::Generating {
+        Event::Generating(events::Generating {
             source: 0,
             step: 1,
             text: text.to_owned(),
@@ -317,7 +320,7 @@ mod tests {
             tokens: vec![1],
             pieces: vec![text.to_owned()],
             costs: vec![TokenCost { seconds: 0.5, bytes: 4 }],
-        }
+        })
     }
 
     #[test]
@@ -333,16 +336,24 @@ mod tests {
         };
         assert_eq!(texts(&state), ["", "b"]);
         assert_eq!(state.generate.sides[0].as_ref().unwrap().phase, Phase::Waiting);
-        state.apply(Notice { ticket: Some(tickets[0]), event: Event::Refused { why: "No decoder.".to_owned() } });
+        state.apply(Notice {
+            ticket: Some(tickets[0]),
+            event: Event::Refused(events::Refused { why: "No decoder.".to_owned() }),
+        });
         assert_eq!(state.generate.sides[0].as_ref().unwrap().phase, Phase::Failed("No decoder.".to_owned()));
         assert!(state.generate.is_generating());
         state.generate.stop();
         state.generate.stop();
         let sent: Vec<Command> = state.take_requests().into_iter().map(|request| request.command).collect();
-        assert!(matches!(&sent[..], [Command::CancelGeneration { generation }] if *generation == tickets[1]));
+        assert!(
+            matches!(&sent[..], [Command::Cancel(commands::Cancel { job: JobRef::Ticket(generation) })] if *generation == tickets[1])
+        );
         // It was taken out of the queue: nothing went wrong.
         let before = state.messages.len();
-        state.apply(Notice { ticket: Some(tickets[1]), event: Event::Refused { why: "It was taken out.".to_owned() } });
+        state.apply(Notice {
+            ticket: Some(tickets[1]),
+            event: Event::Refused(events::Refused { why: "It was taken out.".to_owned() }),
+        });
         assert_eq!(state.generate.sides[1].as_ref().unwrap().phase, Phase::Done { stopped: true });
         assert_eq!(state.messages.len(), before);
         assert!(!state.generate.is_generating());
@@ -355,10 +366,16 @@ mod tests {
         state.prove(target, (Vec::new(), 8), Search::default(), vec![Precision::F32]);
         let ticket = state.take_requests()[0].ticket;
         let proving = |state: &GenerateState| state.proving.clone().unwrap();
-        state.apply(Some(ticket), Event::ProvingCaches { label: "f32".to_owned(), fraction: 0.5 });
+        state.apply(
+            Some(ticket),
+            Event::ProvingCaches(events::ProvingCaches { label: "f32".to_owned(), fraction: 0.5 }),
+        );
         assert_eq!((proving(&state).at.1, proving(&state).phase), (0.5, Phase::Going));
         let (target, data) = ("model".to_owned(), "held-out text".to_owned());
-        state.apply(Some(ticket), Event::CachesProved { target, data, proofs: Vec::new(), stopped: false });
+        state.apply(
+            Some(ticket),
+            Event::CachesProved(events::CachesProved { target, data, proofs: Vec::new(), stopped: false }),
+        );
         assert_eq!(
             (proving(&state).data.as_str(), proving(&state).phase),
             ("held-out text", Phase::Done { stopped: false })

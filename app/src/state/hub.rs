@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use headroom_engine::{
     config::counted,
     hub::{FetchRequest, HubFacts, RepoFacts},
-    worker::{Command, Event, Request, Ticket},
+    protocol::{Command, Event, JobCommand, JobRef, Request, Ticket, commands, events},
 };
 
 use super::{GenerationPhase as Phase, request_cache::RequestCache};
@@ -99,7 +99,7 @@ impl HubState {
     /// Asks the hub what it knows about a model; an older question is taken back.
     pub fn inspect(&mut self, request: FetchRequest) {
         self.stop_inspection();
-        let asked = Request::from(Command::Inspect { request: request.clone() });
+        let asked = Request::from(Command::Job(JobCommand::Inspect(commands::Inspect { request: request.clone() })));
         self.inspection = Some(Inspection { ticket: asked.ticket, request, answer: None });
         self.outgoing.push(asked);
     }
@@ -108,7 +108,7 @@ impl HubState {
     pub fn stop_inspection(&mut self) {
         if let Some(open) = self.inspection.take_if(|inspection| inspection.answer.is_none()) {
             self.dropped.push(open.ticket);
-            self.outgoing.push(Command::CancelTransfer { transfer: open.ticket }.into());
+            self.outgoing.push(Command::Cancel(commands::Cancel { job: JobRef::Ticket(open.ticket) }).into());
         }
     }
 
@@ -118,7 +118,7 @@ impl HubState {
             return;
         }
         self.fetches.retain(|run| run.request != request);
-        let asked = Request::from(Command::Fetch { request: request.clone() });
+        let asked = Request::from(Command::Job(JobCommand::Fetch(commands::Fetch { request: request.clone() })));
         let ticket = asked.ticket;
         self.fetches.push(FetchRun { ticket, request, progress: None, phase: Phase::Waiting, is_stopping: false });
         self.outgoing.push(asked);
@@ -134,7 +134,7 @@ impl HubState {
         let open = |run: &&mut FetchRun| run.ticket == ticket && run.phase.is_open() && !run.is_stopping;
         if let Some(run) = self.fetches.iter_mut().find(open) {
             run.is_stopping = true;
-            self.outgoing.push(Command::CancelTransfer { transfer: ticket }.into());
+            self.outgoing.push(Command::Cancel(commands::Cancel { job: JobRef::Ticket(ticket) }).into());
         }
     }
 
@@ -176,19 +176,19 @@ impl HubState {
     /// Takes an event of a request in; gives the folder of a model that was fetched to its end.
     pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event, messages: &mut Messages) -> Option<PathBuf> {
         match event {
-            Event::HubDescribed { facts } => self.here.answer((), *facts),
-            Event::Inspected { facts } => {
+            Event::HubDescribed(events::HubDescribed { facts }) => self.here.answer((), *facts),
+            Event::Inspected(events::Inspected { facts }) => {
                 if let Some(asked) = self.inspection.as_mut().filter(|asked| Some(asked.ticket) == ticket) {
                     asked.answer = Some(Ok(facts));
                 }
             }
-            Event::Fetching { file, number, count, bytes, total_bytes, bytes_per_sec, .. } => {
+            Event::Fetching(events::Fetching { file, number, count, bytes, total_bytes, bytes_per_sec, .. }) => {
                 if let Some(run) = self.fetches.iter_mut().find(|run| Some(run.ticket) == ticket) {
                     run.progress = Some(TransferProgress { file, number, count, bytes, total_bytes, bytes_per_sec });
                     run.phase = Phase::Going;
                 }
             }
-            Event::Fetched { fetched, bytes, downloaded, seconds } => {
+            Event::Fetched(events::Fetched { fetched, bytes, downloaded, seconds }) => {
                 let is_ours = |run: &mut FetchRun| Some(run.ticket) == ticket;
                 self.fetches.extract_if(.., is_ours).next()?;
                 let how = match downloaded {
@@ -212,7 +212,7 @@ impl HubState {
 mod tests {
     use headroom_engine::{
         hub::{Fetched, RepoKind},
-        worker::Notice,
+        protocol::Notice,
     };
 
     use super::*;
@@ -227,7 +227,7 @@ mod tests {
     }
 
     fn fetching(name: &str, bytes: u64) -> Event {
-        Event::Fetching {
+        Event::Fetching(events::Fetching {
             name: name.parse().unwrap(),
             file: "model.safetensors".to_owned(),
             number: 2,
@@ -235,7 +235,7 @@ mod tests {
             bytes,
             total_bytes: 100,
             bytes_per_sec: 10.0,
-        }
+        })
     }
 
     #[test]
@@ -257,7 +257,8 @@ mod tests {
             path: "/cache/b".into(),
             files: Vec::new(),
         };
-        let event = Event::Fetched { fetched: Box::new(fetched), bytes: 100, downloaded: 60, seconds: 2.0 };
+        let event =
+            Event::Fetched(events::Fetched { fetched: Box::new(fetched), bytes: 100, downloaded: 60, seconds: 2.0 });
         state.apply(Notice { ticket: Some(tickets[1]), event: event.clone() });
         assert_eq!(state.models.take_opened(), Some("/cache/b".into()));
         assert_eq!(state.hub.fetches.len(), 1);
@@ -275,16 +276,18 @@ mod tests {
         state.hub.stop(ticket);
         let asked = sent(&mut state);
         assert!(
-            matches!(&asked[..], [Request { command: Command::CancelTransfer { transfer }, .. }] if *transfer == ticket)
+            matches!(&asked[..], [Request { command: Command::Cancel(commands::Cancel { job: JobRef::Ticket(transfer) }), .. }] if *transfer == ticket)
         );
         let before = state.messages.len();
-        let event = Event::Failed { run: None, why: "It was stopped.".to_owned(), what_to_do: String::new() };
+        let event =
+            Event::Failed(events::Failed { run: None, why: "It was stopped.".to_owned(), what_to_do: String::new() });
         state.apply(Notice { ticket: Some(ticket), event });
         assert_eq!((&state.hub.fetches[0].phase, state.messages.len()), (&Phase::Done { stopped: true }, before));
         state.hub.fetch(request("org/a"));
         assert_eq!(state.hub.fetches.len(), 1, "the new one takes its place");
-        let asked = sent(&mut state).into_iter().find(|asked| matches!(asked.command, Command::Fetch { .. }));
-        let event = Event::Refused { why: "It is not there.".to_owned() };
+        let asked =
+            sent(&mut state).into_iter().find(|asked| matches!(asked.command, Command::Job(JobCommand::Fetch(_))));
+        let event = Event::Refused(events::Refused { why: "It is not there.".to_owned() });
         state.apply(Notice { ticket: Some(asked.unwrap().ticket), event });
         assert_eq!(state.hub.fetches[0].phase, Phase::Failed("It is not there.".to_owned()));
         assert_eq!(state.messages.len(), before + 1, "another panel may be open: the message says it too");
@@ -301,11 +304,15 @@ mod tests {
         state.hub.inspect(request("org/b"));
         let asked = sent(&mut state);
         assert!(
-            matches!(asked[0].command, Command::CancelTransfer { transfer } if transfer == first) && asked.len() == 2
+            matches!(asked[0].command, Command::Cancel(commands::Cancel { job: JobRef::Ticket(transfer) }) if transfer == first)
+                && asked.len() == 2
         );
         let before = state.messages.len();
-        state.apply(Notice { ticket: Some(first), event: Event::Refused { why: "It was stopped.".to_owned() } });
-        let event = Event::Refused { why: "The hub has no model.".to_owned() };
+        state.apply(Notice {
+            ticket: Some(first),
+            event: Event::Refused(events::Refused { why: "It was stopped.".to_owned() }),
+        });
+        let event = Event::Refused(events::Refused { why: "The hub has no model.".to_owned() });
         state.apply(Notice { ticket: Some(asked[1].ticket), event });
         let answer = state.hub.inspection.as_ref().unwrap().answer.as_ref();
         assert_eq!(answer.unwrap().as_ref().unwrap_err(), "The hub has no model.");

@@ -5,8 +5,8 @@ use headroom_engine::{
     attention::HeadAt,
     config::DataConfig,
     data::PreviewImage,
+    protocol::{Command, Event, MapText, Rebuild, Request, Target, Ticket, Which, commands, events},
     store::RunId,
-    worker::{Command, Event, MapText, Rebuild, Request, Target, Ticket, Which},
 };
 
 use super::{SubjectId, rebuilt::ShownRebuilt, request_cache::RequestCache};
@@ -79,7 +79,7 @@ impl MapsState {
         let id = view.id;
         let load = || {
             let MapsOf { target, data, text } = of.clone();
-            Command::LoadMaps { view: id, target, data, text }
+            Command::LoadMaps(commands::LoadMaps { view: id, target, data, text })
         };
         if let Some(shown) = view.shown.get(&(), load) {
             return Some(Ok(Arc::clone(shown)));
@@ -92,7 +92,9 @@ impl MapsState {
         let view = self.view(of);
         view.shown.peek(&())?;
         let id = view.id;
-        view.maps.get(&head, || Command::LoadMap { view: id, layer: head.layer, head: head.head }).cloned()
+        view.maps
+            .get(&head, || Command::LoadMap(commands::LoadMap { view: id, layer: head.layer, head: head.head }))
+            .cloned()
     }
 
     /// A map beside itself put together from some of its pairs, or why not: of the wanted k, or of the last one that came
@@ -104,7 +106,7 @@ impl MapsState {
         let known = view.rebuilt.peek(&()).filter(|(rebuild, _)| of_any_k(rebuild) == *wanted).cloned();
         if known.as_ref().is_none_or(|(rebuild, _)| rebuild != wanted) {
             let id = view.id;
-            view.rebuilt.want(&(), || Command::RebuildMap { view: id, rebuild: wanted.clone() });
+            view.rebuilt.want(&(), || Command::RebuildMap(commands::RebuildMap { view: id, rebuild: wanted.clone() }));
         }
         let failed = || view.rebuilt.failure(&()).map(|why| Err(why.to_owned()));
         known.map(|(_, found)| found).or_else(failed)
@@ -167,19 +169,19 @@ impl MapsState {
     /// Takes an event of maps in; others are none of its business.
     pub(super) fn apply(&mut self, event: Event) {
         match event {
-            Event::Maps { view, target, step, tokens, picture, examples, thumbnails } => {
+            Event::Maps(events::Maps { view, target, step, tokens, picture, examples, thumbnails }) => {
                 if let Some(known) = self.of_id(view) {
                     let shown = shown(target, step, (tokens, picture.map(|picture| *picture)), &thumbnails);
                     known.shown.answer((), Arc::new(ShownMaps { examples, ..shown }));
                 }
             }
-            Event::Map { view, layer, head, values } => {
+            Event::Map(events::Map { view, layer, head, values }) => {
                 if let Some(known) = self.of_id(view) {
                     let side = values.len().isqrt();
                     known.maps.answer(HeadAt::new(layer, head), HeatData::new(side, side, values));
                 }
             }
-            Event::Rebuilt { view, rebuild, rebuilt, why } => {
+            Event::Rebuilt(events::Rebuilt { view, rebuild, rebuilt, why }) => {
                 if let Some(known) = self.of_id(view) {
                     let found =
                         rebuilt.map(|rebuilt| Arc::new((*rebuilt).into())).ok_or_else(|| why.unwrap_or_default());
@@ -239,7 +241,7 @@ mod tests {
     fn answer(state: &mut MapsState, view: u64) {
         let thumbnails = Box::new(MapThumbnails { layers: 1, heads: 2, side: 2, values: vec![0.5; 8] });
         let tokens = ["a", "b"].map(str::to_owned).to_vec();
-        state.apply(Event::Maps {
+        state.apply(Event::Maps(events::Maps {
             view,
             target: "a run".to_owned(),
             step: Some(3),
@@ -247,7 +249,7 @@ mod tests {
             picture: None,
             examples: 0,
             thumbnails,
-        });
+        }));
     }
 
     #[test]
@@ -258,7 +260,7 @@ mod tests {
             let target = Target::Run { run: run.clone(), which };
             let known = state.maps(&MapsOf { target, ..of(0) }).is_some();
             for command in asked(state) {
-                if let Command::LoadMaps { view, .. } = command {
+                if let Command::LoadMaps(commands::LoadMaps { view, .. }) = command {
                     answer(state, view);
                 }
             }
@@ -279,13 +281,13 @@ mod tests {
         let mut state = MapsState::default();
         assert!(state.maps(&of(0)).is_none() && state.maps(&of(0)).is_none());
         assert!(state.map(&of(0), HeadAt::new(0, 1)).is_none(), "not before the view is there");
-        assert!(matches!(&asked(&mut state)[..], [Command::LoadMaps { view: 1, .. }]));
+        assert!(matches!(&asked(&mut state)[..], [Command::LoadMaps(commands::LoadMaps { view: 1, .. })]));
         answer(&mut state, 1);
         assert_eq!(state.maps(&of(0)).unwrap().unwrap().thumbnails.len(), 2);
         let head = HeadAt::new(0, 1);
         assert!(state.map(&of(0), head).is_none() && state.map(&of(0), head).is_none());
-        assert!(matches!(&asked(&mut state)[..], [Command::LoadMap { view: 1, layer: 0, head: 1 }]));
-        state.apply(Event::Map { view: 1, layer: 0, head: 1, values: vec![1.0, 0.0, 0.5, 0.5] });
+        assert!(matches!(&asked(&mut state)[..], [Command::LoadMap(commands::LoadMap { view: 1, layer: 0, head: 1 })]));
+        state.apply(Event::Map(events::Map { view: 1, layer: 0, head: 1, values: vec![1.0, 0.0, 0.5, 0.5] }));
         assert_eq!(state.map(&of(0), head).map(|map| map.at(1, 1)), Some(0.5));
         for example in 1..=KEPT {
             let _ = state.maps(&of(example));
@@ -308,7 +310,9 @@ mod tests {
         for k in [1, 2, 3] {
             assert!(state.rebuilt(&of(0), &wanted(k)).is_none());
         }
-        assert!(matches!(&asked(&mut state)[..], [Command::RebuildMap { view: 1, rebuild }] if rebuild.k == 1));
+        assert!(
+            matches!(&asked(&mut state)[..], [Command::RebuildMap(commands::RebuildMap { view: 1, rebuild })] if rebuild.k == 1)
+        );
         let rebuilt = |k| {
             Some(Box::new(headroom_engine::analysis::reconstruction::RebuiltMap {
                 tokens: 1,
@@ -318,17 +322,19 @@ mod tests {
                 ..Default::default()
             }))
         };
-        state.apply(Event::Rebuilt { view: 1, rebuild: wanted(1), rebuilt: rebuilt(1), why: None });
+        state.apply(Event::Rebuilt(events::Rebuilt { view: 1, rebuild: wanted(1), rebuilt: rebuilt(1), why: None }));
         let shown = state.rebuilt(&of(0), &wanted(3)).unwrap().unwrap();
         assert_eq!((shown.k, shown.scores[2].at(0, 0)), (1, -0.5), "the last one stays until the next comes");
-        assert!(matches!(&asked(&mut state)[..], [Command::RebuildMap { rebuild, .. }] if rebuild.k == 3));
-        state.apply(Event::Rebuilt { view: 1, rebuild: wanted(3), rebuilt: rebuilt(3), why: None });
+        assert!(
+            matches!(&asked(&mut state)[..], [Command::RebuildMap(commands::RebuildMap { rebuild, .. })] if rebuild.k == 3)
+        );
+        state.apply(Event::Rebuilt(events::Rebuilt { view: 1, rebuild: wanted(3), rebuilt: rebuilt(3), why: None }));
         assert_eq!(state.rebuilt(&of(0), &wanted(3)).unwrap().unwrap().k, 3);
         assert!(asked(&mut state).is_empty());
         let other = Rebuild { head: 0, ..wanted(3) };
         assert!(state.rebuilt(&of(0), &other).is_none(), "another head's map is not shown for it");
         let why = Some("It has no scores.".to_owned());
-        state.apply(Event::Rebuilt { view: 1, rebuild: other.clone(), rebuilt: None, why });
+        state.apply(Event::Rebuilt(events::Rebuilt { view: 1, rebuild: other.clone(), rebuilt: None, why }));
         assert_eq!(state.rebuilt(&of(0), &other).unwrap().unwrap_err(), "It has no scores.");
         asked(&mut state);
         state.rebuild_again(&of(0));

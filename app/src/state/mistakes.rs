@@ -1,6 +1,6 @@
 use headroom_engine::{
+    protocol::{Command, Event, JobCommand, Mistake, Request, Target, Ticket, Which, commands, events},
     store::RunId,
-    worker::{Command, Event, Mistake, Request, Target, Ticket, Which},
 };
 
 /// Mistakes that are asked for.
@@ -17,7 +17,7 @@ pub struct MistakesState {
 impl MistakesState {
     /// Asks about a run, in place of the one before.
     pub fn ask(&mut self, run: &RunId) {
-        let request = Request::from(Command::Evaluate {
+        let request = Request::from(Command::Job(JobCommand::Evaluate(commands::Evaluate {
             target: Target::Run { run: run.clone(), which: Which::Best },
             data: None,
             labels: Box::default(),
@@ -28,7 +28,7 @@ impl MistakesState {
             mistakes: MOST,
             precision: None,
             base_dir: std::path::PathBuf::new(),
-        });
+        })));
         (self.asked, self.outcome) = (Some((run.clone(), request.ticket)), None);
         self.outgoing.push(request);
     }
@@ -63,7 +63,9 @@ impl MistakesState {
 
     /// Takes in the answer to its question: true where the event was that.
     pub(super) fn take(&mut self, ticket: Option<Ticket>, event: &Event) -> bool {
-        let (Some(ticket), Event::Evaluation { mistakes, .. }) = (ticket, event) else { return false };
+        let (Some(ticket), Event::Evaluation(events::Evaluation { mistakes, .. })) = (ticket, event) else {
+            return false;
+        };
         let is_own = self.says(ticket);
         if is_own {
             self.outcome = Some(Ok(mistakes.clone()));

@@ -5,8 +5,8 @@ use headroom_engine::{
     checkpoint::DirectoryFacts,
     config::{DataConfig, RunConfig},
     convert::Conversion,
+    protocol::{Command, Event, JobCommand, JobRef, ModelCost, Request, Target, Ticket, Which, commands, events},
     store::RunId,
-    worker::{Command, Event, ModelCost, Request, Target, Ticket, Which},
 };
 
 use super::{GenerationPhase as Phase, request_cache::RequestCache};
@@ -113,7 +113,7 @@ impl ModelsState {
         if let Some(why) = self.facts.failure(&key) {
             return Err(why.to_owned());
         }
-        Ok(self.facts.get(&key, || Command::DescribeModel { target: target.clone() }))
+        Ok(self.facts.get(&key, || Command::DescribeModel(commands::DescribeModel { target: target.clone() })))
     }
 
     /// The plan of a model, or why it cannot be read; neither while that is to come.
@@ -122,12 +122,14 @@ impl ModelsState {
         if let Some(why) = self.plans.failure(&key) {
             return Err(why.to_owned());
         }
-        Ok(self.plans.get(&key, || Command::ReadPlan { target: target.clone() }))
+        Ok(self.plans.get(&key, || Command::ReadPlan(commands::ReadPlan { target: target.clone() })))
     }
 
     /// Facts about the model of a config, by which its costs are counted; none while they are being read.
     pub fn of_config(&mut self, config: &RunConfig, base_dir: &Path) -> Option<&ModelFacts> {
-        let command = || Command::ReadFacts { config: Box::new(config.clone()), base_dir: base_dir.to_owned() };
+        let command = || {
+            Command::ReadFacts(commands::ReadFacts { config: Box::new(config.clone()), base_dir: base_dir.to_owned() })
+        };
         self.of_configs.get(&key(&(config, base_dir)), command)
     }
 
@@ -175,14 +177,19 @@ impl ModelsState {
         if let Some(why) = self.previews.failure(&key) {
             return Err(why.to_owned());
         }
-        let command = || Command::PreviewConversion { target: target.clone(), conversion: conversion.clone() };
+        let command = || {
+            Command::PreviewConversion(commands::PreviewConversion {
+                target: target.clone(),
+                conversion: conversion.clone(),
+            })
+        };
         Ok(self.previews.get(&key, command).copied())
     }
 
     /// Asks for a conversion.
     pub fn convert(&mut self, asked: ConversionRequest) {
         let base_dir = asked.to.parent().map(Path::to_path_buf).unwrap_or_default();
-        let request = Request::from(Command::Convert {
+        let request = Request::from(Command::Job(JobCommand::Convert(commands::Convert {
             target: asked.target.clone(),
             conversion: asked.conversion.clone(),
             to: asked.to.clone(),
@@ -191,7 +198,7 @@ impl ModelsState {
             tokens: asked.tokens,
             threads: None,
             base_dir,
-        });
+        })));
         self.conversions.push(ConversionRun {
             ticket: request.ticket,
             asked,
@@ -229,7 +236,7 @@ impl ModelsState {
         let open = self.conversions.iter_mut().filter(|run| run.phase.is_open() && !run.is_stopping);
         for run in open.filter(|run| is_it(run)) {
             run.is_stopping = true;
-            self.outgoing.push(Command::CancelConversion { conversion: run.ticket }.into());
+            self.outgoing.push(Command::Cancel(commands::Cancel { job: JobRef::Ticket(run.ticket) }).into());
         }
     }
 
@@ -270,13 +277,15 @@ impl ModelsState {
     /// Takes an event of a request in; others are none of its business.
     pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event, messages: &mut Messages) {
         match event {
-            Event::ModelDescribed { target, facts } => self.facts.answer(key(&target), *facts),
-            Event::FactsRead { config, base_dir, facts } => self.of_configs.answer(key(&(&config, &base_dir)), *facts),
-            Event::PlanRead { target, plan } => self.plans.answer(key(&target), *plan),
-            Event::ConversionPreviewed { target, conversion, before, after } => {
+            Event::ModelDescribed(events::ModelDescribed { target, facts }) => self.facts.answer(key(&target), *facts),
+            Event::FactsRead(events::FactsRead { config, base_dir, facts }) => {
+                self.of_configs.answer(key(&(&config, &base_dir)), *facts)
+            }
+            Event::PlanRead(events::PlanRead { target, plan }) => self.plans.answer(key(&target), *plan),
+            Event::ConversionPreviewed(events::ConversionPreviewed { target, conversion, before, after }) => {
                 self.previews.answer(key(&(&target, &conversion)), Preview { before, after });
             }
-            ref event @ Event::Converting { number, count, .. } => {
+            ref event @ Event::Converting(events::Converting { number, count, .. }) => {
                 if let Some(run) = self.run(ticket) {
                     let words = format::converting(event);
                     // Where no attention has to be searched for, all that is left is to compare.
@@ -284,7 +293,7 @@ impl ModelsState {
                     (run.at, run.phase) = ((words, share), Phase::Going);
                 }
             }
-            event @ Event::Converted { .. } => {
+            event @ Event::Converted(_) => {
                 if let Some(run) = self.run(ticket) {
                     (run.outcome, run.phase) = (Some(Box::new(event)), Phase::Done { stopped: false });
                     messages.push_info(format!("Converted {}: {}.", run.asked.name, run.asked.to.display()));
@@ -304,7 +313,7 @@ impl ModelsState {
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::{convert::ToGrouped, worker::Notice};
+    use headroom_engine::{convert::ToGrouped, protocol::Notice};
 
     use super::*;
 
@@ -326,20 +335,20 @@ mod tests {
         state.models.convert(asked("a"));
         state.models.convert(asked("b"));
         let tickets: Vec<Ticket> = state.take_requests().into_iter().map(|request| request.ticket).collect();
-        let going = Event::Converting {
+        let going = Event::Converting(events::Converting {
             attention: "encoder.0.self".to_owned(),
             number: 1,
             count: 4,
             start: 0,
             sweep: 10,
             relative_error: 0.25,
-        };
+        });
         state.apply(Notice { ticket: Some(tickets[1]), event: going });
         assert_eq!(state.models.conversions[0].phase, Phase::Waiting);
         assert!(
             state.models.conversions[1].at.0.contains("encoder.0.self") && state.models.conversions[1].at.1 == 0.25
         );
-        let done = Event::Converted {
+        let done = Event::Converted(events::Converted {
             target: "model".to_owned(),
             conversion: asked("a").conversion,
             path: "a".into(),
@@ -352,7 +361,7 @@ mod tests {
             unpriced: None,
             left_out: Vec::new(),
             seconds: 0.5,
-        };
+        });
         state.apply(Notice { ticket: Some(tickets[0]), event: done });
         assert!(state.models.conversions[0].outcome.is_some() && state.models.is_converting());
         assert!(state.messages.newest_first().any(|message| message.what.starts_with("Converted model: ")));
@@ -360,9 +369,14 @@ mod tests {
         assert_eq!(state.models.conversions.len(), 2, "one that goes on stays");
         state.models.stop();
         let sent: Vec<Command> = state.take_requests().into_iter().map(|request| request.command).collect();
-        assert!(matches!(&sent[..], [Command::CancelConversion { conversion }] if *conversion == tickets[1]));
+        assert!(
+            matches!(&sent[..], [Command::Cancel(commands::Cancel { job: JobRef::Ticket(conversion) })] if *conversion == tickets[1])
+        );
         let before = state.messages.len();
-        state.apply(Notice { ticket: Some(tickets[1]), event: Event::Refused { why: "It was stopped.".to_owned() } });
+        state.apply(Notice {
+            ticket: Some(tickets[1]),
+            event: Event::Refused(events::Refused { why: "It was stopped.".to_owned() }),
+        });
         assert_eq!(state.models.conversions[1].phase, Phase::Done { stopped: true });
         assert_eq!(state.messages.len(), before);
         state.models.dismiss(0);
@@ -391,7 +405,7 @@ mod tests {
         assert!(state.models.facts(&target).unwrap().is_none() && state.models.facts(&target).unwrap().is_none());
         let asked = state.take_requests();
         assert_eq!(asked.len(), 1);
-        let event = Event::Refused { why: "There is no model.".to_owned() };
+        let event = Event::Refused(events::Refused { why: "There is no model.".to_owned() });
         state.apply(Notice { ticket: Some(asked[0].ticket), event });
         assert_eq!(state.models.facts(&target).unwrap_err(), "There is no model.");
         state.models.read_again(&target);

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use headroom_engine::worker::{Command, Request, Ticket};
+use headroom_engine::protocol::{Command, Request, Ticket};
 
 /// Answers and failures that a cache keeps unless it is told otherwise.
 const MOST_SETTLED: usize = 4_096;

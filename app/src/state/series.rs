@@ -6,8 +6,8 @@ use std::{
 };
 
 use headroom_engine::{
+    protocol::{Command, Request, Ticket, commands},
     store::{Cursor, Cut, RunId, SeriesData, series_names},
-    worker::{Command, Request, Ticket},
 };
 
 use crate::plot::{CurveBase, CurveX, Series};
@@ -266,7 +266,11 @@ impl SeriesCache {
                     entry.asked = Some(now);
                     room -= 1;
                     let after = entry.cursor;
-                    let load = Request::from(Command::LoadSeries { run: run.clone(), series: series.clone(), after });
+                    let load = Request::from(Command::LoadSeries(commands::LoadSeries {
+                        run: run.clone(),
+                        series: series.clone(),
+                        after,
+                    }));
                     entry.ticket = Some(load.ticket);
                     loads.push(load);
                 }

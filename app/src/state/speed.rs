@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use headroom_engine::{
     config::{RunConfig, counted},
+    protocol::{Command, Event, JobCommand, JobRef, Request, Ticket, commands, events},
     speed::{MachineLimits, PointResult, SweepSpec},
     store::{BenchmarkId, BenchmarkRecord, BenchmarkSummary},
-    worker::{Command, Event, Request, Ticket},
 };
 
 use super::request_cache::RequestCache;
@@ -58,14 +58,19 @@ impl SpeedState {
 
     /// A whole benchmark; asked for, once, while it is not there.
     pub fn record(&mut self, benchmark: &BenchmarkId) -> Option<Arc<BenchmarkRecord>> {
-        self.records.get(benchmark, || Command::LoadBenchmark { benchmark: benchmark.clone() }).cloned()
+        self.records
+            .get(benchmark, || Command::LoadBenchmark(commands::LoadBenchmark { benchmark: benchmark.clone() }))
+            .cloned()
     }
 
     /// Puts a measurement into the engine's queue.
     pub fn start(&mut self, name: String, spec: SweepSpec) -> BenchmarkId {
         let benchmark = BenchmarkId::new();
-        let command =
-            Command::Measure { benchmark: benchmark.clone(), name: name.clone(), spec: Box::new(spec.clone()) };
+        let command = Command::Job(JobCommand::Measure(commands::Measure {
+            benchmark: benchmark.clone(),
+            name: name.clone(),
+            spec: Box::new(spec.clone()),
+        }));
         self.outgoing.push(command.into());
         self.measuring.push(Arc::new(Measuring {
             benchmark: benchmark.clone(),
@@ -88,7 +93,7 @@ impl SpeedState {
     pub fn cancel(&mut self, benchmark: &BenchmarkId) {
         if let Some(measuring) = self.of(benchmark) {
             measuring.is_cancelling = true;
-            self.outgoing.push(Command::CancelMeasure { benchmark: benchmark.clone() }.into());
+            self.outgoing.push(Command::Cancel(commands::Cancel { job: JobRef::Id(benchmark.clone()) }).into());
         }
     }
 
@@ -98,7 +103,9 @@ impl SpeedState {
         let name = named.map_or_else(|| benchmark.to_string(), |known| known.name.clone());
         messages.push_info(format!("Deleted the benchmark \"{name}\". Undo brings it back."));
         self.deleted.push((benchmark.clone(), name));
-        self.outgoing.push(Command::DeleteBenchmark { benchmark: benchmark.clone(), deleted: true }.into());
+        self.outgoing.push(
+            Command::DeleteBenchmark(commands::DeleteBenchmark { benchmark: benchmark.clone(), deleted: true }).into(),
+        );
     }
 
     /// Whether there is a deleted benchmark that Undo brings back.
@@ -110,7 +117,7 @@ impl SpeedState {
     pub fn undo_delete(&mut self, messages: &mut Messages) -> bool {
         let Some((benchmark, name)) = self.deleted.pop() else { return false };
         messages.push_info(format!("Brought the benchmark \"{name}\" back."));
-        self.outgoing.push(Command::DeleteBenchmark { benchmark, deleted: false }.into());
+        self.outgoing.push(Command::DeleteBenchmark(commands::DeleteBenchmark { benchmark, deleted: false }).into());
         true
     }
 
@@ -128,19 +135,19 @@ impl SpeedState {
     /// Takes an event of a measurement in; others are none of its business.
     pub(super) fn apply(&mut self, event: Event, messages: &mut Messages) {
         match event {
-            Event::Measuring { benchmark, label, fraction, .. } => {
+            Event::Measuring(events::Measuring { benchmark, label, fraction, .. }) => {
                 if let Some(measuring) = self.of(&benchmark) {
                     measuring.at = Some((label, fraction));
                 }
             }
-            Event::MeasuredPoint { benchmark, limits, point } => {
+            Event::MeasuredPoint(events::MeasuredPoint { benchmark, limits, point }) => {
                 if let Some(measuring) = self.of(&benchmark) {
                     measuring.limits = limits;
                     measuring.points.extend(point.map(|point| *point));
                     measuring.at.get_or_insert_default();
                 }
             }
-            Event::MeasureEnded { benchmark, name, complete, why } => {
+            Event::MeasureEnded(events::MeasureEnded { benchmark, name, complete, why }) => {
                 let known = self.of(&benchmark).map(|measuring| (measuring.name.clone(), measuring.points.len()));
                 let (name, points) = known.unwrap_or((name, 0));
                 let told = counted(points, "point");
@@ -160,7 +167,7 @@ impl SpeedState {
                 }
                 self.list.refresh(&(), || Command::ListBenchmarks);
             }
-            Event::Benchmarks { benchmarks } => {
+            Event::Benchmarks(events::Benchmarks { benchmarks }) => {
                 self.records.retain(|id, record| {
                     let known = benchmarks.iter().find(|known| known.id == *id);
                     known.is_some_and(|known| record.is_none_or(|record| record.summary == *known))
@@ -169,7 +176,7 @@ impl SpeedState {
                 self.benchmarks = benchmarks;
                 self.loaded = true;
             }
-            Event::Benchmark { record } => {
+            Event::Benchmark(events::Benchmark { record }) => {
                 self.records.answer(record.summary.id.clone(), Arc::from(record));
             }
             _ => {}

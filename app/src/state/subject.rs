@@ -2,8 +2,8 @@ use std::path::{Path, PathBuf};
 
 use headroom_engine::{
     hub::name_of_snapshot,
+    protocol::{Target, Which},
     store::{AnalysisSummary, RunId},
-    worker::{Target, Which},
 };
 
 use super::State;

@@ -2,12 +2,12 @@ use std::time::{Duration, Instant};
 
 use headroom_engine::{
     objective::Measurements,
+    protocol::{Command, Event, JobLabel, Request, RunEdit, commands, events},
     store::{
         Cut, Direction, RunId, RunRecord, RunState, RunSummary, SeriesData, SeriesSummary, TextSample,
         series_names::{TRAIN_LOSS, VALIDATION_LOSS},
     },
     train::Health,
-    worker::{Command, Event, JobLabel, Request, RunEdit},
 };
 
 use super::*;
@@ -18,11 +18,11 @@ fn id(text: &str) -> RunId {
 }
 
 fn job(run: &str) -> JobLabel {
-    JobLabel::Train { run: id(run), name: run.to_owned() }
+    JobLabel::train(id(run), run)
 }
 
 fn step(run: &str, step: u64) -> Event {
-    Event::Step {
+    Event::Step(events::Step {
         run: id(run),
         step,
         steps: 100,
@@ -32,7 +32,7 @@ fn step(run: &str, step: u64) -> Event {
         tokens_per_sec: 1e4,
         tokens: step * 10,
         eta_secs: 9.0,
-    }
+    })
 }
 
 fn data(steps: &[u64], is_whole: bool) -> SeriesData {
@@ -47,28 +47,33 @@ fn data(steps: &[u64], is_whole: bool) -> SeriesData {
 }
 
 fn loads(requests: &[Request]) -> usize {
-    requests.iter().filter(|request| matches!(request.command, Command::LoadSeries { .. })).count()
+    requests.iter().filter(|request| matches!(request.command, Command::LoadSeries(_))).count()
 }
 
 #[test]
 fn a_run_is_followed_from_the_queue_to_its_end() {
     let mut state = State::default();
     let run = id("a");
-    state.apply(Event::Queued { run: run.clone(), name: "first".to_owned(), number: 1, position: 0 });
+    state.apply(Event::Queued(events::Queued { run: run.clone(), name: "first".to_owned(), number: 1, position: 0 }));
     assert!(state.selection.is_visible(&run));
     assert_eq!(state.selection.focused.as_ref(), Some(&run));
-    state.apply(Event::Queue { current: Some(job("a")), is_paused: false, waiting: vec![job("b")] });
-    state.apply(Event::Preparing { run: run.clone(), stage: "Reading text".to_owned(), fraction: 0.5 });
+    state.apply(Event::Queue(events::Queue { current: Some(job("a")), is_paused: false, waiting: vec![job("b")] }));
+    state.apply(Event::Preparing(events::Preparing {
+        run: run.clone(),
+        stage: "Reading text".to_owned(),
+        fraction: 0.5,
+    }));
     assert!((state.current.as_ref().unwrap().fraction() - 0.5).abs() < 1e-12);
     state.apply(step("a", 40));
     let current = state.current.as_ref().unwrap();
     assert_eq!((current.step, current.preparing.as_ref(), current.loss), (40, None, Some(2.5)));
     assert!((current.fraction() - 0.4).abs() < 1e-12);
-    state.apply(Event::Paused { run: run.clone(), step: 41 });
+    state.apply(Event::Paused(events::Paused { run: run.clone(), step: 41 }));
     assert!(state.current.as_ref().unwrap().is_paused);
-    state.apply(Event::Resumed { run: run.clone(), step: 41 });
+    state.apply(Event::Resumed(events::Resumed { run: run.clone(), step: 41 }));
     assert!(!state.current.as_ref().unwrap().is_paused);
-    let health = |health: Health| Event::Health { run: run.clone(), step: 45, health, message: health.why() };
+    let health =
+        |health: Health| Event::Health(events::Health { run: run.clone(), step: 45, health, message: health.why() });
     let (since_step, best, best_step) = (42, 2.0, 30);
     state.apply(health(Health::Unstable { since_step, loss: 5.0, best, best_step }));
     assert!(state.current.as_ref().unwrap().health.is_some_and(Health::is_bad));
@@ -78,7 +83,7 @@ fn a_run_is_followed_from_the_queue_to_its_end() {
     assert_eq!(state.messages.latest().unwrap().level, Level::Info, "worth knowing, not wrong");
     state.apply(health(Health::Diverged { since_step, loss: 5.0, best, best_step }));
     assert_eq!(state.messages.latest().unwrap().level, Level::Error);
-    state.apply(Event::Finished {
+    state.apply(Event::Finished(events::Finished {
         run: run.clone(),
         name: "first".to_owned(),
         state: RunState::Diverged,
@@ -89,12 +94,12 @@ fn a_run_is_followed_from_the_queue_to_its_end() {
         train_secs: 1.0,
         why: Some("The loss is not a number.".to_owned()),
         unwritten: None,
-    });
+    }));
     assert_eq!((&state.current, state.selection.followed()), (&None, Some(&run)), "Live stays with it");
     let last = state.messages.latest().unwrap();
     assert_eq!((last.level, last.run.as_ref()), (Level::Error, Some(&run)));
     assert!(last.what.contains("diverged after 50 steps") && !last.what_to_do.is_empty());
-    state.apply(Event::Queue { current: None, is_paused: false, waiting: Vec::new() });
+    state.apply(Event::Queue(events::Queue { current: None, is_paused: false, waiting: Vec::new() }));
     assert!(state.waiting.is_empty());
 }
 
@@ -166,22 +171,22 @@ fn a_run_that_starts_again_shows_nothing_of_the_attempt_before() {
         count: 1,
     };
     summary.metrics = [(TRAIN_LOSS.to_owned(), last(90)), (VALIDATION_LOSS.to_owned(), last(40))].into();
-    state.apply(Event::Runs { runs: vec![summary] });
+    state.apply(Event::Runs(events::Runs { runs: vec![summary] }));
     let sample = |step: u64| TextSample { step, text: "a".to_owned(), created_ms: 0 };
-    state.apply(Event::Samples { run: run.clone(), samples: vec![sample(40), sample(80)] });
-    state.apply(Event::LiveAnalyses { run: run.clone(), steps: vec![40, 80] });
-    state.apply(Event::Queue { current: Some(job("a")), is_paused: false, waiting: Vec::new() });
+    state.apply(Event::Samples(events::Samples { run: run.clone(), samples: vec![sample(40), sample(80)] }));
+    state.apply(Event::LiveAnalyses(events::LiveAnalyses { run: run.clone(), steps: vec![40, 80] }));
+    state.apply(Event::Queue(events::Queue { current: Some(job("a")), is_paused: false, waiting: Vec::new() }));
     // What an earlier attempt in this window left there.
     state.apply(step("a", 90));
-    state.apply(Event::Evaluated {
+    state.apply(Event::Evaluated(events::Evaluated {
         run: run.clone(),
         step: 90,
         loss: 3.0,
         metrics: Measurements::default(),
         best: false,
-    });
+    }));
     state.take_requests();
-    state.apply(Event::Started {
+    state.apply(Event::Started(events::Started {
         run: run.clone(),
         name: "a".to_owned(),
         parameters: 1,
@@ -194,7 +199,7 @@ fn a_run_that_starts_again_shows_nothing_of_the_attempt_before() {
         validation_tokens: 100,
         flops_per_step: 1,
         parameter_match: None,
-    });
+    }));
     let current = state.current.clone().unwrap();
     assert_eq!(current, CurrentRun { step: 50, steps: 100, ..CurrentRun::named(run.clone(), "a") });
     let row = state.run(&run).unwrap();
@@ -204,7 +209,7 @@ fn a_run_that_starts_again_shows_nothing_of_the_attempt_before() {
     assert_eq!(steps, [40]);
     assert_eq!(state.analysis.steps(&run), Some(vec![40]));
     let asked = state.take_requests();
-    assert!(asked.iter().any(|request| matches!(request.command, Command::LoadSamples { .. })), "{asked:?}");
+    assert!(asked.iter().any(|request| matches!(request.command, Command::LoadSamples(_))), "{asked:?}");
 }
 
 #[test]
@@ -280,7 +285,7 @@ fn a_deleted_run_can_be_brought_back() {
         .take_requests()
         .into_iter()
         .filter_map(|request| match request.command {
-            Command::Edit { edit, .. } => Some(edit),
+            Command::Edit(commands::Edit { edit, .. }) => Some(edit),
             _ => None,
         })
         .collect();
@@ -292,14 +297,14 @@ fn an_eye_is_open_again_after_undo_though_a_tag_is_shown_alone() {
     let mut state = State::default();
     let of_race = RunSummary { tags: vec!["race".to_owned()], ..examples::summary(1, "of the race") };
     let other = examples::summary(2, "other");
-    state.apply(Event::Runs { runs: vec![of_race.clone(), other.clone()] });
+    state.apply(Event::Runs(events::Runs { runs: vec![of_race.clone(), other.clone()] }));
     state.selection.hold("race".to_owned(), [of_race.id.clone()]);
     state.selection.toggle_visible(&other.id);
     state.delete_runs(std::slice::from_ref(&other.id));
-    state.apply(Event::Runs { runs: vec![of_race.clone()] });
+    state.apply(Event::Runs(events::Runs { runs: vec![of_race.clone()] }));
     assert_eq!(state.selection.held_tag(), Some("race"));
     assert!(state.undo_delete().is_some());
-    state.apply(Event::Runs { runs: vec![of_race, other.clone()] });
+    state.apply(Event::Runs(events::Runs { runs: vec![of_race, other.clone()] }));
     assert!(state.selection.is_visible(&other.id));
 }
 
@@ -310,10 +315,10 @@ fn records_are_asked_for_once() {
     state.want_record(&id("a"));
     state.want_samples(&id("a"));
     assert_eq!(state.take_requests().len(), 2);
-    state.apply(Event::Samples { run: id("a"), samples: Vec::new() });
+    state.apply(Event::Samples(events::Samples { run: id("a"), samples: Vec::new() }));
     state.want_samples(&id("a"));
     assert!(state.take_requests().is_empty());
-    state.apply(Event::Sample { run: id("a"), step: 1, text: "x".to_owned() });
+    state.apply(Event::Sample(events::Sample { run: id("a"), step: 1, text: "x".to_owned() }));
     assert_eq!(state.take_requests().len(), 1, "a new sample follows");
 }
 
@@ -321,13 +326,13 @@ fn records_are_asked_for_once() {
 fn late_answers_to_old_questions_are_dropped() {
     let mut state = State::default();
     for revision in [2, 1] {
-        state.apply(Event::Checked {
+        state.apply(Event::Checked(events::Checked {
             revision,
             problems: Vec::new(),
             free_bytes: Some(revision),
             facts: Box::default(),
             preview: None,
-        });
+        }));
     }
     assert_eq!(state.check.unwrap().revision, 2);
 }
@@ -338,17 +343,17 @@ fn a_record_that_was_read_before_the_run_ended_is_read_again() {
     let mut record = examples::record(1, "run");
     let run = record.summary.id.clone();
     (record.summary.state, record.summary.steps_done) = (RunState::Running, 1_999);
-    state.apply(Event::Runs { runs: vec![record.summary.clone()] });
+    state.apply(Event::Runs(events::Runs { runs: vec![record.summary.clone()] }));
     state.want_record(&run);
     let asks = |state: &mut State| {
         let requests = state.take_requests();
-        requests.iter().filter(|request| matches!(request.command, Command::LoadRun { .. })).count()
+        requests.iter().filter(|request| matches!(request.command, Command::LoadRun(_))).count()
     };
     assert_eq!(asks(&mut state), 1);
     // The answer is under way when the run ends.
     let mut ended = record.clone();
     (ended.summary.state, ended.summary.steps_done) = (RunState::Finished, 2_500);
-    state.apply(Event::Finished {
+    state.apply(Event::Finished(events::Finished {
         run: run.clone(),
         name: "run".to_owned(),
         state: RunState::Finished,
@@ -359,11 +364,12 @@ fn a_record_that_was_read_before_the_run_ended_is_read_again() {
         train_secs: 1.0,
         why: None,
         unwritten: Some("The record is in a file beside the store: /x/y.spill".to_owned()),
-    });
+    }));
     assert_eq!(state.messages.latest().map(|last| last.level), Some(Level::Error), "its record is not in the store");
-    state.apply(Event::Runs { runs: vec![ended.summary.clone()] });
-    let answer =
-        |record: RunRecord| Event::Run { record: Box::new(record), checkpoints: Vec::new(), folder: "/x".into() };
+    state.apply(Event::Runs(events::Runs { runs: vec![ended.summary.clone()] }));
+    let answer = |record: RunRecord| {
+        Event::Run(events::Run { record: Box::new(record), checkpoints: Vec::new(), folder: "/x".into() })
+    };
     state.apply(answer(record));
     assert_eq!(asks(&mut state), 1, "what came is older than the end");
     state.apply(answer(ended));
@@ -402,7 +408,7 @@ fn a_race_keeps_others_away_and_one_that_was_refused_does_not() {
     };
     let begins = |state: &mut State, run: &RunSummary| {
         let (run, name) = (run.id.clone(), run.name.clone());
-        state.apply(Event::Queued { run, name, number: 1, position: 1 });
+        state.apply(Event::Queued(events::Queued { run, name, number: 1, position: 1 }));
     };
     let (own, other) = (summary(1, "race:r"), summary(2, ""));
     for is_refused in [false, true] {
@@ -415,7 +421,7 @@ fn a_race_keeps_others_away_and_one_that_was_refused_does_not() {
             begins(&mut state, &own);
             runs.push(own.clone());
         }
-        state.apply(Event::Runs { runs });
+        state.apply(Event::Runs(events::Runs { runs }));
         assert_eq!(state.selection.is_visible(&other.id), is_refused);
         assert_eq!(state.selection.is_visible(&own.id), !is_refused);
         let is_told = state.messages.newest_first().any(|message| message.what.contains("is not drawn"));
@@ -431,7 +437,7 @@ fn what_is_to_be_said_of_a_text_is_said_once_for_the_runs_of_a_race() {
     let mut state = State { runs: runs.into(), ..State::default() };
     let warn = |state: &mut State, number: u64| {
         let run = Some(examples::summary(number, "").id);
-        state.apply(Event::Warning { run, message: "12 tokens are held out.".to_owned() });
+        state.apply(Event::Warning(events::Warning { run, message: "12 tokens are held out.".to_owned() }));
         state.messages.len()
     };
     assert_eq!([1, 2, 1].map(|number| warn(&mut state, number)), [1, 1, 1]);
@@ -514,21 +520,26 @@ fn curves_of_a_run_that_another_program_trains_are_loaded_again_as_the_list_tell
     let mut state = State::default();
     let run =
         |steps: u64| RunSummary { steps_done: steps, state: RunState::Running, ..examples::summary(1, "elsewhere") };
-    state.apply(Event::Runs { runs: vec![run(10)] });
+    state.apply(Event::Runs(events::Runs { runs: vec![run(10)] }));
     let id = run(0).id;
     let start = Instant::now();
     state.series.want(&id, TRAIN_LOSS);
     assert_eq!(loads(&state.series.take_loads(start)), 1);
     let points = data(&[1, 5, 10], true);
-    state.apply(Event::Series { run: id.clone(), series: TRAIN_LOSS.to_owned(), whole: true, data: points });
-    state.apply(Event::Samples { run: id.clone(), samples: Vec::new() });
+    state.apply(Event::Series(events::Series {
+        run: id.clone(),
+        series: TRAIN_LOSS.to_owned(),
+        whole: true,
+        data: points,
+    }));
+    state.apply(Event::Samples(events::Samples { run: id.clone(), samples: Vec::new() }));
     let later = start + Duration::from_secs(5);
     assert_eq!(loads(&state.series.take_loads(later)), 0, "nothing new");
-    state.apply(Event::Runs { runs: vec![run(10)] });
+    state.apply(Event::Runs(events::Runs { runs: vec![run(10)] }));
     assert_eq!(loads(&state.series.take_loads(later)), 0, "the list says what it said");
     state.take_requests();
-    state.apply(Event::Runs { runs: vec![run(20)] });
+    state.apply(Event::Runs(events::Runs { runs: vec![run(20)] }));
     assert_eq!(loads(&state.series.take_loads(Instant::now() + Duration::from_secs(5))), 1);
     let asked = state.take_requests();
-    assert!(asked.iter().any(|request| matches!(request.command, Command::LoadSamples { .. })), "{asked:?}");
+    assert!(asked.iter().any(|request| matches!(request.command, Command::LoadSamples(_))), "{asked:?}");
 }

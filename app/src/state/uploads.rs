@@ -1,7 +1,7 @@
 use headroom_engine::{
     config::counted,
     hub::{PushContents, Pushed, RepoName},
-    worker::{Command, Event, Request, Target, Ticket},
+    protocol::{Command, Event, JobCommand, JobRef, Request, Target, Ticket, commands, events},
 };
 
 use super::{GenerationPhase as Phase, TransferProgress, request_cache::RequestCache};
@@ -67,7 +67,7 @@ impl UploadsState {
         if let Some(why) = self.contents.failure(&key) {
             return Err(why.to_owned());
         }
-        Ok(self.contents.get(&key, || Command::PreviewPush { target: target.clone() }))
+        Ok(self.contents.get(&key, || Command::PreviewPush(commands::PreviewPush { target: target.clone() })))
     }
 
     /// Looks again what would be sent: files change.
@@ -83,7 +83,7 @@ impl UploadsState {
         // What was said of an earlier attempt at the same is out of date.
         self.runs.retain(|run| run.asked.name != asked.name);
         let (target, name, public) = (asked.target.clone(), asked.name.clone(), asked.public);
-        let request = Request::from(Command::Push { target, name, public });
+        let request = Request::from(Command::Job(JobCommand::Push(commands::Push { target, name, public })));
         self.runs.push(UploadRun {
             ticket: request.ticket,
             asked,
@@ -105,7 +105,7 @@ impl UploadsState {
         let open = |run: &&mut UploadRun| run.ticket == ticket && run.phase.is_open() && !run.is_stopping;
         if let Some(run) = self.runs.iter_mut().find(open) {
             run.is_stopping = true;
-            self.outgoing.push(Command::CancelTransfer { transfer: ticket }.into());
+            self.outgoing.push(Command::Cancel(commands::Cancel { job: JobRef::Ticket(ticket) }).into());
         }
     }
 
@@ -142,14 +142,16 @@ impl UploadsState {
     /// Takes an event of a request in; others are none of its business.
     pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event, messages: &mut Messages) {
         match event {
-            Event::PushPreviewed { target, contents, .. } => self.contents.answer(key(&target), *contents),
-            Event::Pushing { file, number, count, bytes, total_bytes, bytes_per_sec, .. } => {
+            Event::PushPreviewed(events::PushPreviewed { target, contents, .. }) => {
+                self.contents.answer(key(&target), *contents)
+            }
+            Event::Pushing(events::Pushing { file, number, count, bytes, total_bytes, bytes_per_sec, .. }) => {
                 if let Some(run) = self.run(ticket) {
                     run.progress = Some(TransferProgress { file, number, count, bytes, total_bytes, bytes_per_sec });
                     run.phase = Phase::Going;
                 }
             }
-            Event::Pushed { pushed, seconds, .. } => {
+            Event::Pushed(events::Pushed { pushed, seconds, .. }) => {
                 let Some(run) = self.run(ticket) else { return };
                 let took = format::duration(seconds);
                 messages.push_info(if pushed.commit.is_some() {
@@ -172,7 +174,7 @@ impl UploadsState {
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::{checkpoint::FileFacts, worker::Notice};
+    use headroom_engine::{checkpoint::FileFacts, protocol::Notice};
 
     use super::*;
     use crate::state::State;
@@ -194,7 +196,7 @@ mod tests {
             sent: 60,
             left_out: Vec::new(),
         };
-        Event::Pushed { target: "model".to_owned(), pushed: Box::new(pushed), seconds: 2.0 }
+        Event::Pushed(events::Pushed { target: "model".to_owned(), pushed: Box::new(pushed), seconds: 2.0 })
     }
 
     #[test]
@@ -205,8 +207,10 @@ mod tests {
         state.uploads.upload(asked("org/a"));
         let sent = state.take_requests();
         assert_eq!(sent.len(), 2, "what is being uploaded is not uploaded twice");
-        assert!(matches!(&sent[1].command, Command::Push { public: false, name, .. } if name.as_str() == "org/b"));
-        let going = Event::Pushing {
+        assert!(
+            matches!(&sent[1].command, Command::Job(JobCommand::Push(commands::Push { public: false, name, .. })) if name.as_str() == "org/b")
+        );
+        let going = Event::Pushing(events::Pushing {
             name: "org/b".parse().unwrap(),
             file: "model.safetensors".to_owned(),
             number: 0,
@@ -214,7 +218,7 @@ mod tests {
             bytes: 40,
             total_bytes: 100,
             bytes_per_sec: 10.0,
-        };
+        });
         state.apply(Notice { ticket: Some(sent[1].ticket), event: going });
         let progress = state.uploads.runs[1].progress.clone().unwrap();
         assert_eq!((progress.share(), progress.left_secs()), (0.4, Some(6.0)));
@@ -241,16 +245,17 @@ mod tests {
         state.uploads.stop(ticket);
         let sent = state.take_requests();
         assert!(
-            matches!(&sent[..], [Request { command: Command::CancelTransfer { transfer }, .. }] if *transfer == ticket)
+            matches!(&sent[..], [Request { command: Command::Cancel(commands::Cancel { job: JobRef::Ticket(transfer) }), .. }] if *transfer == ticket)
         );
         let before = state.messages.len();
-        let event = Event::Failed { run: None, why: "It was stopped.".to_owned(), what_to_do: String::new() };
+        let event =
+            Event::Failed(events::Failed { run: None, why: "It was stopped.".to_owned(), what_to_do: String::new() });
         state.apply(Notice { ticket: Some(ticket), event });
         assert_eq!((&state.uploads.runs[0].phase, state.messages.len()), (&Phase::Done { stopped: true }, before));
         state.uploads.upload(asked("org/a"));
         assert_eq!(state.uploads.runs.len(), 1, "the new one takes its place");
         let ticket = state.take_requests()[0].ticket;
-        let event = Event::Refused { why: "It needs a token.".to_owned() };
+        let event = Event::Refused(events::Refused { why: "It needs a token.".to_owned() });
         state.apply(Notice { ticket: Some(ticket), event });
         assert_eq!(state.uploads.runs[0].phase, Phase::Failed("It needs a token.".to_owned()));
         assert_eq!(state.messages.len(), before + 1, "another panel may be open: the message says it too");
@@ -264,9 +269,9 @@ mod tests {
             assert!(state.uploads.contents(&target).unwrap().is_none());
         }
         let sent = state.take_requests();
-        assert!(matches!(&sent[..], [Request { command: Command::PreviewPush { .. }, .. }]), "{sent:?}");
+        assert!(matches!(&sent[..], [Request { command: Command::PreviewPush(_), .. }]), "{sent:?}");
         let before = state.messages.len();
-        let event = Event::Refused { why: "It has no weights.".to_owned() };
+        let event = Event::Refused(events::Refused { why: "It has no weights.".to_owned() });
         state.apply(Notice { ticket: Some(sent[0].ticket), event });
         assert_eq!(state.uploads.contents(&target).unwrap_err(), "It has no weights.");
         assert_eq!(state.messages.len(), before, "the panel says it");
@@ -275,7 +280,11 @@ mod tests {
         let sent = state.take_requests();
         let file = FileFacts { name: "config.json".to_owned(), bytes: 7 };
         let contents = PushContents { files: vec![file], left_out: Vec::new() };
-        let event = Event::PushPreviewed { target: target.clone(), bytes: 7, contents: Box::new(contents) };
+        let event = Event::PushPreviewed(events::PushPreviewed {
+            target: target.clone(),
+            bytes: 7,
+            contents: Box::new(contents),
+        });
         state.apply(Notice { ticket: Some(sent[0].ticket), event });
         assert_eq!(state.uploads.contents(&target).unwrap().unwrap().bytes(), 7);
     }

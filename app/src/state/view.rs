@@ -4,12 +4,13 @@ use headroom_engine::{
     attention::ModelFacts,
     config::{Problem, counted},
     data::DataPreview,
+    machine::DeviceInfo,
     objective::ConfusionMatrix,
+    protocol::{Command, Request, RunEdit, Ticket, commands},
     store::{
         CheckpointRecord, DamagedRun, ExampleOutcomes, OutcomeKind, RunId, RunRecord, RunState, RunSummary,
         SnapshotData, TextSample, snapshot_kinds,
     },
-    worker::{Command, DeviceInfo, Request, RunEdit, Ticket},
 };
 
 use super::{
@@ -142,11 +143,15 @@ impl Asked {
     pub(super) fn of(self, run: &RunId) -> Command {
         let run = run.clone();
         match self {
-            Self::Confusion => Command::LoadSnapshots { run, kind: snapshot_kinds::CONFUSION.to_owned() },
-            Self::Mixing => Command::LoadSnapshots { run, kind: snapshot_kinds::MIXING.to_owned() },
-            Self::Outcomes(kind) => Command::LoadOutcomes { run, kind },
-            Self::Record => Command::LoadRun { run },
-            Self::Samples => Command::LoadSamples { run },
+            Self::Confusion => {
+                Command::LoadSnapshots(commands::LoadSnapshots { run, kind: snapshot_kinds::CONFUSION.to_owned() })
+            }
+            Self::Mixing => {
+                Command::LoadSnapshots(commands::LoadSnapshots { run, kind: snapshot_kinds::MIXING.to_owned() })
+            }
+            Self::Outcomes(kind) => Command::LoadOutcomes(commands::LoadOutcomes { run, kind }),
+            Self::Record => Command::LoadRun(commands::LoadRun { run }),
+            Self::Samples => Command::LoadSamples(commands::LoadSamples { run }),
         }
     }
 }
@@ -303,7 +308,7 @@ impl State {
                 was_baseline: selection.baseline.as_ref() == Some(run),
                 style: selection.styles.places().get(run).copied(),
             });
-            self.outgoing.push(Command::Edit { run: run.clone(), edit: RunEdit::Delete }.into());
+            self.outgoing.push(Command::Edit(commands::Edit { run: run.clone(), edit: RunEdit::Delete }).into());
         }
         if let Some(gone) = self.selection.focused.as_ref().filter(|focused| runs.contains(focused)) {
             // Its neighbour takes its place, so that nothing jumps.
@@ -325,7 +330,8 @@ impl State {
         };
         self.messages.push_info(format!("Brought {what} back."));
         for deleted in back {
-            self.outgoing.push(Command::Edit { run: deleted.run.clone(), edit: RunEdit::Undelete }.into());
+            self.outgoing
+                .push(Command::Edit(commands::Edit { run: deleted.run.clone(), edit: RunEdit::Undelete }).into());
             self.returning.push(deleted);
         }
         Some(what)

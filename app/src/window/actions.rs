@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use egui::{Context, ViewportCommand};
 use headroom_engine::{
     config::{RunConfig, preset},
+    protocol::{Command, commands},
     store::RunId,
-    worker::Command,
 };
 
 use super::headroom_window::{HeadroomWindow, Overlay, has_room_for_inspector};
@@ -185,7 +185,7 @@ impl HeadroomWindow {
                 {
                     current.is_stopping = true;
                 }
-                if matches!(command, Command::CompareDomains { .. }) {
+                if matches!(command, Command::CompareDomains(_)) {
                     self.state.analysis.beside_control = true;
                 }
                 if let Some(link) = &self.link {
@@ -219,7 +219,9 @@ impl HeadroomWindow {
             Action::Purge => {
                 self.state.purge = PurgeState::asked();
                 self.over = Overlay::Purge(PurgeDialog::default());
-                self.actions.push(Action::Send(Command::ListDeleted { before_ms: self.state.purge.before_ms }));
+                self.actions.push(Action::Send(Command::ListDeleted(commands::ListDeleted {
+                    before_ms: self.state.purge.before_ms,
+                })));
             }
             Action::Undo => self.undo(),
         }
@@ -227,7 +229,7 @@ impl HeadroomWindow {
 
     fn start(&mut self, config: Box<RunConfig>, base_dir: PathBuf) {
         if let Some(link) = &self.link {
-            link.send(&mut self.state, Command::Enqueue { config, base_dir });
+            link.send(&mut self.state, Command::Enqueue(commands::Enqueue { config, base_dir }));
         }
         self.state.selection.live = None;
         self.open(PanelId::LIVE);
@@ -236,7 +238,10 @@ impl HeadroomWindow {
     fn start_all(&mut self, configs: Vec<RunConfig>, base_dir: PathBuf, tag: String) {
         if let Some(link) = &self.link {
             self.state.expect_race(tag.clone());
-            link.send(&mut self.state, Command::EnqueueAll { configs, base_dir, tags: vec![tag] });
+            link.send(
+                &mut self.state,
+                Command::EnqueueAll(commands::EnqueueAll { configs, base_dir, tags: vec![tag] }),
+            );
         }
         self.open(PanelId::COMPARE);
     }

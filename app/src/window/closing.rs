@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use egui::{Context, Frame, Id, Margin, RichText, ViewportCommand};
-use headroom_engine::{config::counted, worker::Command};
+use headroom_engine::{config::counted, protocol::Command};
 
 use super::headroom_window::HeadroomWindow;
 use crate::{common::dialog_ui, format, theme};

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Instant};
 
 use egui::{CentralPanel, Context, Frame, Margin, Panel as Side, ThemePreference, Ui, UiBuilder};
-use headroom_engine::worker::Command;
+use headroom_engine::protocol::Command;
 
 use super::{closing::Closing, dropped::dropping_ui};
 use crate::{

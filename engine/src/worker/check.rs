@@ -1,10 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use super::{
-    Event, device, disk_space, initial,
-    outbox::Outbox,
-    viewer::{ViewContext, spawn},
-};
+use super::viewer::{ViewContext, spawn};
 use crate::{
     attention::{Cost, ModelFacts, ModelPlan, Workload},
     config::{Problem, RunConfig},
@@ -13,7 +9,10 @@ use crate::{
         with_model_tokenizer,
     },
     hub,
+    jobs::initial,
+    machine,
     objective::judging_metric,
+    protocol::{Event, Outbox, events},
     store::Store,
 };
 
@@ -26,11 +25,11 @@ pub(super) fn check(outbox: Outbox, config: RunConfig, base_dir: PathBuf, store:
         let config = with_image_shape(config.clone()).unwrap_or(config);
         let (problems, free_bytes) = judge(config, &base_dir, &store, &facts);
         let (facts, preview) = (Box::new(facts), found.map(Box::new));
-        outbox.send(Event::Checked { revision, problems, free_bytes, facts, preview });
+        outbox.send(events::Checked { revision, problems, free_bytes, facts, preview });
     });
     if spawned.is_err() {
         let (problems, free_bytes, facts) = (Vec::new(), None, Box::default());
-        answer.send(Event::Checked { revision, problems, free_bytes, facts, preview: None });
+        answer.send(Event::Checked(events::Checked { revision, problems, free_bytes, facts, preview: None }));
     }
 }
 
@@ -39,7 +38,7 @@ pub(super) fn read_facts(context: ViewContext, config: RunConfig, base_dir: Path
     let outbox = context.outbox.clone();
     spawn(&outbox, move || {
         let facts = Box::new(model_facts(Some(&context.store), &config, &base_dir));
-        Event::FactsRead { config: Box::new(config), base_dir, facts }
+        Event::FactsRead(events::FactsRead { config: Box::new(config), base_dir, facts })
     });
 }
 
@@ -78,7 +77,7 @@ fn judge(config: RunConfig, base_dir: &Path, store: &Store, facts: &ModelFacts) 
     let begins = initial::anchored(Some(store), config.clone(), base_dir).map_err(|problem| vec![problem]);
     found.extend(begins.and_then(|config| initial::plan_of(store, &config)).err().unwrap_or_default());
     let (config, paths) = (&config, store.paths());
-    let free = match device::free_bytes(config.device) {
+    let free = match machine::free_bytes(config.device) {
         Ok(free) => free,
         Err(why) => {
             found.push(Problem::new("device", why));
@@ -86,7 +85,7 @@ fn judge(config: RunConfig, base_dir: &Path, store: &Store, facts: &ModelFacts) 
         }
     };
     if let Ok(plan) = facts.plan(config) {
-        if let Some(why) = disk_space::shortage(config, &plan, paths, 0) {
+        if let Some(why) = machine::shortage(config, &plan, paths, 0) {
             let why = format!(
                 "{why}; free some space, keep fewer checkpoints, or choose another place with --store: {}",
                 paths.root().display()

@@ -8,12 +8,11 @@ use std::{
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use thiserror::Error;
 
-use super::{
-    Command, Notice, Request, Ticket,
-    outbox::Outbox,
-    scheduler::{Message, Scheduler},
+use super::{message::Message, scheduler::Scheduler};
+use crate::{
+    protocol::{Command, Notice, Outbox, Request, Ticket},
+    store::{OpenMode, Store, StoreError},
 };
-use crate::store::{OpenMode, Store, StoreError};
 
 /// Commands that may wait before [`EngineError::Busy`].
 const WAITING_COMMANDS: usize = 4096;
@@ -125,10 +124,8 @@ impl Drop for Engine {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::{Event, JobLabel, Target},
-        *,
-    };
+    use super::*;
+    use crate::protocol::{Event, JobCommand, JobLabel, Target, commands, events};
     use crate::{analysis::AnalysisSpec, config::from_toml, store::AnalysisId};
 
     /// A run that does not end by itself.
@@ -155,7 +152,7 @@ batch = 2
     /// Whether the engine tells that just this waits, before long.
     fn tells(engine: &Engine, is_meant: impl Fn(&[JobLabel]) -> bool) -> bool {
         while let Some(notice) = engine.wait_event(Duration::from_mins(1)) {
-            if matches!(&notice.event, Event::Queue { waiting, .. } if is_meant(waiting)) {
+            if matches!(&notice.event, Event::Queue(events::Queue { waiting, .. }) if is_meant(waiting)) {
                 return true;
             }
         }
@@ -168,28 +165,29 @@ batch = 2
         let options = EngineOptions { store: folder.path().join("headroom.db"), wake: None };
         let engine = Engine::start(options).unwrap();
         let config = from_toml(LONG).unwrap();
-        let enqueue = || Command::Enqueue { config: Box::new(config.clone()), base_dir: PathBuf::new() };
+        let enqueue =
+            || Command::Enqueue(commands::Enqueue { config: Box::new(config.clone()), base_dir: PathBuf::new() });
         let analysis = AnalysisId::new();
-        let analyse = Command::Analyse {
+        let analyse = Command::Job(JobCommand::Analyse(commands::Analyse {
             analysis: analysis.clone(),
             target: Target::Directory(folder.path().to_owned()),
             data: None,
             spec: Box::new(AnalysisSpec::default()),
             subspaces: Vec::new(),
             base_dir: PathBuf::new(),
-        };
-        let to = |position: usize| Command::Move { run: analysis.clone(), position };
-        let is_analysis = |job: &JobLabel| job.analysis() == Some(&analysis);
+        }));
+        let to = |position: usize| Command::Move(commands::Move { run: analysis.clone(), position });
+        let is_analysis = |job: &JobLabel| job.analysis.as_ref() == Some(&analysis);
         for command in [enqueue(), enqueue(), analyse, to(0)] {
             engine.send(command).unwrap();
         }
         assert!(tells(&engine, |waiting| {
-            matches!(waiting, [first, last] if is_analysis(first) && last.run().is_some())
+            matches!(waiting, [first, last] if is_analysis(first) && last.run.is_some())
         }));
         // Behind the last one, however far that is.
         engine.send(to(usize::MAX)).unwrap();
         assert!(tells(&engine, |waiting| {
-            matches!(waiting, [first, last] if first.run().is_some() && is_analysis(last))
+            matches!(waiting, [first, last] if first.run.is_some() && is_analysis(last))
         }));
         assert!(engine.shutdown(Duration::from_mins(1)));
     }

@@ -1,30 +1,18 @@
 //! What is known of a model before anything is done with it.
 
-use serde::{Deserialize, Serialize};
-
-use super::{
-    Event, Target, hub_job,
-    subject::{self, Subject},
-    viewer::{ViewContext, spawn},
-};
+use super::viewer::{ViewContext, spawn};
 use crate::{
     attention::{Cost, ModelPlan, Workload},
     checkpoint::{describe_model_dir, read_plan},
     config::Precision,
     convert::{Conversion, planned},
     hub::{self, HubSettings},
+    jobs::{
+        push_contents,
+        subject::{self, Subject},
+    },
+    protocol::{Event, ModelCost, Target, events},
 };
-
-/// What a model costs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ModelCost {
-    /// Trained numbers.
-    pub parameters: u64,
-    /// FLOPs of reading one example of as many tokens as it has positions.
-    pub forward_flops: u64,
-    /// These tokens.
-    pub tokens: usize,
-}
 
 impl ModelCost {
     fn of(plan: &ModelPlan) -> Self {
@@ -41,7 +29,7 @@ pub(super) fn describe(context: ViewContext, target: Target) {
         let found = subject::open(&context.store, &target)
             .and_then(|(directory, _)| describe_model_dir(&directory).map_err(|error| error.to_string()));
         match found {
-            Ok(facts) => Event::ModelDescribed { target, facts: Box::new(facts) },
+            Ok(facts) => Event::ModelDescribed(events::ModelDescribed { target, facts: Box::new(facts) }),
             Err(why) => failed(&Subject::called(&context.store, &target), &why),
         }
     });
@@ -51,8 +39,8 @@ pub(super) fn describe(context: ViewContext, target: Target) {
 pub(super) fn plan(context: ViewContext, target: Target) {
     let outbox = context.outbox.clone();
     spawn(&outbox, move || match plan_of(&context, &target) {
-        Ok(plan) => Event::PlanRead { target, plan: Box::new(plan) },
-        Err(why) => Event::Refused { why },
+        Ok(plan) => Event::PlanRead(events::PlanRead { target, plan: Box::new(plan) }),
+        Err(why) => Event::Refused(events::Refused { why }),
     });
 }
 
@@ -65,22 +53,26 @@ fn plan_of(context: &ViewContext, target: &Target) -> Result<ModelPlan, String> 
 /// Answers with where the hub is and what of it is here.
 pub(super) fn describe_hub(context: &ViewContext) {
     spawn(&context.outbox, || match HubSettings::from_environment() {
-        Ok(settings) => Event::HubDescribed { facts: Box::new(hub::describe_hub(&settings)) },
-        Err(error) => Event::Refused { why: error.to_string() },
+        Ok(settings) => Event::HubDescribed(events::HubDescribed { facts: Box::new(hub::describe_hub(&settings)) }),
+        Err(error) => Event::Refused(events::Refused { why: error.to_string() }),
     });
 }
 
 /// Answers with what would be uploaded of a model.
 pub(super) fn preview_push(context: ViewContext, target: Target) {
     let outbox = context.outbox.clone();
-    spawn(&outbox, move || match hub_job::contents(&context.store, &target) {
-        Ok(contents) => Event::PushPreviewed { target, bytes: contents.bytes(), contents: Box::new(contents) },
+    spawn(&outbox, move || match push_contents(&context.store, &target) {
+        Ok(contents) => Event::PushPreviewed(events::PushPreviewed {
+            target,
+            bytes: contents.bytes(),
+            contents: Box::new(contents),
+        }),
         Err(error) => {
             let why = format!("{} cannot be uploaded. {}", Subject::called(&context.store, &target), error.why);
             if error.is_refusal {
-                Event::Refused { why }
+                Event::Refused(events::Refused { why })
             } else {
-                Event::Failed { run: None, why, what_to_do: String::new() }
+                Event::Failed(events::Failed { run: None, why, what_to_do: String::new() })
             }
         }
     });
@@ -95,12 +87,18 @@ pub(super) fn preview(context: ViewContext, target: Target, conversion: Conversi
             Ok((ModelCost::of(&plan), after.as_ref().map(ModelCost::of)))
         });
         match found {
-            Ok((before, after)) => Event::ConversionPreviewed { target, conversion, before, after },
-            Err(why) => Event::Refused { why },
+            Ok((before, after)) => {
+                Event::ConversionPreviewed(events::ConversionPreviewed { target, conversion, before, after })
+            }
+            Err(why) => Event::Refused(events::Refused { why }),
         }
     });
 }
 
 fn failed(named: &str, why: &str) -> Event {
-    Event::Failed { run: None, why: format!("{named} cannot be read. {why}"), what_to_do: String::new() }
+    Event::Failed(events::Failed {
+        run: None,
+        why: format!("{named} cannot be read. {why}"),
+        what_to_do: String::new(),
+    })
 }

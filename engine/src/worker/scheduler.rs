@@ -9,27 +9,21 @@ use std::{
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use super::{
-    Command, Event, Notice, Request, RunEdit, Subspace, Ticket, Which, check, device,
+    check,
     engine_thread::EngineThread,
-    export::export,
-    gpu,
-    hub_job::{HubJob, Transfer},
-    initial,
-    job::{
-        AnalyseJob, ConvertJob, EvaluateJob, GenerateJob, Job, JobLabel, MeasureJob, PredictJob, ProveJob, TrainJob,
-        TranslateJob, Work,
-    },
-    job_control::JobControl,
+    message::Message,
     models,
-    monitor::{self, Monitor},
-    outbox::Outbox,
+    transfer::Transfer,
     viewer::{MapsOf, ViewContext, Viewer},
 };
 use crate::{
     attention::{HeadAt, ModelPlan, estimated_vocabulary},
-    config::{DataConfig, Problem, RunConfig, to_toml},
+    config::{Problem, RunConfig, to_toml},
     data::with_image_shape,
     hub,
+    jobs::{self, JobContext, JobControl, Lane, MONITOR_INTERVAL, Monitor, Place, QueuedJob, StoreList, TrainRun},
+    machine,
+    protocol::{Command, Event, JobLabel, JobRef, Notice, Outbox, Request, RunEdit, Ticket, Which, commands, events},
     store::{
         AnalysisSummary, BenchmarkSummary, DamagedRun, NewRun, RunFilter, RunId, RunList, RunState, StateDetails,
         Store, StoreError, StorePaths, StoreWriter,
@@ -63,21 +57,6 @@ fn trace(database: &Path) -> Trace {
     [of(database), of(Path::new(&log))]
 }
 
-/// What reaches the scheduler.
-pub(super) enum Message {
-    /// From outside.
-    Request {
-        /// What is asked.
-        request: Box<Request>,
-        /// Gets a copy of everything that follows from it.
-        asker: Option<Sender<Notice>>,
-    },
-    /// What is written about the current run changed: its state, its best, its checkpoints.
-    RunsChanged,
-    /// The engine thread is done with its job.
-    JobDone,
-}
-
 /// The way in for other processes, where there is one.
 #[derive(Default)]
 struct Control {
@@ -91,7 +70,7 @@ impl Control {
     fn new(paths: &StorePaths, messages: Sender<Message>, outbox: &Outbox) -> Self {
         let server = ControlServer::bind(paths).unwrap_or_else(|error| {
             let message = format!("{error}. `headroom queue`, `pause` and `stop` cannot reach this program.");
-            outbox.send(Event::Warning { run: None, message });
+            outbox.send(events::Warning { run: None, message });
             None
         });
         Self { server: server.map(|server| (server, messages)) }
@@ -122,7 +101,9 @@ pub(super) struct Scheduler {
     control: Control,
     monitor: Monitor,
     viewer: Viewer,
-    queue: VecDeque<Job>,
+    /// What jobs work with, but for their outbox and control.
+    context: JobContext,
+    queue: VecDeque<Waiting>,
     current: Option<Current>,
     transfers: Vec<Transfer>,
     is_ending: bool,
@@ -140,12 +121,34 @@ pub(super) struct Scheduler {
     damaged: RefCell<Vec<DamagedRun>>,
 }
 
+/// A job in the queue.
+struct Waiting {
+    job: Box<dyn QueuedJob>,
+    outbox: Outbox,
+}
+
+impl Waiting {
+    fn is(&self, which: &JobRef) -> bool {
+        is_meant(which, &self.job.label(), self.outbox.ticket())
+    }
+}
+
 /// The job in progress.
 struct Current {
     label: JobLabel,
     control: Arc<JobControl>,
     /// Of the request that asked for it.
     ticket: Option<Ticket>,
+    /// List that is sent again once it is done.
+    adds_to: Option<StoreList>,
+}
+
+/// Whether a command names this job.
+fn is_meant(which: &JobRef, label: &JobLabel, ticket: Option<Ticket>) -> bool {
+    match which {
+        JobRef::Ticket(asked) => ticket == Some(*asked),
+        JobRef::Id(id) => label.id() == Some(id),
+    }
 }
 
 impl Scheduler {
@@ -161,15 +164,28 @@ impl Scheduler {
         let folder = store.paths().database().to_owned();
         // What others write from here on is noticed.
         let trace = trace(&folder);
-        let monitor = Monitor::start(outbox.clone(), writer.clone(), folder, monitor::INTERVAL, gpu::reader)?;
-        let engine_thread =
-            EngineThread::start(store.clone(), writer, outbox.clone(), messages.clone(), monitor.position())?;
+        let monitor = Monitor::start(outbox.clone(), writer.clone(), folder, MONITOR_INTERVAL, machine::gpu_reader)?;
+        let context = JobContext::new(store.clone(), writer, outbox.clone(), monitor.position(), {
+            let messages = messages.clone();
+            move || {
+                // A scheduler that is busy hears of it with the next change.
+                let _ = messages.try_send(Message::RunsChanged);
+            }
+        });
+        let engine_thread = EngineThread::start({
+            let messages = messages.clone();
+            move || {
+                // A scheduler that is gone needs no job any more.
+                let _ = messages.send(Message::JobDone);
+            }
+        })?;
         let control = if is_controlled { Control::new(store.paths(), messages, &outbox) } else { Control::default() };
         Ok(Self {
             store,
             outbox,
             inbox,
             engine_thread,
+            context,
             control,
             monitor,
             viewer: Viewer::default(),
@@ -196,16 +212,10 @@ impl Scheduler {
                 Ok(Message::RunsChanged) => self.runs_changed = true,
                 Ok(Message::JobDone) => {
                     let done = self.current.take();
-                    let told = match done.map(|done| done.label) {
-                        Some(JobLabel::Measure { .. }) => self.send_benchmarks(),
-                        Some(JobLabel::Analyse { .. }) => self.send_analyses(),
-                        Some(
-                            JobLabel::Train { .. }
-                            | JobLabel::Convert { .. }
-                            | JobLabel::Evaluate { .. }
-                            | JobLabel::Generate { .. },
-                        )
-                        | None => Ok(()),
+                    let told = match done.and_then(|done| done.adds_to) {
+                        Some(StoreList::Benchmarks) => self.send_benchmarks(),
+                        Some(StoreList::Analyses) => self.send_analyses(),
+                        None => Ok(()),
                     };
                     if let Err(error) = told {
                         self.fail(None, &error);
@@ -219,7 +229,7 @@ impl Scheduler {
             self.look_after_others();
             self.tell_changes();
             while let Ok(warning) = warnings.try_recv() {
-                self.outbox.send(Event::Warning { run: None, message: warning.to_string() });
+                self.outbox.send(events::Warning { run: None, message: warning.to_string() });
             }
             if self.is_ending && self.current.is_none() {
                 break;
@@ -245,19 +255,27 @@ impl Scheduler {
 
     fn carry_out(&mut self, command: Command) -> Result<(), StoreError> {
         match command {
-            Command::Enqueue { config, base_dir } => self.enqueue(vec![*config], &base_dir, &[]).map(drop),
-            Command::EnqueueAll { configs, base_dir, tags } => self.enqueue(configs, &base_dir, &tags).map(drop),
-            Command::ResumeRun { run } => self.resume_run(&run),
+            Command::Enqueue(commands::Enqueue { config, base_dir }) => {
+                self.enqueue(vec![*config], &base_dir, &[]).map(drop)
+            }
+            Command::EnqueueAll(commands::EnqueueAll { configs, base_dir, tags }) => {
+                self.enqueue(configs, &base_dir, &tags).map(drop)
+            }
+            Command::ResumeRun(commands::ResumeRun { run }) => self.resume_run(&run),
             Command::ListQueue => {
                 self.send_queue();
                 Ok(())
             }
-            Command::Cancel { run } => {
-                self.cancel(&run)?;
+            Command::Job(command) => {
+                self.start(jobs::job_of(command));
+                Ok(())
+            }
+            Command::Cancel(commands::Cancel { job }) => {
+                self.cancel(&job)?;
                 self.outbox.send(Event::Done);
                 Ok(())
             }
-            Command::Move { run, position } => {
+            Command::Move(commands::Move { run, position }) => {
                 self.move_to(&run, position);
                 self.outbox.send(Event::Done);
                 Ok(())
@@ -278,217 +296,109 @@ impl Scheduler {
                 self.steer(JobControl::checkpoint);
                 Ok(())
             }
-            Command::Evaluate {
-                target,
-                data,
-                labels,
-                coverage,
-                tokens,
-                noise,
-                noise_seed,
-                mistakes,
-                precision,
-                base_dir,
-            } => {
-                let data = data.map(|data| Box::new(hub::anchored_data(*data, &base_dir)));
-                let labels = *labels;
-                let job =
-                    EvaluateJob { target, data, labels, coverage, tokens, noise, noise_seed, mistakes, precision };
-                let work = Work::Evaluate(job);
-                self.queue.push_front(Job { outbox: self.outbox.clone(), work });
-                self.next_job();
-                Ok(())
-            }
-            Command::Generate { target, sources, batch, search, precision, threads, details } => {
-                let job = GenerateJob { target, sources, batch, search: *search, precision, threads, details };
-                self.generate(Work::Generate(Box::new(job)));
-                Ok(())
-            }
-            Command::ProveCaches { target, sources, examples, batch, search, precisions, threads } => {
-                let job = ProveJob { target, sources, examples, batch, search: *search, precisions, threads };
-                self.generate(Work::Prove(Box::new(job)));
-                Ok(())
-            }
-            Command::CancelGeneration { generation } => {
-                self.cancel_answer(generation, |label| matches!(label, JobLabel::Generate { .. }));
-                self.outbox.send(Event::Done);
-                Ok(())
-            }
-            Command::EvaluateTranslation {
-                target,
-                data,
-                limit,
-                batch,
-                search,
-                words,
-                precision,
-                threads,
-                base_dir,
-            } => {
-                let data = data.map(|data| Box::new(hub::anchored_data(*data, &base_dir)));
-                let job = TranslateJob { words, target, data, limit, batch, search: *search, precision, threads };
-                self.queue.push_front(Job { outbox: self.outbox.clone(), work: Work::Translate(Box::new(job)) });
-                self.next_job();
-                Ok(())
-            }
-            Command::Predict { target, rows, images } => {
-                let work = Work::Predict(PredictJob { target, rows, images });
-                self.queue.push_front(Job { outbox: self.outbox.clone(), work });
-                self.next_job();
-                Ok(())
-            }
-            Command::CancelPrediction { prediction } => {
-                self.cancel_answer(prediction, |label| matches!(label, JobLabel::Evaluate { .. }));
-                self.outbox.send(Event::Done);
-                Ok(())
-            }
-            Command::DescribeModel { target } => {
+            Command::DescribeModel(commands::DescribeModel { target }) => {
                 models::describe(self.view_context(), target);
                 Ok(())
             }
-            Command::ReadPlan { target } => {
+            Command::ReadPlan(commands::ReadPlan { target }) => {
                 models::plan(self.view_context(), target);
                 Ok(())
             }
-            Command::PreviewConversion { target, conversion } => {
+            Command::PreviewConversion(commands::PreviewConversion { target, conversion }) => {
                 models::preview(self.view_context(), target, conversion);
-                Ok(())
-            }
-            Command::Convert { target, conversion, to, data, examples, tokens, threads, base_dir } => {
-                let data = data.map(|data| Box::new(hub::anchored_data(*data, &base_dir)));
-                let job = ConvertJob { target, conversion, to, data, examples, tokens, threads };
-                self.generate(Work::Convert(job));
-                Ok(())
-            }
-            Command::CancelConversion { conversion } => {
-                self.cancel_answer(conversion, |label| matches!(label, JobLabel::Convert { .. }));
-                self.outbox.send(Event::Done);
                 Ok(())
             }
             Command::DescribeHub => {
                 models::describe_hub(&self.view_context());
                 Ok(())
             }
-            Command::Inspect { request } => {
-                self.transfer(HubJob::Inspect(request));
-                Ok(())
-            }
-            Command::Fetch { request } => {
-                self.transfer(HubJob::Fetch(request));
-                Ok(())
-            }
-            Command::Push { target, name, public } => {
-                self.transfer(HubJob::Push { target, name, public });
-                Ok(())
-            }
-            Command::PreviewPush { target } => {
+            Command::PreviewPush(commands::PreviewPush { target }) => {
                 models::preview_push(self.view_context(), target);
                 Ok(())
             }
-            Command::CancelTransfer { transfer } => {
-                self.transfers.iter().filter(|one| one.is_of(transfer)).for_each(Transfer::stop);
-                self.outbox.send(Event::Done);
-                Ok(())
-            }
-            Command::Export { run, which, to } => self.export(run, which, to),
+            Command::Export(commands::Export { run, which, to }) => self.export(run, which, to),
             Command::ListRuns => self.send_runs(),
-            Command::LoadRun { run } => self.send_run(&run),
-            Command::LoadSeries { run, series, after } => self.store.series(&run, &series, after).map(|data| {
-                self.outbox.send(Event::Series { run, series, whole: data.is_whole, data });
-            }),
-            Command::LoadOutcomes { run, kind } => self.store.example_outcomes(&run, kind).map(|outcomes| {
-                self.outbox.send(Event::Outcomes { run, kind, outcomes: outcomes.map(Box::new) });
-            }),
-            Command::LoadSamples { run } => {
-                self.store.samples(&run).map(|samples| self.outbox.send(Event::Samples { run, samples }))
+            Command::LoadRun(commands::LoadRun { run }) => self.send_run(&run),
+            Command::LoadSeries(commands::LoadSeries { run, series, after }) => {
+                self.store.series(&run, &series, after).map(|data| {
+                    self.outbox.send(events::Series { run, series, whole: data.is_whole, data });
+                })
             }
-            Command::Edit { run, edit } => self.edit(&run, edit),
-            Command::ListDeleted { before_ms } => {
-                self.store.deleted(before_ms).map(|deleted| self.outbox.send(Event::Deleted { deleted }))
+            Command::LoadOutcomes(commands::LoadOutcomes { run, kind }) => {
+                self.store.example_outcomes(&run, kind).map(|outcomes| {
+                    self.outbox.send(events::Outcomes { run, kind, outcomes: outcomes.map(Box::new) });
+                })
             }
-            Command::Purge { before_ms } => self.purge(before_ms),
-            Command::Check { config, base_dir, revision } => {
+            Command::LoadSamples(commands::LoadSamples { run }) => {
+                self.store.samples(&run).map(|samples| self.outbox.send(events::Samples { run, samples }))
+            }
+            Command::Edit(commands::Edit { run, edit }) => self.edit(&run, edit),
+            Command::ListDeleted(commands::ListDeleted { before_ms }) => {
+                self.store.deleted(before_ms).map(|deleted| self.outbox.send(events::Deleted { deleted }))
+            }
+            Command::Purge(commands::Purge { before_ms }) => self.purge(before_ms),
+            Command::Check(commands::Check { config, base_dir, revision }) => {
                 check::check(self.outbox.clone(), *config, base_dir, self.store.clone(), revision);
                 Ok(())
             }
-            Command::ReadFacts { config, base_dir } => {
+            Command::ReadFacts(commands::ReadFacts { config, base_dir }) => {
                 check::read_facts(self.view_context(), *config, base_dir);
                 Ok(())
             }
-            Command::Measure { benchmark, name, spec } => {
-                self.measure(MeasureJob { benchmark, name, spec: *spec });
-                Ok(())
-            }
-            Command::CancelMeasure { benchmark } => {
-                self.cancel_measure(&benchmark);
-                self.outbox.send(Event::Done);
-                Ok(())
-            }
             Command::ListBenchmarks => self.send_benchmarks(),
-            Command::LoadBenchmark { benchmark } => self
+            Command::LoadBenchmark(commands::LoadBenchmark { benchmark }) => self
                 .store
                 .benchmark(benchmark.as_str())
-                .map(|record| self.outbox.send(Event::Benchmark { record: Box::new(record) })),
-            Command::DeleteBenchmark { benchmark, deleted } => {
+                .map(|record| self.outbox.send(events::Benchmark { record: Box::new(record) })),
+            Command::DeleteBenchmark(commands::DeleteBenchmark { benchmark, deleted }) => {
                 let done = self.store.set_benchmark_deleted(&benchmark, deleted);
                 done.and_then(|()| self.send_benchmarks())
             }
-            Command::Analyse { analysis, target, data, spec, subspaces, base_dir } => {
-                let anchored =
-                    |data: Option<Box<DataConfig>>| data.map(|data| Box::new(hub::anchored_data(*data, &base_dir)));
-                let subspaces = subspaces
-                    .into_iter()
-                    .map(|other| Subspace { data: anchored(other.data), target: other.target })
-                    .collect();
-                self.analyse(AnalyseJob { analysis, target, data: anchored(data), spec: *spec, subspaces });
-                Ok(())
-            }
-            Command::CompareDomains { config, base_dir, tag, spec, analyses } => {
+            Command::CompareDomains(commands::CompareDomains { config, base_dir, tag, spec, analyses }) => {
                 self.compare_domains(*config, &base_dir, tag, &spec, analyses)
             }
-            Command::CancelAnalysis { analysis } => {
-                self.cancel_analysis(&analysis);
-                self.outbox.send(Event::Done);
-                Ok(())
-            }
             Command::ListAnalyses => self.send_analyses(),
-            Command::LoadAnalysis { analysis } => self.store.analysis(&analysis).map(|found| {
-                self.outbox.send(Event::Analysed { analysis, result: Box::new(found.light()) });
+            Command::LoadAnalysis(commands::LoadAnalysis { analysis }) => self.store.analysis(&analysis).map(|found| {
+                self.outbox.send(events::Analysed { analysis, result: Box::new(found.light()) });
             }),
-            Command::DeleteAnalysis { analysis, deleted } => {
+            Command::DeleteAnalysis(commands::DeleteAnalysis { analysis, deleted }) => {
                 let done = self.store.set_analysis_deleted(&analysis, deleted);
                 done.and_then(|()| self.send_analyses())
             }
-            Command::TrainAdvice { config, again, base_dir, tag, advised } => {
+            Command::TrainAdvice(commands::TrainAdvice { config, again, base_dir, tag, advised }) => {
                 self.train_advice(*config, again.map(|config| *config), &base_dir, &tag, *advised)
             }
             Command::ListAdvice => self.send_advice(),
-            Command::LoadLiveAnalyses { run } => {
-                self.store.live_analyses(&run).map(|steps| self.outbox.send(Event::LiveAnalyses { run, steps }))
+            Command::LoadLiveAnalyses(commands::LoadLiveAnalyses { run }) => {
+                self.store.live_analyses(&run).map(|steps| self.outbox.send(events::LiveAnalyses { run, steps }))
             }
-            Command::LoadLiveAnalysis { run, step } => self.store.live_analysis(&run, step).map(|found| {
-                self.outbox.send(Event::LiveAnalysis { run, result: Box::new(found) });
+            Command::LoadLiveAnalysis(commands::LoadLiveAnalysis { run, step }) => {
+                self.store.live_analysis(&run, step).map(|found| {
+                    self.outbox.send(events::LiveAnalysis { run, result: Box::new(found) });
+                })
+            }
+            Command::LoadSnapshots(commands::LoadSnapshots { run, kind }) => {
+                self.store.snapshots(&run, Some(&kind)).map(|snapshots| {
+                    self.outbox.send(events::Snapshots { run, kind, snapshots });
+                })
+            }
+            Command::LoadSnapshot(commands::LoadSnapshot { id }) => self.store.snapshot(id).map(|snapshot| {
+                self.outbox.send(events::SnapshotData { snapshot: Box::new(snapshot) });
             }),
-            Command::LoadSnapshots { run, kind } => self.store.snapshots(&run, Some(&kind)).map(|snapshots| {
-                self.outbox.send(Event::Snapshots { run, kind, snapshots });
-            }),
-            Command::LoadSnapshot { id } => self.store.snapshot(id).map(|snapshot| {
-                self.outbox.send(Event::SnapshotData { snapshot: Box::new(snapshot) });
-            }),
-            Command::LoadMaps { view, target, data, text } => {
+            Command::LoadMaps(commands::LoadMaps { view, target, data, text }) => {
                 self.viewer.open(self.view_context(), view, MapsOf { target, data, text });
                 Ok(())
             }
-            Command::LoadMap { view, layer, head } => {
+            Command::LoadMap(commands::LoadMap { view, layer, head }) => {
                 self.viewer.map(self.view_context(), view, HeadAt::new(layer, head));
                 Ok(())
             }
-            Command::RebuildMap { view, rebuild } => {
+            Command::RebuildMap(commands::RebuildMap { view, rebuild }) => {
                 self.viewer.rebuild(self.view_context(), view, rebuild);
                 Ok(())
             }
             Command::Devices => {
-                self.outbox.send(Event::Devices { devices: device::devices() });
+                self.outbox.send(events::Devices { devices: machine::devices() });
                 Ok(())
             }
             Command::Shutdown => {
@@ -524,7 +434,7 @@ impl Scheduler {
     }
 
     fn fail(&self, run: Option<RunId>, error: &StoreError) {
-        self.outbox.send(Event::Failed {
+        self.outbox.send(events::Failed {
             run,
             why: error.to_string(),
             // The message says it.
@@ -541,7 +451,7 @@ impl Scheduler {
             }
             None => self
                 .outbox
-                .send(Event::Refused { why: "Nothing is running that could be paused, stopped or saved.".to_owned() }),
+                .send(events::Refused { why: "Nothing is running that could be paused, stopped or saved.".to_owned() }),
         }
     }
 
@@ -553,14 +463,14 @@ impl Scheduler {
             .map(|config| {
                 let name = config.name.clone();
                 let config = with_image_shape(config);
-                let config = config.and_then(|config| initial::anchored(Some(&self.store), config, base_dir));
+                let config = config.and_then(|config| jobs::initial::anchored(Some(&self.store), config, base_dir));
                 config.map_err(|problem| (name, problem))
             })
             .collect();
         let configs = match located {
             Ok(configs) => configs,
             Err((name, problem)) => {
-                self.outbox.send(Event::Failed {
+                self.outbox.send(events::Failed {
                     run: None,
                     why: format!("The run \"{name}\" cannot start. {}.", problem.to_string().trim_end_matches('.')),
                     what_to_do: "Correct this field and start again.".to_owned(),
@@ -571,7 +481,7 @@ impl Scheduler {
         for config in &configs {
             if let Err(problems) = ModelPlan::resolve(config, estimated_vocabulary(config)) {
                 let list: Vec<String> = problems.iter().map(ToString::to_string).collect();
-                self.outbox.send(Event::Failed {
+                self.outbox.send(events::Failed {
                     run: None,
                     why: format!(
                         "The run \"{}\" cannot start. {}.",
@@ -598,8 +508,9 @@ impl Scheduler {
             })?;
             let run = record.summary.id.clone();
             runs.push(run.clone());
-            let job = TrainJob { run, config, numerics: record.numerics, is_continued: false };
-            self.push(record.summary.number, job)?;
+            let number = record.summary.number;
+            self.queue_job(Box::new(TrainRun { run, number, config, numerics: record.numerics, is_continued: false }));
+            self.send_runs()?;
         }
         Ok(runs)
     }
@@ -608,23 +519,39 @@ impl Scheduler {
         ViewContext { store: self.store.clone(), outbox: self.outbox.clone() }
     }
 
-    fn push(&mut self, number: u64, job: TrainJob) -> Result<(), StoreError> {
-        self.outbox.send(Event::Queued {
-            run: job.run.clone(),
-            name: job.config.name.clone(),
-            number,
-            position: self.queue.len() + usize::from(self.current.is_some()),
-        });
-        self.queue.push_back(Job { outbox: self.outbox.clone(), work: Work::Train(Box::new(job)) });
+    /// Begins a job, or puts it into the queue.
+    fn start(&mut self, mut job: Box<dyn QueuedJob>) {
+        if let Some(refusal) = job.refusal() {
+            self.outbox.send(refusal);
+            return;
+        }
+        job.anchor();
+        match job.lane() {
+            Lane::Engine => self.queue_job(job),
+            Lane::Transfer => self.transfer(job),
+        }
+    }
+
+    fn queue_job(&mut self, job: Box<dyn QueuedJob>) {
+        if let Some(event) = job.queued(self.queue.len() + usize::from(self.current.is_some())) {
+            self.outbox.send(event);
+        }
+        let position = match job.place() {
+            Place::First => 0,
+            place @ Place::BehindAnswers => {
+                self.queue.iter().take_while(|waiting| waiting.job.place() == place).count()
+            }
+            Place::Last => self.queue.len(),
+        };
+        self.queue.insert(position, Waiting { job, outbox: self.outbox.clone() });
         self.next_job();
-        self.send_runs()
     }
 
     fn resume_run(&mut self, run: &RunId) -> Result<(), StoreError> {
         let record = self.store.run(run.as_str())?;
         let state = record.summary.state;
         let refuse = |why: String, what_to_do: &str| {
-            self.outbox.send(Event::Failed { run: Some(run.clone()), why, what_to_do: what_to_do.to_owned() });
+            self.outbox.send(events::Failed { run: Some(run.clone()), why, what_to_do: what_to_do.to_owned() });
         };
         if !state.can_resume() {
             let name = &record.summary.name;
@@ -659,8 +586,10 @@ impl Scheduler {
         match record.run_config() {
             Ok(config) => {
                 self.store.set_state(run, RunState::Queued, StateDetails::default())?;
-                let job = TrainJob { run: run.clone(), config, numerics: record.numerics, is_continued: true };
-                self.push(record.summary.number, job)
+                let (run, number) = (run.clone(), record.summary.number);
+                let job = TrainRun { run, number, config, numerics: record.numerics, is_continued: true };
+                self.queue_job(Box::new(job));
+                self.send_runs()
             }
             Err(error) => {
                 refuse(
@@ -672,42 +601,34 @@ impl Scheduler {
         }
     }
 
-    fn cancel(&mut self, run: &RunId) -> Result<(), StoreError> {
-        if let Some(job) = self.take_waiting(|label| label.run() == Some(run)) {
-            // A run that was already going before it was queued again keeps what it has.
-            let has_begun = !self.store.run(run.as_str())?.attempts.is_empty();
-            let state = if has_begun { RunState::Stopped } else { RunState::Cancelled };
-            self.store.set_state(run, state, StateDetails::default())?;
-            let summary = self.store.run(run.as_str())?.summary;
-            let step = summary.steps_done;
-            // Whoever queued it is told.
-            job.outbox.send(Event::Finished {
-                run: run.clone(),
-                name: summary.name,
-                state,
-                step,
-                loss: None,
-                best_validation_loss: None,
-                best_step: None,
-                train_secs: summary.train_secs,
-                why: None,
-                unwritten: None,
-            });
+    /// Takes jobs that wait out of the queue, and stops those in progress.
+    fn cancel(&mut self, which: &JobRef) -> Result<(), StoreError> {
+        if let Some(current) = &self.current
+            && is_meant(which, &current.label, current.ticket)
+        {
+            current.control.stop();
+        }
+        if let JobRef::Ticket(ticket) = which {
+            self.transfers.iter().filter(|transfer| transfer.is_of(*ticket)).for_each(Transfer::stop);
+        }
+        while let Some(Waiting { job, outbox }) = self.take_waiting(which) {
+            // Whoever asked for it is told.
+            job.cancel(&self.context.of_job(outbox, Arc::default()))?;
         }
         self.send_runs()
     }
 
     /// Takes a job that waits out of the queue.
-    fn take_waiting(&mut self, is_meant: impl Fn(&JobLabel) -> bool) -> Option<Job> {
-        let place = self.queue.iter().position(|job| is_meant(&job.label()))?;
-        let job = self.queue.remove(place);
+    fn take_waiting(&mut self, which: &JobRef) -> Option<Waiting> {
+        let place = self.queue.iter().position(|waiting| waiting.is(which))?;
+        let waiting = self.queue.remove(place);
         self.send_queue();
-        job
+        waiting
     }
 
     fn move_to(&mut self, id: &RunId, position: usize) {
-        if let Some(job) = self.take_waiting(|label| label.id() == Some(id)) {
-            self.queue.insert(position.min(self.queue.len()), job);
+        if let Some(waiting) = self.take_waiting(&JobRef::Id(id.clone())) {
+            self.queue.insert(position.min(self.queue.len()), waiting);
             self.send_queue();
         }
     }
@@ -716,12 +637,12 @@ impl Scheduler {
     fn next_job(&mut self) {
         if self.current.is_none()
             && !self.is_ending
-            && let Some(job) = self.queue.pop_front()
+            && let Some(Waiting { job, outbox }) = self.queue.pop_front()
         {
-            let control = Arc::new(JobControl::default());
-            let ticket = job.outbox.ticket();
-            self.current = Some(Current { label: job.label(), control: Arc::clone(&control), ticket });
-            self.engine_thread.hand_over(job, control);
+            let (control, ticket) = (Arc::new(JobControl::default()), outbox.ticket());
+            let context = self.context.of_job(outbox, Arc::clone(&control));
+            self.current = Some(Current { label: job.label(), control, ticket, adds_to: job.adds_to() });
+            self.engine_thread.execute(job, context);
         }
         self.monitor.set_busy(self.current.is_some());
         self.send_queue();
@@ -731,10 +652,10 @@ impl Scheduler {
     }
 
     fn send_queue(&self) {
-        self.outbox.send(Event::Queue {
+        self.outbox.send(events::Queue {
             current: self.current.as_ref().map(|current| current.label.clone()),
             is_paused: self.current.as_ref().is_some_and(|current| current.control.should_pause()),
-            waiting: self.queue.iter().map(Job::label).collect(),
+            waiting: self.queue.iter().map(|waiting| waiting.job.label()).collect(),
         });
     }
 
@@ -742,17 +663,17 @@ impl Scheduler {
         let filter = RunFilter { include_archived: true, include_deleted: false };
         let RunList { mut runs, damaged } = self.store.run_list(filter)?;
         runs.reverse();
-        self.outbox.send(Event::Runs { runs });
+        self.outbox.send(events::Runs { runs });
         // Nobody is told of damage where there was none and is none.
         if self.damaged.replace(damaged.clone()) != damaged {
-            self.outbox.send(Event::Damaged { runs: damaged });
+            self.outbox.send(events::Damaged { runs: damaged });
         }
         Ok(())
     }
 
     fn purge(&mut self, before_ms: i64) -> Result<(), StoreError> {
         let report = self.store.purge_deleted(before_ms)?;
-        self.outbox.send(Event::Purged { report });
+        self.outbox.send(events::Purged { report });
         self.send_advice()?;
         self.send_benchmarks()?;
         self.send_analyses()?;
@@ -763,32 +684,27 @@ impl Scheduler {
         let record = Box::new(self.store.run(run.as_str())?);
         let checkpoints = self.store.checkpoints(&record.summary.id)?;
         let folder = self.store.paths().run(&record.summary.id);
-        self.outbox.send(Event::Run { record, checkpoints, folder });
+        self.outbox.send(events::Run { record, checkpoints, folder });
         Ok(())
     }
 
     fn edit(&mut self, run: &RunId, edit: RunEdit) -> Result<(), StoreError> {
         if edit == RunEdit::Delete {
-            if self.current.as_ref().is_some_and(|current| current.label.run() == Some(run)) {
-                self.outbox.send(Event::Failed {
+            if self.current.as_ref().is_some_and(|current| current.label.run.as_ref() == Some(run)) {
+                self.outbox.send(events::Failed {
                     run: Some(run.clone()),
                     why: "A run that trains cannot be deleted.".to_owned(),
                     what_to_do: "Stop it first.".to_owned(),
                 });
                 return Ok(());
             }
-            self.cancel(run)?;
+            self.cancel(&JobRef::Id(run.clone()))?;
         }
         if let RunEdit::Rename(name) = &edit {
-            let queued = self.queue.iter_mut().filter_map(|job| match &mut job.work {
-                Work::Train(job) if job.run == *run => Some(&mut job.config.name),
-                _ => None,
-            });
-            let current = self.current.iter_mut().filter_map(|current| match &mut current.label {
-                JobLabel::Train { run: id, name } if id == run => Some(name),
-                _ => None,
-            });
-            current.chain(queued).for_each(|known| known.clone_from(name));
+            self.queue.iter_mut().for_each(|waiting| waiting.job.rename(run, name));
+            if let Some(current) = self.current.as_mut().filter(|current| current.label.run.as_ref() == Some(run)) {
+                current.label.name = Some(name.clone());
+            }
         }
         let changes_advice = matches!(edit, RunEdit::Delete | RunEdit::Undelete);
         self.write_edit(run, edit)?;
@@ -819,10 +735,10 @@ impl Scheduler {
         let outbox = self.outbox.clone();
         let spawned = std::thread::Builder::new().name("headroom-export".to_owned()).spawn({
             let (store, run) = (self.store.clone(), run.clone());
-            move || outbox.send(export(&store, run, which, precision, &checkpoints, to))
+            move || outbox.send(jobs::export(&store, run, which, precision, &checkpoints, to))
         });
         if let Err(error) = spawned {
-            self.outbox.send(Event::Failed {
+            self.outbox.send(events::Failed {
                 run: Some(run),
                 why: format!("The export could not start: {error}."),
                 what_to_do: "Try again.".to_owned(),
@@ -832,32 +748,29 @@ impl Scheduler {
     }
 
     /// Begins a transfer from or to a hub, beside whatever computes.
-    fn transfer(&mut self, job: HubJob) {
+    fn transfer(&mut self, job: Box<dyn QueuedJob>) {
         self.transfers.retain(|transfer| !transfer.is_over());
         if self.transfers.len() >= TRANSFERS {
             let why =
                 format!("{TRANSFERS} transfers from and to hubs are in progress. Wait for one to end, or end one.");
-            self.outbox.send(Event::Refused { why });
+            self.outbox.send(events::Refused { why });
             return;
         }
-        match Transfer::start(self.store.clone(), self.outbox.clone(), job) {
+        match Transfer::start(job, self.context.of_job(self.outbox.clone(), Arc::default())) {
             Ok(transfer) => self.transfers.push(transfer),
             Err(error) => {
                 let why = format!("The transfer could not start: {error}.");
-                self.outbox.send(Event::Failed { run: None, why, what_to_do: "Try again.".to_owned() });
+                self.outbox.send(events::Failed { run: None, why, what_to_do: "Try again.".to_owned() });
             }
         }
     }
 
-    /// Stops what runs, leaves what waits queued no more. Nobody took it out of the queue: it can be resumed as after a crash.
+    /// Stops what runs, leaves what waits queued no more.
     fn end(&mut self) {
         self.is_ending = true;
-        for job in std::mem::take(&mut self.queue) {
-            if let Work::Train(job) = job.work {
-                let state = if job.is_continued { RunState::Stopped } else { RunState::Interrupted };
-                if let Err(error) = self.store.set_state(&job.run, state, StateDetails::default()) {
-                    self.fail(Some(job.run), &error);
-                }
+        for Waiting { job, outbox } in std::mem::take(&mut self.queue) {
+            if let Err(error) = job.abandon(&self.context.of_job(outbox, Arc::default())) {
+                self.fail(job.label().run, &error);
             }
         }
         if let Some(current) = &self.current {

@@ -6,11 +6,6 @@ use std::{
 use candle_core::{DType, Device};
 use rayon::ThreadPoolBuilder;
 
-use super::{
-    Event, MapText, Rebuild, Target,
-    job_context::STACK_BYTES,
-    subject::{StoredModel, Subject, open},
-};
 use crate::{
     analysis::{
         MapView, NOT_YET,
@@ -20,8 +15,13 @@ use crate::{
     checkpoint::load_model_dir,
     config::{DataConfig, Source, counted, grouped},
     data::{DataError, PreviewImage, TextTokenizer, pair_as_read},
+    jobs::{
+        STACK_BYTES,
+        subject::{StoredModel, Subject, open},
+    },
     model::Model,
     objective::Batch,
+    protocol::{Event, MapText, Outbox, Rebuild, Target, events},
     store::{AnalysisId, Store},
 };
 
@@ -77,7 +77,15 @@ impl Viewer {
                         let (thumbnails, picture) = (Box::new(thumbnails), picture.map(Box::new));
                         (
                             Some(map_view),
-                            Event::Maps { view, target: named, step, tokens, picture, examples, thumbnails },
+                            Event::Maps(events::Maps {
+                                view,
+                                target: named,
+                                step,
+                                tokens,
+                                picture,
+                                examples,
+                                thumbnails,
+                            }),
                         )
                     }
                     Err(error) => (None, failed(&named, &error.to_string())),
@@ -106,8 +114,10 @@ impl Viewer {
                 None => Err(CLOSED.to_owned()),
             };
             match found {
-                Ok(found) => Event::Rebuilt { view, rebuild, rebuilt: Some(Box::new(found)), why: None },
-                Err(why) => Event::Rebuilt { view, rebuild, rebuilt: None, why: Some(why) },
+                Ok(found) => {
+                    Event::Rebuilt(events::Rebuilt { view, rebuild, rebuilt: Some(Box::new(found)), why: None })
+                }
+                Err(why) => Event::Rebuilt(events::Rebuilt { view, rebuild, rebuilt: None, why: Some(why) }),
             }
         });
     }
@@ -124,7 +134,9 @@ impl Viewer {
             return;
         };
         spawn(&context.outbox, move || match known.map(head) {
-            Ok(values) => Event::Map { view, layer: head.layer, head: head.head, values: values.unwrap_or_default() },
+            Ok(values) => {
+                Event::Map(events::Map { view, layer: head.layer, head: head.head, values: values.unwrap_or_default() })
+            }
             Err(error) => failed("the example", &error.to_string()),
         });
     }
@@ -134,20 +146,24 @@ impl Viewer {
 #[derive(Clone)]
 pub(super) struct ViewContext {
     pub(super) store: Store,
-    pub(super) outbox: super::outbox::Outbox,
+    pub(super) outbox: Outbox,
 }
 
 fn failed(named: &str, why: &str) -> Event {
-    Event::Failed { run: None, why: format!("The maps of {named} cannot be shown. {why}"), what_to_do: String::new() }
+    Event::Failed(events::Failed {
+        run: None,
+        why: format!("The maps of {named} cannot be shown. {why}"),
+        what_to_do: String::new(),
+    })
 }
 
 fn no_thread(error: &dyn std::fmt::Display) -> Event {
     let what_to_do = "Close other programs, then try again.".to_owned();
-    Event::Failed { run: None, why: format!("No thread could be started: {error}."), what_to_do }
+    Event::Failed(events::Failed { run: None, why: format!("No thread could be started: {error}."), what_to_do })
 }
 
 /// Works on a thread of its own with one thread of a pool, and sends the answer.
-pub(super) fn spawn(outbox: &super::outbox::Outbox, work: impl FnOnce() -> Event + Send + 'static) {
+pub(super) fn spawn(outbox: &Outbox, work: impl FnOnce() -> Event + Send + 'static) {
     let answer = outbox.clone();
     let spawned =
         std::thread::Builder::new().name("headroom-view".to_owned()).stack_size(STACK_BYTES).spawn(move || {
@@ -289,7 +305,7 @@ fn show_written(context: &ViewContext, target: &Target, text: &str) -> Result<Se
     let is_pair = !model.plan().stack.is_causal && reads_pairs;
     let read = written(&model, &tokenizer, text, is_pair).map_err(|error| error.to_string())?;
     for message in loaded.notes.into_iter().chain(unknown_warning(&tokenizer, &read.ids)) {
-        context.outbox.send(Event::Warning { run: None, message });
+        context.outbox.send(events::Warning { run: None, message });
     }
     of_tokens((named, step), model, &tokenizer, read)
 }

@@ -11,8 +11,8 @@ use headroom_engine::{
     attention::ModelPlan,
     checkpoint::DirectoryFacts,
     config::{Architecture, RunConfig, from_toml, to_toml},
+    protocol::{Command, Event, Target, commands, events},
     store::{AnalysisId, AnalysisSummary, RunId},
-    worker::{Command, Event, Target},
 };
 
 use super::{
@@ -71,12 +71,16 @@ pub fn fill_with_control(state: &mut State) {
             of.tags.push("domains:grammar".to_owned());
         }
     }
-    state.apply(Event::Runs { runs });
+    state.apply(Event::Runs(events::Runs { runs }));
     let mut record = example_record(0);
     let mut config = from_toml(&record.config_toml).expect("the example's config");
     config.data.shuffled = true;
     record.config_toml = to_toml(&config);
-    state.apply(Event::Run { record: Box::new(record), checkpoints: Vec::new(), folder: "/home/ada/thesis".into() });
+    state.apply(Event::Run(events::Run {
+        record: Box::new(record),
+        checkpoints: Vec::new(),
+        folder: "/home/ada/thesis".into(),
+    }));
     let mut analyses = Vec::new();
     for (number, (of, shuffled)) in
         [(&run, false), (&run, true), (&control, false), (&control, true)].into_iter().enumerate()
@@ -96,9 +100,9 @@ pub fn fill_with_control(state: &mut State) {
             created_ms: 0,
             reconstructs: false,
         });
-        state.apply(Event::Analysed { analysis: id, result: Box::new(found) });
+        state.apply(Event::Analysed(events::Analysed { analysis: id, result: Box::new(found) }));
     }
-    state.apply(Event::Analyses { analyses });
+    state.apply(Event::Analyses(events::Analyses { analyses }));
 }
 
 /// Shows a fetched model in the panels of analyses, which was analysed on a text file.
@@ -108,14 +112,14 @@ pub fn fill_with_directory(state: &mut State) {
     let path = PathBuf::from(format!("/home/ada/.cache/huggingface/hub/{name}/snapshots/{commit}"));
     let facts = DirectoryFacts { path: path.clone(), config: None, positions: 512, ..model_facts() };
     let target = Target::Directory(path.clone());
-    state.apply(Event::ModelDescribed { target: target.clone(), facts: Box::new(facts) });
+    state.apply(Event::ModelDescribed(events::ModelDescribed { target: target.clone(), facts: Box::new(facts) }));
     let mut config = RunConfig::default();
     config.model.kind = Architecture::Encoder;
     (config.model.layers, config.model.heads) = (6, 12);
     (config.model.width, config.model.feed_forward) = (384, 1536);
     config.data.sequence_length = 512;
     let plan = ModelPlan::resolve(&config, 30_522).expect("the plan of a small BERT");
-    state.apply(Event::PlanRead { target, plan: Box::new(plan) });
+    state.apply(Event::PlanRead(events::PlanRead { target, plan: Box::new(plan) }));
     let id: AnalysisId = "d1rect0ry1".parse().expect("an id");
     let data = "the text file /home/ada/texts/old-stories.txt".to_owned();
     let found = Analysis {
@@ -140,8 +144,8 @@ pub fn fill_with_directory(state: &mut State) {
         created_ms: 0,
         reconstructs: false,
     };
-    state.apply(Event::Analyses { analyses: vec![summary] });
-    state.apply(Event::Analysed { analysis: id, result: Box::new(found) });
+    state.apply(Event::Analyses(events::Analyses { analyses: vec![summary] }));
+    state.apply(Event::Analysed(events::Analysed { analysis: id, result: Box::new(found) }));
     state.selection.set_directory(Some(path));
 }
 
@@ -153,11 +157,11 @@ pub fn answer_maps(state: &mut State, asked: &[Command]) {
     let n = tokens.len();
     for command in asked {
         match *command {
-            Command::LoadMaps { view, .. } => {
+            Command::LoadMaps(commands::LoadMaps { view, .. }) => {
                 let values = (0..48).flat_map(|at| attention(at / 8, at % 8, n)).collect();
                 let thumbnails = Box::new(MapThumbnails { layers: 6, heads: 8, side: n, values });
                 let target = "grammar encoder, best checkpoint".to_owned();
-                state.apply(Event::Maps {
+                state.apply(Event::Maps(events::Maps {
                     view,
                     target,
                     step: Some(400),
@@ -165,10 +169,10 @@ pub fn answer_maps(state: &mut State, asked: &[Command]) {
                     picture: None,
                     examples: 16,
                     thumbnails,
-                });
+                }));
             }
-            Command::LoadMap { view, layer, head } => {
-                state.apply(Event::Map { view, layer, head, values: attention(layer, head, n) });
+            Command::LoadMap(commands::LoadMap { view, layer, head }) => {
+                state.apply(Event::Map(events::Map { view, layer, head, values: attention(layer, head, n) }));
             }
             _ => {}
         }

@@ -4,13 +4,13 @@ use headroom_app::state::State;
 use headroom_engine::{
     config::preset,
     ops::profile::OperationTime,
+    protocol::{Event, events},
     speed::{
         AttentionGroup, GenerationMeasurement, GenerationPreset, GenerationTime, GroupTime, LargestBatch,
         MachineLimits, Measurement, Outcome, PointResult, Setting, SideResult, Spread, StepTime, SweepResult,
         SweepSpec,
     },
     store::{BenchmarkRecord, BenchmarkSummary, Machine},
-    worker::Event,
 };
 
 /// 2026-03-09 16:40:00 UTC.
@@ -33,17 +33,19 @@ const OPERATIONS: [(&str, f64, f64, f64); 9] = [
 pub fn fill_with_benchmarks(state: &mut State) {
     let newest = example_benchmark(2, "grammar decoder: data.sequence_length 64, 128, 256, 512", 1.0);
     let older = example_benchmark(1, "before the change", 1.31);
-    state.apply(Event::Benchmarks { benchmarks: vec![newest.summary.clone(), older.summary.clone()] });
+    state.apply(Event::Benchmarks(events::Benchmarks {
+        benchmarks: vec![newest.summary.clone(), older.summary.clone()],
+    }));
     for record in [newest, older] {
-        state.apply(Event::Benchmark { record: Box::new(record) });
+        state.apply(Event::Benchmark(events::Benchmark { record: Box::new(record) }));
     }
 }
 
 /// Puts a stored benchmark of generation into the view model: attention over lengths, or texts over batches.
 pub fn fill_with_generation(state: &mut State, preset: GenerationPreset) {
     let record = generation_record(preset);
-    state.apply(Event::Benchmarks { benchmarks: vec![record.summary.clone()] });
-    state.apply(Event::Benchmark { record: Box::new(record) });
+    state.apply(Event::Benchmarks(events::Benchmarks { benchmarks: vec![record.summary.clone()] }));
+    state.apply(Event::Benchmark(events::Benchmark { record: Box::new(record) }));
 }
 
 fn generation_record(preset: GenerationPreset) -> BenchmarkRecord {

@@ -3,12 +3,13 @@
 use headroom_app::state::{CurrentRun, State};
 use headroom_engine::{
     config::{Architecture, RunConfig, preset, to_toml},
+    machine::DeviceInfo,
+    protocol::{Event, JobLabel, events},
     store::{
         AttemptRecord, CheckpointKind, CheckpointRecord, Direction, Divergence, Failure, Machine, RunId, RunRecord,
         RunState, RunSummary, SeriesData, SeriesSummary, TextSample, series_names,
     },
     train::Numerics,
-    worker::{DeviceInfo, Event, JobLabel},
 };
 
 /// 2026-03-09 14:05:09 UTC.
@@ -155,26 +156,26 @@ pub fn fill_with_examples(state: &mut State) {
         cores: Some(2),
         driver: None,
     };
-    state.apply(Event::Devices { devices: vec![cpu] });
-    state.apply(Event::Runs { runs: example_runs() });
-    state.apply(Event::Queue { current: Some(job(8)), is_paused: false, waiting: vec![job(9)] });
-    state.apply(Event::System {
+    state.apply(Event::Devices(events::Devices { devices: vec![cpu] }));
+    state.apply(Event::Runs(events::Runs { runs: example_runs() }));
+    state.apply(Event::Queue(events::Queue { current: Some(job(8)), is_paused: false, waiting: vec![job(9)] }));
+    state.apply(Event::System(events::System {
         cpu_percent: 193.0,
         memory_bytes: 412 << 20,
         free_bytes: 9 << 30,
         disk_free_bytes: Some(80 << 30),
         gpus: Vec::new(),
-    });
+    }));
     state.current = Some(example_current());
     for index in 0..SKETCHES.len() {
         for (name, data) in curves(index) {
-            state.apply(Event::Series { run: id(index), series: name.to_owned(), whole: true, data });
+            state.apply(Event::Series(events::Series { run: id(index), series: name.to_owned(), whole: true, data }));
         }
         let folder = format!("/home/ada/thesis/runs/{}", id(index));
         let checkpoints = checkpoints(index, &folder);
         let record = Box::new(example_record(index as u64));
-        state.apply(Event::Run { record, checkpoints, folder: folder.into() });
-        state.apply(Event::Samples { run: id(index), samples: samples(index) });
+        state.apply(Event::Run(events::Run { record, checkpoints, folder: folder.into() }));
+        state.apply(Event::Samples(events::Samples { run: id(index), samples: samples(index) }));
     }
     state.selection.visible = [0, 3, 4].map(id).into();
     state.selection.baseline = Some(id(0));
@@ -186,7 +187,7 @@ fn id(index: usize) -> RunId {
 }
 
 fn job(index: usize) -> JobLabel {
-    JobLabel::Train { run: id(index), name: String::new() }
+    JobLabel::train(id(index), "")
 }
 
 fn created(index: usize) -> i64 {

@@ -7,8 +7,8 @@ use headroom_engine::{
         reconstruction::{ErrorCurve, RebuiltMap, Reconstruction, Scope, ScopeReconstruction, WholeCurves},
     },
     attention::HeadAt,
+    protocol::{Command, Event, Rebuild, commands, events},
     store::{AnalysisId, AnalysisSummary, RunId},
-    worker::{Command, Event, Rebuild},
 };
 
 /// Tokens of an example.
@@ -106,16 +106,16 @@ pub fn fill_with_reconstruction(state: &mut State, run: &RunId) {
         created_ms: 0,
         reconstructs: true,
     };
-    state.apply(Event::Analyses { analyses: vec![summary] });
-    state.apply(Event::Analysed { analysis: id, result: Box::new(analysis) });
+    state.apply(Event::Analyses(events::Analyses { analyses: vec![summary] }));
+    state.apply(Event::Analysed(events::Analysed { analysis: id, result: Box::new(analysis) }));
 }
 
 /// Answers what was asked of rebuilt maps, as the engine would.
 pub fn answer_rebuilt(state: &mut State, asked: &[Command]) {
     for command in asked {
-        if let Command::RebuildMap { view, rebuild } = command {
+        if let Command::RebuildMap(commands::RebuildMap { view, rebuild }) = command {
             let rebuilt = Some(Box::new(rebuilt(rebuild)));
-            state.apply(Event::Rebuilt { view: *view, rebuild: rebuild.clone(), rebuilt, why: None });
+            state.apply(Event::Rebuilt(events::Rebuilt { view: *view, rebuild: rebuild.clone(), rebuilt, why: None }));
         }
     }
 }

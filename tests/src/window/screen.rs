@@ -15,7 +15,7 @@ use headroom_app::{
     state::State,
     window::{HeadroomWindow, Program},
 };
-use headroom_engine::worker::Command;
+use headroom_engine::protocol::Command;
 
 /// Longer than anything here takes on a slow machine.
 const PATIENCE: Duration = Duration::from_mins(1);

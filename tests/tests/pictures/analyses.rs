@@ -6,8 +6,8 @@ use headroom_engine::{
     advise::{Adviser, Wishes},
     attention::ModelFacts,
     config::from_toml,
+    protocol::{Event, events},
     store::{AdviceRecord, Advised},
-    worker::Event,
 };
 use headroom_tests::{
     Screen, answer_all, answer_maps, example_analysis, example_record, example_run, fill_with_analyses,
@@ -147,9 +147,9 @@ fn adviser(theme: ThemeChoice) -> Screen {
     let words = "step 400, 16 examples of 32 tokens".to_owned();
     let advised = Advised { source: run.clone(), beside: None, step: Some(400), words, prediction };
     let record = AdviceRecord { run: example_run(1), created_ms: 0, advised };
-    screen.state().apply(Event::Advice { advice: vec![record] });
+    screen.state().apply(Event::Advice(events::Advice { advice: vec![record] }));
     screen.state().analysis.take_steps(example_run(1), Vec::new());
-    screen.state().apply(Event::Analyses { analyses: Vec::new() });
+    screen.state().apply(Event::Analyses(events::Analyses { analyses: Vec::new() }));
     screen.state().selection.focused = Some(run);
     screen.window().open(PanelId::ADVISER);
     screen.resize(egui::vec2(1280.0, 1440.0));
@@ -227,7 +227,7 @@ fn reconstruct(theme: ThemeChoice) -> Screen {
 fn reconstruct_before_anything_was_restored() {
     in_both_themes("reconstruct_empty", |theme| {
         let mut screen = analyses(theme, PanelId::RECONSTRUCT, 800.0);
-        screen.state().apply(Event::Analyses { analyses: Vec::new() });
+        screen.state().apply(Event::Analyses(events::Analyses { analyses: Vec::new() }));
         screen
     });
 }

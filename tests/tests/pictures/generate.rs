@@ -4,7 +4,7 @@ use headroom_app::{context::PanelId, link::Link, settings::ThemeChoice};
 use headroom_engine::{
     config::{Cache, Precision},
     generate::{BeamNode, CacheProof, Ending, ProvedCache, SourceAttention},
-    worker::{Command, Event, Notice, PrecisionProof, Request, TokenCost, WrittenText},
+    protocol::{Command, Event, JobCommand, Notice, PrecisionProof, Request, TokenCost, WrittenText, events},
 };
 use headroom_tests::{Screen, example_run};
 
@@ -24,8 +24,9 @@ fn panel(theme: ThemeChoice, height: f32) -> Screen {
 fn asked(screen: &mut Screen) -> Vec<Request> {
     screen.settle();
     let all = screen.window().link().map(Link::take_requests).unwrap_or_default();
-    let is_meant =
-        |request: &Request| matches!(request.command, Command::Generate { .. } | Command::ProveCaches { .. });
+    let is_meant = |request: &Request| {
+        matches!(request.command, Command::Job(JobCommand::Generate(_)) | Command::Job(JobCommand::ProveCaches(_)))
+    };
     all.into_iter().filter(is_meant).collect()
 }
 
@@ -55,7 +56,7 @@ fn text(text: &str, ids: &[u32], step_secs: f64, of_token: u64) -> WrittenText {
 }
 
 fn answer(screen: &mut Screen, request: &Request, text: WrittenText, seconds: f64) {
-    let event = Event::Generated {
+    let event = Event::Generated(events::Generated {
         target: "a run".to_owned(),
         texts: vec![text],
         seconds,
@@ -64,7 +65,7 @@ fn answer(screen: &mut Screen, request: &Request, text: WrittenText, seconds: f6
         stopped: false,
         unused_settings: Vec::new(),
         other_settings: Vec::new(),
-    };
+    });
     screen.state().apply(Notice { ticket: Some(request.ticket), event });
     screen.settle();
 }
@@ -175,7 +176,8 @@ fn caches_that_lose_nothing() {
         };
         let proofs = vec![of(Precision::F32, None), of(Precision::Bf16, Some(30))];
         let data = "held-out text of the built-in grammar".to_owned();
-        let event = Event::CachesProved { target: "a run".to_owned(), data, proofs, stopped: false };
+        let event =
+            Event::CachesProved(events::CachesProved { target: "a run".to_owned(), data, proofs, stopped: false });
         screen.state().apply(Notice { ticket: Some(requests[0].ticket), event });
         screen.settle();
         screen

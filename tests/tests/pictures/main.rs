@@ -17,9 +17,9 @@ use headroom_app::{
 };
 use headroom_engine::{
     config::{Problem, RunConfig},
+    protocol::{Command, Event, commands, events},
     speed::GenerationPreset,
     store::{NewSnapshot, RunId, RunState, SnapshotData, SnapshotRecord, snapshot_kinds},
-    worker::{Command, Event},
 };
 use headroom_tests::{
     Screen, example_record, example_runs, fill_with_benchmarks, fill_with_examples, fill_with_generation,
@@ -126,18 +126,18 @@ fn configure_with_problems() {
         screen.wait("the form's question", |screen| {
             let asked = screen.recorded();
             let revision = asked.iter().rev().find_map(|command| match command {
-                Command::Check { revision, .. } => Some(*revision),
+                Command::Check(commands::Check { revision, .. }) => Some(*revision),
                 _ => None,
             });
             let Some(revision) = revision else { return false };
             let problems = vec![Problem::new("data.path", "there is no file or folder of that name")];
-            screen.state().apply(Event::Checked {
+            screen.state().apply(Event::Checked(events::Checked {
                 revision,
                 problems,
                 free_bytes: Some(9 << 30),
                 facts: Box::default(),
                 preview: None,
-            });
+            }));
             true
         });
         screen.click("Name");
@@ -238,7 +238,7 @@ fn with_costs(theme: ThemeChoice) -> Screen {
         run.flops_per_step = run.flops_per_step.map(|count| count + more * 6_400);
     }
     let shown: Vec<_> = runs.iter().filter(|run| run.number < 8).map(|run| run.id.clone()).collect();
-    screen.state().apply(Event::Runs { runs });
+    screen.state().apply(Event::Runs(events::Runs { runs }));
     screen.state().selection.visible = shown.into_iter().collect();
     screen.settle();
     screen
@@ -289,7 +289,7 @@ fn setting_up_a_sweep() {
 fn speed_before_anything_was_measured() {
     in_both_themes("speed_empty", |theme| {
         let mut screen = full(theme, PanelId::SPEED);
-        screen.state().apply(Event::Benchmarks { benchmarks: Vec::new() });
+        screen.state().apply(Event::Benchmarks(events::Benchmarks { benchmarks: Vec::new() }));
         screen
     });
 }
@@ -374,11 +374,11 @@ fn inspector_of_a_run_that_borrows() {
         let mut record = example_record(0);
         record.config["attention"]["reuse"] = serde_json::json!({ "kind": "first", "layers": 3, "heads": 2 });
         screen.state().selection.focused = Some(record.summary.id.clone());
-        screen.state().apply(Event::Run {
+        screen.state().apply(Event::Run(events::Run {
             record: Box::new(record),
             checkpoints: Vec::new(),
             folder: "/home/ada".into(),
-        });
+        }));
         screen.resize(egui::vec2(1280.0, 1000.0));
         screen
     });
@@ -411,8 +411,9 @@ fn mixing(run: &RunId, step: u64) -> Vec<Event> {
     let kind = snapshot_kinds::MIXING.to_owned();
     let matrices = [matrix(0), matrix(1)];
     let snapshots = matrices.iter().map(|matrix| matrix.record.clone()).collect();
-    let listed = Event::Snapshots { run: run.clone(), kind, snapshots };
-    let loaded = matrices.into_iter().map(|matrix| Event::SnapshotData { snapshot: Box::new(matrix) });
+    let listed = Event::Snapshots(events::Snapshots { run: run.clone(), kind, snapshots });
+    let loaded =
+        matrices.into_iter().map(|matrix| Event::SnapshotData(events::SnapshotData { snapshot: Box::new(matrix) }));
     std::iter::once(listed).chain(loaded).collect()
 }
 
@@ -425,11 +426,11 @@ fn inspector_of_a_collaborative_run() {
         record.config["attention"]["compatibility"] = serde_json::json!({ "kind": "collaborative", "d_k": 64 });
         let run = record.summary.id.clone();
         screen.state().selection.focused = Some(run.clone());
-        screen.state().apply(Event::Run {
+        screen.state().apply(Event::Run(events::Run {
             record: Box::new(record),
             checkpoints: Vec::new(),
             folder: "/home/ada".into(),
-        });
+        }));
         for event in mixing(&run, 400) {
             screen.state().apply(event);
         }
@@ -504,7 +505,7 @@ fn a_run_that_was_interrupted() {
         for run in runs.iter_mut().filter(|run| run.number == 5) {
             (run.state, run.steps_done, run.steps_total) = (RunState::Interrupted, 345, Some(600));
         }
-        screen.state().apply(Event::Runs { runs });
+        screen.state().apply(Event::Runs(events::Runs { runs }));
         screen.click("Show the presets");
         screen
     });

@@ -11,7 +11,7 @@ use headroom_app::{
 use headroom_engine::{
     convert::{ConvertedAttention, LayerPrice, Price},
     hub::{FetchRequest, HubError, HubFacts},
-    worker::{Command, Event, ModelCost, Notice, Request, Target, Which},
+    protocol::{Command, Event, JobCommand, ModelCost, Notice, Request, Target, Which, commands, events},
 };
 use headroom_tests::{Screen, example_run, hub_facts, model_facts, push_contents, repo_facts};
 
@@ -31,11 +31,13 @@ fn panel(theme: ThemeChoice) -> Screen {
     for _ in 0..2 {
         for Request { ticket, command } in asked(&mut screen) {
             let event = match command {
-                Command::DescribeModel { target } => Event::ModelDescribed { target, facts: Box::new(model_facts()) },
-                Command::PreviewConversion { target, conversion } => {
+                Command::DescribeModel(commands::DescribeModel { target }) => {
+                    Event::ModelDescribed(events::ModelDescribed { target, facts: Box::new(model_facts()) })
+                }
+                Command::PreviewConversion(commands::PreviewConversion { target, conversion }) => {
                     let cost = |parameters, forward_flops| ModelCost { parameters, forward_flops, tokens: 64 };
                     let (before, after) = (cost(933_000, 94_000_000), Some(cost(868_000, 90_000_000)));
-                    Event::ConversionPreviewed { target, conversion, before, after }
+                    Event::ConversionPreviewed(events::ConversionPreviewed { target, conversion, before, after })
                 }
                 _ => continue,
             };
@@ -58,8 +60,12 @@ fn what_a_conversion_did() {
         screen.resize(egui::vec2(1280.0, 1120.0));
         screen.fill("Write to", "/home/ada/models/grammar-collaborative");
         screen.click("Convert");
-        let convert = asked(&mut screen).into_iter().find(|request| matches!(request.command, Command::Convert { .. }));
-        let Some(Request { ticket, command: Command::Convert { conversion, .. } }) = convert else {
+        let convert = asked(&mut screen)
+            .into_iter()
+            .find(|request| matches!(request.command, Command::Job(JobCommand::Convert(_))));
+        let Some(Request { ticket, command: Command::Job(JobCommand::Convert(commands::Convert { conversion, .. })) }) =
+            convert
+        else {
             panic!("nothing was asked for")
         };
         let attention = |layer: usize| ConvertedAttention {
@@ -73,7 +79,7 @@ fn what_a_conversion_did() {
             map_distance: Some(0.041 + 0.012 * layer as f64),
             output_error: 0.018 + 0.021 * layer as f64,
         };
-        let event = Event::Converted {
+        let event = Event::Converted(events::Converted {
             target: "grammar decoder".to_owned(),
             conversion,
             path: PathBuf::from("/home/ada/models/grammar-collaborative"),
@@ -93,7 +99,7 @@ fn what_a_conversion_did() {
             unpriced: None,
             left_out: Vec::new(),
             seconds: 1.9,
-        };
+        });
         screen.state().apply(Notice { ticket: Some(ticket), event });
         screen.settle();
         screen
@@ -111,10 +117,10 @@ fn a_model_of_a_hub() {
             screen.state().apply(Notice { ticket: Some(request.ticket), event });
             screen.settle();
         };
-        let here = Event::HubDescribed { facts: Box::new(hub_facts()) };
+        let here = Event::HubDescribed(events::HubDescribed { facts: Box::new(hub_facts()) });
         tell(&mut screen, |command| matches!(command, Command::DescribeHub), here);
         screen.state().hub.fetch(FetchRequest::of("facebook/bart-base".parse().expect("a name")));
-        let going = Event::Fetching {
+        let going = Event::Fetching(events::Fetching {
             name: "facebook/bart-base".parse().expect("a name"),
             file: "model.safetensors".to_owned(),
             number: 4,
@@ -122,12 +128,12 @@ fn a_model_of_a_hub() {
             bytes: 231 << 20,
             total_bytes: 533 << 20,
             bytes_per_sec: f64::from(11 << 20),
-        };
-        tell(&mut screen, |command| matches!(command, Command::Fetch { .. }), going);
+        });
+        tell(&mut screen, |command| matches!(command, Command::Job(JobCommand::Fetch(_))), going);
         screen.fill("Name", repo_facts().name.as_str());
         screen.click("Look it up");
-        let facts = Event::Inspected { facts: Box::new(repo_facts()) };
-        tell(&mut screen, |command| matches!(command, Command::Inspect { .. }), facts);
+        let facts = Event::Inspected(events::Inspected { facts: Box::new(repo_facts()) });
+        tell(&mut screen, |command| matches!(command, Command::Job(JobCommand::Inspect(_))), facts);
         screen
     });
 }
@@ -146,13 +152,17 @@ fn a_model_on_its_way_to_a_hub() {
             let event = match command {
                 Command::DescribeHub => {
                     let facts = HubFacts { has_token: true, ..hub_facts() };
-                    Event::HubDescribed { facts: Box::new(facts) }
+                    Event::HubDescribed(events::HubDescribed { facts: Box::new(facts) })
                 }
-                Command::PreviewPush { target } => {
+                Command::PreviewPush(commands::PreviewPush { target }) => {
                     let contents = push_contents();
-                    Event::PushPreviewed { target, bytes: contents.bytes(), contents: Box::new(contents) }
+                    Event::PushPreviewed(events::PushPreviewed {
+                        target,
+                        bytes: contents.bytes(),
+                        contents: Box::new(contents),
+                    })
                 }
-                Command::Push { name, .. } => Event::Pushing {
+                Command::Job(JobCommand::Push(commands::Push { name, .. })) => Event::Pushing(events::Pushing {
                     name,
                     file: "model.safetensors".to_owned(),
                     number: 0,
@@ -160,7 +170,7 @@ fn a_model_on_its_way_to_a_hub() {
                     bytes: 1_310_720,
                     total_bytes: 3_732_480,
                     bytes_per_sec: 262_144.0,
-                },
+                }),
                 _ => continue,
             };
             screen.state().apply(Notice { ticket: Some(ticket), event });
@@ -186,12 +196,14 @@ fn a_model_that_a_hub_does_not_have() {
                 let event = match command {
                     Command::DescribeHub => {
                         let facts = HubFacts { models: Vec::new(), interrupted: Vec::new(), ..hub_facts() };
-                        Event::HubDescribed { facts: Box::new(facts) }
+                        Event::HubDescribed(events::HubDescribed { facts: Box::new(facts) })
                     }
-                    Command::Inspect { request } => {
+                    Command::Job(JobCommand::Inspect(commands::Inspect { request })) => {
                         let error =
                             HubError::NotFound { kind: request.kind, name: request.name.clone(), has_token: false };
-                        Event::Refused { why: format!("Nothing could be learnt of {}. {error}", request.name) }
+                        Event::Refused(events::Refused {
+                            why: format!("Nothing could be learnt of {}. {error}", request.name),
+                        })
                     }
                     _ => continue,
                 };

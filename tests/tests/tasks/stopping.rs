@@ -6,8 +6,9 @@ use headroom_engine::{
     checkpoint::load_model_dir,
     config::{DeviceChoice, Precision},
     model::{EmbeddingNoise, ForwardOptions, Model, ModelInput, dtype, open_device},
+    protocol::{Command, Event, JobCommand, JobRef, Target, Ticket, Which, commands, events},
     store::RunId,
-    worker::{Command, Engine, EngineOptions, Event, Target, Ticket, Which},
+    worker::{Engine, EngineOptions},
 };
 use safetensors::SafeTensors;
 use serde_json::Value;
@@ -142,10 +143,12 @@ fn answers_about_many_texts_end_when_they_are_told_to() {
     let program = with_tables();
     let run: RunId = program.train(CONFIG, &["--set", "train.steps=2", "train.evaluate_every=2"]).parse().unwrap();
     let engine = Engine::start(EngineOptions { store: program.store_path(), wake: None }).unwrap();
-    let asks = |count: usize| Command::Predict {
-        target: Target::Run { run: run.clone(), which: Which::Best },
-        rows: vec![vec!["a text of a few words".to_owned(), "another".to_owned()]; count],
-        images: None,
+    let asks = |count: usize| {
+        Command::Job(JobCommand::Predict(commands::Predict {
+            target: Target::Run { run: run.clone(), which: Which::Best },
+            rows: vec![vec!["a text of a few words".to_owned(), "another".to_owned()]; count],
+            images: None,
+        }))
     };
     // What comes of a request, and how far it was told to be before.
     let outcome = |wanted: Ticket, mut at_first: Option<Command>| -> (Event, Vec<(usize, usize)>) {
@@ -153,13 +156,13 @@ fn answers_about_many_texts_end_when_they_are_told_to() {
         loop {
             let notice = engine.wait_event(Duration::from_mins(2)).unwrap();
             match notice.event {
-                Event::Predicting { done, count } if notice.ticket == Some(wanted) => {
+                Event::Predicting(events::Predicting { done, count }) if notice.ticket == Some(wanted) => {
                     told.push((done, count));
                     if let Some(command) = at_first.take() {
                         engine.send(command).unwrap();
                     }
                 }
-                event @ (Event::Predicted { .. } | Event::Failed { .. } | Event::Refused { .. })
+                event @ (Event::Predicted(_) | Event::Failed(_) | Event::Refused(_))
                     if notice.ticket == Some(wanted) =>
                 {
                     return (event, told);
@@ -169,15 +172,20 @@ fn answers_about_many_texts_end_when_they_are_told_to() {
         }
     };
     let many = engine.send(asks(200_000)).unwrap();
-    let (ended, told) = outcome(many, Some(Command::CancelPrediction { prediction: many }));
-    let (Event::Failed { why, .. } | Event::Refused { why }) = ended else { panic!("{ended:?}") };
+    let (ended, told) = outcome(many, Some(Command::Cancel(commands::Cancel { job: JobRef::Ticket(many) })));
+    let (Event::Failed(events::Failed { why, .. }) | Event::Refused(events::Refused { why })) = ended else {
+        panic!("{ended:?}")
+    };
     assert!(why.contains("It was stopped."), "{why}");
     assert!(told.iter().all(|(done, count)| done < count && *count == 200_000), "{told:?}");
     // Others are answered all the same.
     for count in [1, 2] {
         let next = engine.send(asks(count)).unwrap();
         let (answer, _) = outcome(next, None);
-        assert!(matches!(&answer, Event::Predicted { outputs, .. } if outputs.len() == count), "{answer:?}");
+        assert!(
+            matches!(&answer, Event::Predicted(events::Predicted { outputs, .. }) if outputs.len() == count),
+            "{answer:?}"
+        );
     }
     assert!(engine.shutdown(Duration::from_mins(1)));
 }

@@ -7,8 +7,8 @@ use headroom_engine::{
     analysis::Analysis,
     attention::ModelFacts,
     config::from_toml,
+    protocol::{Command, Event, commands, events},
     store::{AdviceRecord, Advised, AnalysisId, AnalysisSummary, RunState},
-    worker::{Command, Event},
 };
 use headroom_tests::{
     EXAMPLE_STEPS, Screen, example_analysis, example_record, example_run, example_runs, fill_with_analyses,
@@ -55,7 +55,7 @@ fn while_anything_is_read_and_where_there_is_nothing_it_says_so() {
     let mut screen = Screen::recorder();
     screen.click("Adviser");
     assert!(screen.has("Reading the runs…"), "{:#?}", screen.words());
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     assert!(screen.has("No runs yet"));
     fill_with_examples(screen.state());
@@ -121,8 +121,8 @@ fn dragging_a_slider_changes_plan_and_numbers() {
     screen.click("Train this run again beside it");
     screen.click("Train what is advised");
     let sent = screen.recorded();
-    let Some(Command::TrainAdvice { config, again, tag, advised, .. }) =
-        sent.into_iter().find(|command| matches!(command, Command::TrainAdvice { .. }))
+    let Some(Command::TrainAdvice(commands::TrainAdvice { config, again, tag, advised, .. })) =
+        sent.into_iter().find(|command| matches!(command, Command::TrainAdvice(_)))
     else {
         panic!("nothing was sent");
     };
@@ -158,17 +158,17 @@ fn an_analysis_that_knows_the_errors_of_pairs_is_offered_and_never_the_one_that_
         created_ms: number as i64,
         reconstructs: true,
     };
-    screen.state().apply(Event::Analyses { analyses: vec![summary(2), summary(1)] });
+    screen.state().apply(Event::Analyses(events::Analyses { analyses: vec![summary(2), summary(1)] }));
     for (id, step) in ids.iter().zip([100, 200]) {
         let analysis = example_analysis(config.model.layers, config.model.heads, step);
-        screen.state().apply(Event::Analysed { analysis: id.clone(), result: Box::new(analysis) });
+        screen.state().apply(Event::Analysed(events::Analysed { analysis: id.clone(), result: Box::new(analysis) }));
     }
     screen.state().analysis.open(&example_run(0).into(), Some(ids[1].clone()));
     screen.settle();
     assert!(screen.says("but in that of step 100") && !screen.says("but in that of step 200"), "{:#?}", screen.words());
     screen.click("Show the analysis that has it");
     assert!(screen.says("but in that of step 200") && !screen.says("but in that of step 100"), "{:#?}", screen.words());
-    screen.state().apply(Event::Analyses { analyses: vec![summary(1)] });
+    screen.state().apply(Event::Analyses(events::Analyses { analyses: vec![summary(1)] }));
     screen.settle();
     assert!(!screen.has("Show the analysis that has it"), "{:#?}", screen.words());
     assert!(screen.has("Analyse reconstruction now"));
@@ -181,7 +181,7 @@ fn what_came_out_stands_beside_what_was_predicted() {
     let advised =
         Advised { source: example_run(0), beside: None, step: Some(400), words: "step 400".to_owned(), prediction };
     let record = AdviceRecord { run: example_run(1), created_ms: 0, advised };
-    screen.state().apply(Event::Advice { advice: vec![record] });
+    screen.state().apply(Event::Advice(events::Advice { advice: vec![record] }));
     screen.settle();
     for words in ["Predicted and measured: grammar decoder", "Measured", "Time of a step", "no loss is predicted"] {
         assert!(screen.says(words), "no {words} in {:#?}", screen.words());
@@ -209,7 +209,7 @@ fn while_the_advised_run_trains_numbers_say_of_which_step_they_are() {
         screen.settle();
     };
     looked(&mut screen, 0);
-    screen.state().apply(Event::Advice { advice: vec![record] });
+    screen.state().apply(Event::Advice(events::Advice { advice: vec![record] }));
     screen.settle();
     assert!(screen.says("Trains now: step ") && screen.says("the run trains now: step "), "{:#?}", screen.words());
     assert!(!screen.says("(step 0)") && !screen.says("1 by construction"), "nothing came out: {:#?}", screen.words());
@@ -226,7 +226,7 @@ fn while_the_run_of_before_still_trains_no_loss_is_judged() {
     let advised =
         Advised { source: example_run(0), beside: None, step: Some(400), words: "step 400".to_owned(), prediction };
     let record = AdviceRecord { run: example_run(1), created_ms: 0, advised };
-    screen.state().apply(Event::Advice { advice: vec![record] });
+    screen.state().apply(Event::Advice(events::Advice { advice: vec![record] }));
     screen.settle();
     let judged = "1 seed each: not tested";
     assert!(screen.says(judged), "both are done: {:#?}", screen.words());
@@ -235,8 +235,12 @@ fn while_the_run_of_before_still_trains_no_loss_is_judged() {
     (source.state, source.steps_done) = (RunState::Running, 400);
     let mut record = example_record(0);
     record.summary = source.clone();
-    screen.state().apply(Event::Runs { runs });
-    screen.state().apply(Event::Run { record: Box::new(record), checkpoints: Vec::new(), folder: "/thesis".into() });
+    screen.state().apply(Event::Runs(events::Runs { runs }));
+    screen.state().apply(Event::Run(events::Run {
+        record: Box::new(record),
+        checkpoints: Vec::new(),
+        folder: "/thesis".into(),
+    }));
     screen.settle();
     assert!(!screen.says(judged), "{:#?}", screen.words());
     assert!(screen.says("the run that it is held against trains now"), "{:#?}", screen.words());
@@ -280,7 +284,7 @@ fn borrowed_maps_are_no_find_and_it_is_said() {
     fill_with_analyses(screen.state());
     fill_with_control(screen.state());
     let first: AnalysisId = "0c0ntr01x0".parse().unwrap();
-    screen.state().apply(Event::Analysed { analysis: first, result: Box::new(borrowed(420)) });
+    screen.state().apply(Event::Analysed(events::Analysed { analysis: first, result: Box::new(borrowed(420)) }));
     screen.state().selection.focused = Some(example_run(8));
     screen.click("Redundancy");
     screen.click("Beside its control");

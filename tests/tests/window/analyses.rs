@@ -6,8 +6,8 @@ use egui::{Key, Modifiers, vec2};
 use headroom_app::{context::PanelId, link::Link};
 use headroom_engine::{
     analysis::{AnalysisSpec, Measure, Projection, Topic},
+    protocol::{Command, Event, JobCommand, Notice, Target, Which, commands, events},
     store::{AnalysisId, AnalysisSummary, OpenMode, Store},
-    worker::{Command, Event, Notice, Target, Which},
 };
 use headroom_tests::{
     EXAMPLE_STEPS, Screen, answer_maps, example_analysis, example_run, fill_with_analyses, fill_with_control,
@@ -50,7 +50,7 @@ fn while_anything_is_read_the_panels_say_so() {
 fn empty_panels_say_what_would_fill_them_and_offer_it() {
     for (_, name) in PANELS {
         let mut screen = Screen::recorder();
-        screen.state().apply(Event::Runs { runs: Vec::new() });
+        screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
         screen.click(name);
         assert!(screen.has("No runs yet") && screen.has("Set up a run"), "{:#?}", screen.words());
         fill_with_examples(screen.state());
@@ -263,20 +263,27 @@ fn a_checkpoint_is_analysed_on_demand_and_shown_once_it_is_there() {
     screen.recorded();
     screen.click("Analyse its best checkpoint now");
     let asked = screen.recorded().into_iter().find_map(|command| match command {
-        Command::Analyse { analysis, target, spec, .. } => Some((analysis, target, spec)),
+        Command::Job(JobCommand::Analyse(commands::Analyse { analysis, target, spec, .. })) => {
+            Some((analysis, target, spec))
+        }
         _ => None,
     });
     let (analysis, target, spec) = asked.expect("the engine is asked");
     assert_eq!((target, spec.examples), (Target::Run { run: example_run(3), which: Which::Best }, 256));
     assert!(screen.says("is waiting in the queue") && !screen.has("Analyse its best checkpoint now"));
-    let event = Event::Analysing { analysis: analysis.clone(), stage: "Reading examples".to_owned(), fraction: 0.25 };
+    let event = Event::Analysing(events::Analysing {
+        analysis: analysis.clone(),
+        stage: "Reading examples".to_owned(),
+        fraction: 0.25,
+    });
     screen.state().apply(event);
     screen.settle();
     assert!(screen.has("Progress of the analysis") && screen.says("Reading examples"), "{:#?}", screen.words());
     // How long it will take is told once that is known, after two seconds.
     let tells = |screen: &Screen| screen.words().iter().any(|told| told.starts_with("Time left: about "));
     thread::sleep(Duration::from_millis(2_050));
-    let event = Event::Analysing { analysis: analysis.clone(), stage: "Spectra".to_owned(), fraction: 0.5 };
+    let event =
+        Event::Analysing(events::Analysing { analysis: analysis.clone(), stage: "Spectra".to_owned(), fraction: 0.5 });
     screen.state().apply(event);
     screen.settle();
     assert!(tells(&screen) && screen.says("Spectra"), "{:#?}", screen.words());
@@ -287,14 +294,14 @@ fn a_checkpoint_is_analysed_on_demand_and_shown_once_it_is_there() {
         layers: vec![vec![0.4, 0.7], Vec::new(), vec![0.6, 0.8]],
     }];
     let result = Box::new(found);
-    screen.state().apply(Event::Analysed { analysis: analysis.clone(), result });
-    screen.state().apply(Event::AnalyseEnded {
+    screen.state().apply(Event::Analysed(events::Analysed { analysis: analysis.clone(), result }));
+    screen.state().apply(Event::AnalyseEnded(events::AnalyseEnded {
         analysis: analysis.clone(),
         complete: true,
         why: None,
         is_refusal: false,
         unwritten: None,
-    });
+    }));
     let summary = AnalysisSummary {
         id: analysis.clone(),
         number: 1,
@@ -308,7 +315,7 @@ fn a_checkpoint_is_analysed_on_demand_and_shown_once_it_is_there() {
         created_ms: 0,
         reconstructs: false,
     };
-    screen.state().apply(Event::Analyses { analyses: vec![summary.clone()] });
+    screen.state().apply(Event::Analyses(events::Analyses { analyses: vec![summary.clone()] }));
     screen.settle();
     assert!(screen.has("Map: similarity of layers") && !screen.has("Play the steps"), "{:#?}", screen.words());
     assert!(screen.description("Map: similarity of layers").0.starts_with("3 × 3"));
@@ -323,7 +330,7 @@ fn a_checkpoint_is_analysed_on_demand_and_shown_once_it_is_there() {
     screen.recorded();
     screen.click("Start the analysis");
     let spec = screen.recorded().into_iter().find_map(|command| match command {
-        Command::Analyse { spec, subspaces, .. } => Some((spec, subspaces)),
+        Command::Job(JobCommand::Analyse(commands::Analyse { spec, subspaces, .. })) => Some((spec, subspaces)),
         _ => None,
     });
     let (spec, subspaces) = spec.expect("the engine is asked");
@@ -331,12 +338,13 @@ fn a_checkpoint_is_analysed_on_demand_and_shown_once_it_is_there() {
     assert!(spec.spectrum.is_some_and(|spectrum| spectrum.heads));
     assert_eq!(subspaces[0].target, Target::Run { run: example_run(0), which: Which::Best });
     screen.click("Cancel the analysis");
-    assert!(screen.recorded().iter().any(|command| matches!(command, Command::CancelAnalysis { .. })));
+    assert!(screen.recorded().iter().any(|command| matches!(command, Command::Cancel(_))));
     // Deleted, and brought back by Undo.
     screen.click("Delete the analysis");
     assert!(screen.says("No analysis of"), "{:#?}", screen.words());
     screen.press(Modifiers::COMMAND, Key::Z);
-    let back = |command: &Command| matches!(command, Command::DeleteAnalysis { deleted: false, .. });
+    let back =
+        |command: &Command| matches!(command, Command::DeleteAnalysis(commands::DeleteAnalysis { deleted: false, .. }));
     assert!(screen.recorded().iter().any(back));
 }
 
@@ -350,7 +358,13 @@ fn an_analysis_that_failed_says_why() {
     screen.click("Analyse its best checkpoint now");
     let analysis = screen.state().analysis.pending[0].analysis.clone();
     let why = Some("An exact covariance of 16,384 dimensions needs 2 GiB, and 1 GiB is free.".to_owned());
-    screen.state().apply(Event::AnalyseEnded { analysis, complete: false, why, is_refusal: false, unwritten: None });
+    screen.state().apply(Event::AnalyseEnded(events::AnalyseEnded {
+        analysis,
+        complete: false,
+        why,
+        is_refusal: false,
+        unwritten: None,
+    }));
     screen.settle();
     assert!(screen.says("needs 2 GiB") && screen.has("Analyse its best checkpoint now"), "{:#?}", screen.words());
 }
@@ -370,7 +384,7 @@ fn an_analysis_that_waits_is_moved_in_the_queue() {
     let [first, second]: [String; 2] = order(&mut screen).try_into().unwrap();
     let moved = |screen: &mut Screen| {
         screen.recorded().into_iter().find_map(|command| match command {
-            Command::Move { run, position } => Some((run.to_string(), position)),
+            Command::Move(commands::Move { run, position }) => Some((run.to_string(), position)),
             _ => None,
         })
     };
@@ -394,7 +408,7 @@ fn fail(screen: &mut Screen, is_meant: impl Fn(&Command) -> bool) {
     let requests = screen.window().link().map(Link::take_requests).unwrap_or_default();
     let asked = requests.iter().find(|request| is_meant(&request.command)).unwrap();
     let why = "The arrays of this analysis are damaged.".to_owned();
-    let event = Event::Failed { run: None, why, what_to_do: String::new() };
+    let event = Event::Failed(events::Failed { run: None, why, what_to_do: String::new() });
     screen.state().apply(Notice { ticket: Some(asked.ticket), event });
     screen.settle();
 }
@@ -408,15 +422,17 @@ fn an_analysis_that_cannot_be_read_says_why_and_is_asked_for_again() {
         screen.state().selection.focused = Some(run.clone());
         screen.click(name);
         // The steps at which the run kept one, then the one of a step.
-        fail(&mut screen, |command| matches!(command, Command::LoadLiveAnalyses { .. }));
+        fail(&mut screen, |command| matches!(command, Command::LoadLiveAnalyses(_)));
         assert!(screen.has("The analysis cannot be read") && screen.says("are damaged"), "{:#?}", screen.words());
         assert!(screen.repaint_delay() >= Duration::from_secs(1), "and it rests");
         screen.recorded();
         screen.click("Try again");
-        assert!(screen.recorded().iter().any(|command| matches!(command, Command::LoadLiveAnalyses { .. })));
+        assert!(screen.recorded().iter().any(|command| matches!(command, Command::LoadLiveAnalyses(_))));
         screen.state().analysis.take_steps(run.clone(), vec![100]);
         screen.settle();
-        fail(&mut screen, |command| matches!(command, Command::LoadLiveAnalysis { step: 100, .. }));
+        fail(&mut screen, |command| {
+            matches!(command, Command::LoadLiveAnalysis(commands::LoadLiveAnalysis { step: 100, .. }))
+        });
         assert!(screen.has("The analysis cannot be read"), "{name}: {:#?}", screen.words());
         screen.click("Try again");
         assert!(screen.has("Reading the analysis…"), "{name}: {:#?}", screen.words());
@@ -517,11 +533,11 @@ fn heads_show_every_map_and_one_with_its_tokens() {
 fn answered_causally(screen: &mut Screen) {
     const TOKENS: usize = 27;
     for _ in 0..4 {
-        let is_map = |command: &Command| matches!(command, Command::LoadMap { .. });
+        let is_map = |command: &Command| matches!(command, Command::LoadMap(_));
         let (maps, others): (Vec<Command>, Vec<Command>) = screen.recorded().into_iter().partition(is_map);
         answer_maps(screen.state(), &others);
         for command in maps {
-            if let Command::LoadMap { view, layer, head } = command {
+            if let Command::LoadMap(commands::LoadMap { view, layer, head }) = command {
                 // More to the first token, the deeper the layer.
                 let weight = |query: usize, key: usize| match (query, key) {
                     (0, 0) => 1.0,
@@ -530,7 +546,7 @@ fn answered_causally(screen: &mut Screen) {
                     _ => 0.0,
                 };
                 let values = (0..TOKENS * TOKENS).map(|at| weight(at / TOKENS, at % TOKENS)).collect();
-                screen.state().apply(Event::Map { view, layer, head, values });
+                screen.state().apply(Event::Map(events::Map { view, layer, head, values }));
             }
         }
         screen.settle();
@@ -609,9 +625,9 @@ fn maps_that_cannot_be_shown_say_why_and_can_be_tried_again() {
     screen.click("Heads");
     screen.settle();
     let requests = screen.window().link().map(Link::take_requests).unwrap_or_default();
-    let asked = requests.iter().find(|request| matches!(request.command, Command::LoadMaps { .. })).unwrap();
+    let asked = requests.iter().find(|request| matches!(request.command, Command::LoadMaps(_))).unwrap();
     let why = "The maps of a run cannot be shown. The text has 900 tokens, the model reads at most 64.".to_owned();
-    let event = Event::Failed { run: None, why, what_to_do: String::new() };
+    let event = Event::Failed(events::Failed { run: None, why, what_to_do: String::new() });
     screen.state().apply(Notice { ticket: Some(asked.ticket), event });
     screen.settle();
     assert!(screen.says("reads at most 64"), "{:#?}", screen.words());
@@ -677,7 +693,7 @@ fn analyses_of_other_texts_and_lengths_stand_beside_each_other() {
     screen.choose("Order of the text", "text shuffled");
     screen.click("Start the analysis");
     let spec = screen.recorded().into_iter().find_map(|command| match command {
-        Command::Analyse { spec, .. } => Some(spec),
+        Command::Job(JobCommand::Analyse(commands::Analyse { spec, .. })) => Some(spec),
         _ => None,
     });
     let spec = spec.expect("the engine is asked");

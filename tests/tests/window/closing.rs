@@ -2,8 +2,8 @@
 
 use egui::{Key, Modifiers};
 use headroom_engine::{
+    protocol::{Command, Event, commands, events},
     store::{RunId, RunState},
-    worker::{Command, Event},
 };
 use headroom_tests::{Screen, example_runs, fill_with_examples};
 use tempfile::TempDir;
@@ -93,7 +93,7 @@ fn a_run_that_the_programs_death_cut_short_is_told_until_it_is_put_off() {
             run.id.clone()
         })
         .collect();
-    screen.state().apply(Event::Runs { runs });
+    screen.state().apply(Event::Runs(events::Runs { runs }));
     screen.settle();
     assert!(
         screen.says("was interrupted at step 345 of 600, Resume goes on from its checkpoint of step 600. The program"),
@@ -108,7 +108,11 @@ fn a_run_that_the_programs_death_cut_short_is_told_until_it_is_put_off() {
     let name = screen.words().into_iter().find_map(|word| word.strip_prefix("Not now: ").map(str::to_owned)).unwrap();
     screen.click(&format!("Resume {name}"));
     let resumed = screen.recorded();
-    assert!(resumed.iter().any(|command| matches!(command, Command::ResumeRun { run } if cut.contains(run))));
+    assert!(
+        resumed
+            .iter()
+            .any(|command| matches!(command, Command::ResumeRun(commands::ResumeRun { run }) if cut.contains(run)))
+    );
     assert!(!screen.says("was interrupted at step 345"));
     let told = &screen.window().settings.told;
     assert!(cut.iter().all(|run| told.contains_key(run)), "{told:?}");

@@ -5,8 +5,8 @@ use std::fs;
 use egui::{Color32, Key, Modifiers, Visuals};
 use headroom_app::theme;
 use headroom_engine::{
+    protocol::{Command, Event, commands, events},
     store::{RunState, SeriesData, SeriesSummary},
-    worker::{Command, Event},
 };
 use headroom_tests::{Screen, example_record, example_run, example_runs, fill_with_examples};
 use serde_json::json;
@@ -71,11 +71,15 @@ fn compare(screen: &mut Screen, sketches: &[Sketch]) {
         changed.push((record, data));
     }
     let state = screen.state();
-    state.apply(Event::Runs { runs });
+    state.apply(Event::Runs(events::Runs { runs }));
     for (record, data) in changed {
         let run = record.summary.id.clone();
-        state.apply(Event::Run { record: Box::new(record), checkpoints: Vec::new(), folder: "/thesis".into() });
-        state.apply(Event::Series { run, series: LOSS.to_owned(), whole: true, data });
+        state.apply(Event::Run(events::Run {
+            record: Box::new(record),
+            checkpoints: Vec::new(),
+            folder: "/thesis".into(),
+        }));
+        state.apply(Event::Series(events::Series { run, series: LOSS.to_owned(), whole: true, data }));
     }
     state.selection.visible = sketches.iter().map(|sketch| example_run(sketch.number)).collect();
     screen.press_text(Key::Num3, "3");
@@ -150,7 +154,7 @@ fn one_seed_each_is_not_tested_and_a_button_queues_two_more() {
     screen.recorded();
     screen.click("Queue 2 more");
     let queued = screen.recorded().into_iter().find_map(|command| match command {
-        Command::EnqueueAll { configs, tags, .. } => Some((configs, tags)),
+        Command::EnqueueAll(commands::EnqueueAll { configs, tags, .. }) => Some((configs, tags)),
         _ => None,
     });
     let (configs, tags) = queued.unwrap();
@@ -168,7 +172,7 @@ fn a_run_that_diverged_is_named_so_and_nothing_says_that_it_does_not_differ() {
     assert!(screen.says(noise) && !screen.says("(diverged)"), "{:#?}", screen.words());
     let mut runs = screen.state().runs.clone();
     runs.iter_mut().filter(|run| [3, 4].contains(&run.number)).for_each(|run| run.state = RunState::Diverged);
-    screen.state().apply(Event::Runs { runs });
+    screen.state().apply(Event::Runs(events::Runs { runs }));
     screen.settle();
     assert!(!screen.says(noise) && screen.says("(diverged)"), "{:#?}", screen.words());
 }
@@ -219,11 +223,15 @@ fn a_race_of_several_seeds_opens_grouped_whatever_was_chosen_for_other_runs() {
         run.tags = vec!["race:seeds".to_owned()];
     }
     let state = screen.state();
-    state.apply(Event::Runs { runs: runs.clone() });
+    state.apply(Event::Runs(events::Runs { runs: runs.clone() }));
     for run in runs.into_iter().filter(|run| run.number < 3) {
         let mut record = example_record(run.number);
         record.summary = run;
-        state.apply(Event::Run { record: Box::new(record), checkpoints: Vec::new(), folder: "/thesis".into() });
+        state.apply(Event::Run(events::Run {
+            record: Box::new(record),
+            checkpoints: Vec::new(),
+            folder: "/thesis".into(),
+        }));
     }
     screen.press_text(Key::Num3, "3");
     screen.settle();
@@ -245,7 +253,7 @@ fn the_scatter_holds_a_metric_against_any_cost_and_any_number_of_the_configs() {
         run.metrics.insert("system/peak_memory_bytes".to_owned(), peak);
     }
     let state = screen.state();
-    state.apply(Event::Runs { runs: runs.clone() });
+    state.apply(Event::Runs(events::Runs { runs: runs.clone() }));
     for run in runs.into_iter().filter(|run| shown.contains(&run.number)) {
         let (number, mut record) = (run.number, example_record(run.number));
         let words = (0..12).map(|key| (format!("k{key:02}"), serde_json::Value::from(format!("of run {number}"))));
@@ -254,7 +262,11 @@ fn the_scatter_holds_a_metric_against_any_cost_and_any_number_of_the_configs() {
         record.config["attention"]["compatibility"] = json!({ "kind": "collaborative", "d_k": 16 * (number + 1) });
         record.config["attention"]["reuse"] = json!({ "kind": "partial", "layers": number + 1, "heads": number + 2 });
         record.summary = run;
-        state.apply(Event::Run { record: Box::new(record), checkpoints: Vec::new(), folder: "/thesis".into() });
+        state.apply(Event::Run(events::Run {
+            record: Box::new(record),
+            checkpoints: Vec::new(),
+            folder: "/thesis".into(),
+        }));
     }
     screen.press_text(Key::Num3, "3");
     screen.click("Scatter");
@@ -329,7 +341,7 @@ fn a_group_says_how_many_of_its_runs_have_a_value() {
     for run in runs.iter_mut().filter(|run| run.number < 3) {
         run.metrics.remove(LOSS);
     }
-    screen.state().apply(Event::Runs { runs });
+    screen.state().apply(Event::Runs(events::Runs { runs }));
     screen.settle();
     assert!(screen.has("0 of 3"), "{:#?}", screen.words());
 }
@@ -502,7 +514,7 @@ fn a_run_on_other_text_is_named_above_the_charts_and_hidden_with_one_click() {
         let run = runs.iter_mut().find(|run| run.number == number).unwrap();
         run.held_out_hash = Some(hash.to_owned());
     }
-    screen.state().apply(Event::Runs { runs });
+    screen.state().apply(Event::Runs(events::Runs { runs }));
     screen.settle();
     assert!(screen.says("Not to be held against"), "{:#?}", screen.words());
     screen.click("Hide it");

@@ -8,7 +8,7 @@ use headroom_engine::{
     config::{
         Architecture, ModelPart, RunConfig, Source, SpanTask, StopEarly, TaskConfig, TranslationTask, from_toml, preset,
     },
-    worker::{Command, Event},
+    protocol::{Command, Event, commands, events},
 };
 use headroom_tests::Screen;
 use tempfile::TempDir;
@@ -19,7 +19,7 @@ use crate::common::{open_config, store, train, write_tiny};
 fn two_clicks_from_the_first_window_start_a_preset() {
     let mut screen = Screen::recorder();
     assert!(screen.has("Opening the store…"));
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     assert!(screen.has("Nothing has been trained in this store yet."));
     screen.recorded();
@@ -27,23 +27,26 @@ fn two_clicks_from_the_first_window_start_a_preset() {
     screen.click("Start");
     let asked = screen.recorded();
     let revision = asked.iter().rev().find_map(|command| match command {
-        Command::Check { revision, .. } => Some(*revision),
+        Command::Check(commands::Check { revision, .. }) => Some(*revision),
         _ => None,
     });
-    assert!(!asked.iter().any(|command| matches!(command, Command::Enqueue { .. })), "not before it was checked");
-    screen.state().apply(Event::Checked {
+    assert!(!asked.iter().any(|command| matches!(command, Command::Enqueue(_))), "not before it was checked");
+    screen.state().apply(Event::Checked(events::Checked {
         revision: revision.unwrap(),
         problems: Vec::new(),
         free_bytes: None,
         facts: Box::default(),
         preview: None,
-    });
+    }));
     screen.settle();
-    let configs: Vec<RunConfig> = screen
-        .recorded()
-        .into_iter()
-        .filter_map(|command| if let Command::Enqueue { config, .. } = command { Some(*config) } else { None })
-        .collect();
+    let configs: Vec<RunConfig> =
+        screen
+            .recorded()
+            .into_iter()
+            .filter_map(|command| {
+                if let Command::Enqueue(commands::Enqueue { config, .. }) = command { Some(*config) } else { None }
+            })
+            .collect();
     assert_eq!(configs, [preset("grammar-encoder").unwrap().config().unwrap()]);
     assert_eq!(screen.window().open_panel(), PanelId::LIVE);
 }
@@ -51,7 +54,7 @@ fn two_clicks_from_the_first_window_start_a_preset() {
 #[test]
 fn there_is_always_a_seed_to_queue() {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     screen.click("Use preset grammar-decoder");
     for (typed, left) in [("0", "1"), ("5", "5"), ("500", "100")] {
@@ -66,7 +69,7 @@ fn there_is_always_a_seed_to_queue() {
 #[test]
 fn too_few_evaluations_are_told_before_the_start() {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     screen.click("Use preset grammar-decoder");
     assert!(!screen.says("The run is evaluated"), "{:#?}", screen.words());
@@ -79,13 +82,13 @@ fn too_few_evaluations_are_told_before_the_start() {
 #[test]
 fn a_double_click_on_start_starts_one_run() {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     screen.click("Use preset grammar-encoder");
     let asked = |screen: &mut Screen| {
         screen.recorded().into_iter().fold((None, 0), |(revision, starts), command| match command {
-            Command::Check { revision, .. } => (Some(revision), starts),
-            Command::Enqueue { .. } => (revision, starts + 1),
+            Command::Check(commands::Check { revision, .. }) => (Some(revision), starts),
+            Command::Enqueue(_) => (revision, starts + 1),
             _ => (revision, starts),
         })
     };
@@ -95,13 +98,13 @@ fn a_double_click_on_start_starts_one_run() {
         revision.set(asked(screen).0);
         revision.get().is_some()
     });
-    screen.state().apply(Event::Checked {
+    screen.state().apply(Event::Checked(events::Checked {
         revision: revision.get().unwrap(),
         problems: Vec::new(),
         free_bytes: None,
         facts: Box::default(),
         preview: None,
-    });
+    }));
     screen.settle();
     // What is checked already starts with the first click.
     screen.double_click("Start");
@@ -113,7 +116,7 @@ fn a_double_click_on_start_starts_one_run() {
 #[test]
 fn in_a_small_window_one_area_scrolls_what_the_run_takes_with_the_form() {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     screen.click("Use preset grammar-decoder");
     screen.resize(egui::vec2(900.0, 600.0));
@@ -134,7 +137,7 @@ fn in_a_small_window_one_area_scrolls_what_the_run_takes_with_the_form() {
 #[test]
 fn undo_works_while_a_list_of_the_form_has_the_keyboard() {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     screen.click("Use preset grammar-encoder");
     let steps = |screen: &mut Screen| screen.window().panels.configure.config().train.steps;
@@ -194,7 +197,7 @@ fn bad_values_are_marked_at_their_fields_and_start_says_why() {
 #[test]
 fn a_config_file_with_an_unknown_field_is_refused_with_a_suggestion() {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     screen.click("Go to the form");
     screen.fill("Layers", "7");
@@ -218,7 +221,7 @@ fn a_config_file_with_an_unknown_field_is_refused_with_a_suggestion() {
 #[test]
 fn the_form_saves_opens_and_takes_changes_back() {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     screen.click("Go to the form");
     let folder = TempDir::new().unwrap();
@@ -275,7 +278,7 @@ fn saving_writes_over_no_file_but_that_of_the_config_unless_the_user_says_so() {
 #[test]
 fn an_empty_panel_starts_the_form_once_it_was_touched() {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.press_text(Key::Num8, "8");
     assert!(screen.has("Start the preset \"grammar decoder\""), "{:#?}", screen.words());
     screen.press_text(Key::Num1, "1");
@@ -288,25 +291,25 @@ fn an_empty_panel_starts_the_form_once_it_was_touched() {
     screen.click("Start \"my test\"");
     assert_eq!(screen.window().open_panel(), PanelId::CONFIGURE, "what is wrong with it is to be seen");
     assert!(screen.says("1 problem to fix"), "{:#?}", screen.words());
-    assert!(!screen.recorded().iter().any(|command| matches!(command, Command::Enqueue { .. })));
+    assert!(!screen.recorded().iter().any(|command| matches!(command, Command::Enqueue(_))));
     screen.fill("Layers", "2");
     screen.click("Reconstruct");
     screen.click("Start \"my test\"");
     let asked = screen.recorded();
     let revision = asked.iter().rev().find_map(|command| match command {
-        Command::Check { revision, .. } => Some(*revision),
+        Command::Check(commands::Check { revision, .. }) => Some(*revision),
         _ => None,
     });
-    screen.state().apply(Event::Checked {
+    screen.state().apply(Event::Checked(events::Checked {
         revision: revision.unwrap(),
         problems: Vec::new(),
         free_bytes: None,
         facts: Box::default(),
         preview: None,
-    });
+    }));
     screen.settle();
     let started = screen.recorded().into_iter().find_map(|command| match command {
-        Command::Enqueue { config, .. } => Some(config),
+        Command::Enqueue(commands::Enqueue { config, .. }) => Some(config),
         _ => None,
     });
     let config = started.unwrap();
@@ -316,7 +319,7 @@ fn an_empty_panel_starts_the_form_once_it_was_touched() {
 #[test]
 fn tab_goes_from_field_to_field_and_what_is_typed_there_opens_no_panel() {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     screen.click("Go to the form");
     screen.fill("Steps", "200");
@@ -396,7 +399,7 @@ fn a_table_is_mapped_by_its_columns_and_seen_before_it_is_trained_on() {
 #[test]
 fn translations_are_scored_where_the_form_says_how_many() {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     screen.click("Go to the form");
     screen.choose("Architecture", "Encoder and decoder, as BART");
@@ -414,7 +417,7 @@ fn translations_are_scored_where_the_form_says_how_many() {
 /// The form on the first preset.
 fn form() -> Screen {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     screen.click("Go to the form");
     screen

@@ -7,8 +7,8 @@ use headroom_app::{context::PanelId, link::Link};
 use headroom_engine::{
     analysis::Analysis,
     config::Source,
+    protocol::{Command, Event, MapText, Notice, Request, Target, commands, events},
     store::{AnalysisId, AnalysisSummary},
-    worker::{Command, Event, MapText, Notice, Request, Target},
 };
 use headroom_tests::{Screen, example_analysis, example_run, fill_with_analyses, fill_with_examples, model_facts};
 use tempfile::TempDir;
@@ -133,14 +133,17 @@ fn answered(screen: &mut Screen, analyses: &[AnalysisSummary]) -> Vec<Command> {
     for _ in 0..4 {
         for Request { ticket, command } in requests(screen) {
             let event = match &command {
-                Command::DescribeModel { target } => {
+                Command::DescribeModel(commands::DescribeModel { target }) => {
                     let facts = headroom_engine::checkpoint::DirectoryFacts { config: None, ..model_facts() };
-                    Some(Event::ModelDescribed { target: target.clone(), facts: Box::new(facts) })
+                    Some(Event::ModelDescribed(events::ModelDescribed {
+                        target: target.clone(),
+                        facts: Box::new(facts),
+                    }))
                 }
-                Command::ListAnalyses => Some(Event::Analyses { analyses: analyses.to_vec() }),
-                Command::LoadAnalysis { analysis } => {
+                Command::ListAnalyses => Some(Event::Analyses(events::Analyses { analyses: analyses.to_vec() })),
+                Command::LoadAnalysis(commands::LoadAnalysis { analysis }) => {
                     let result = Analysis { step: None, ..example_analysis(6, 8, 400) };
-                    Some(Event::Analysed { analysis: analysis.clone(), result: Box::new(result) })
+                    Some(Event::Analysed(events::Analysed { analysis: analysis.clone(), result: Box::new(result) }))
                 }
                 _ => None,
             };
@@ -182,7 +185,7 @@ fn a_directory_that_was_analysed_is_chosen_beside_the_runs() {
     screen.choose("Run", "minilm");
     let asked = answered(&mut screen, &known);
     let wanted: AnalysisId = known[0].id.clone();
-    let loads = |command: &Command| matches!(command, Command::LoadAnalysis { analysis } if *analysis == wanted);
+    let loads = |command: &Command| matches!(command, Command::LoadAnalysis(commands::LoadAnalysis { analysis }) if *analysis == wanted);
     assert!(asked.iter().any(loads), "its first in the list: {asked:?}");
     assert!(screen.has("Which analysis") && screen.has("Map: similarity of layers"), "{:#?}", screen.words());
     assert_eq!(screen.value("Run"), "minilm");
@@ -198,7 +201,7 @@ fn a_directory_that_was_analysed_is_chosen_beside_the_runs() {
     screen.fill("Text file", "/texts/old.txt");
     let asked = answered(&mut screen, &known);
     let maps = asked.iter().rev().find_map(|command| match command {
-        Command::LoadMaps { target, data, text, .. } => Some((target, data, text)),
+        Command::LoadMaps(commands::LoadMaps { target, data, text, .. }) => Some((target, data, text)),
         _ => None,
     });
     let Some((target, Some(data), MapText::Example(0))) = maps else { panic!("{asked:?}") };
@@ -222,11 +225,11 @@ fn a_model_that_cannot_be_read_says_why() {
     screen.state().selection.set_directory(Some("/models/gone".into()));
     screen.click("Spectra");
     let asked = requests(&mut screen);
-    let asked = asked.iter().find(|request| matches!(request.command, Command::DescribeModel { .. })).unwrap();
+    let asked = asked.iter().find(|request| matches!(request.command, Command::DescribeModel(_))).unwrap();
     let why = "There is no folder /models/gone.".to_owned();
-    screen.state().apply(Notice { ticket: Some(asked.ticket), event: Event::Refused { why } });
+    screen.state().apply(Notice { ticket: Some(asked.ticket), event: Event::Refused(events::Refused { why }) });
     screen.settle();
     assert!(screen.has("The model cannot be read") && screen.says("no folder /models/gone"), "{:#?}", screen.words());
     screen.click("Try again");
-    assert!(requests(&mut screen).iter().any(|request| matches!(request.command, Command::DescribeModel { .. })));
+    assert!(requests(&mut screen).iter().any(|request| matches!(request.command, Command::DescribeModel(_))));
 }

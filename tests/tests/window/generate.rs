@@ -5,7 +5,10 @@ use headroom_app::{context::PanelId, link::Link};
 use headroom_engine::{
     config::{Cache, Precision},
     generate::{CacheProof, Ending, ProvedCache, Search},
-    worker::{Command, Event, GenerateSource, Notice, PrecisionProof, Request, Target, TokenCost, Which, WrittenText},
+    protocol::{
+        Command, Event, GenerateSource, JobCommand, JobRef, Notice, PrecisionProof, Request, Target, TokenCost, Which,
+        WrittenText, commands, events,
+    },
 };
 use headroom_tests::{Screen, example_run, fill_with_examples};
 use tempfile::TempDir;
@@ -29,7 +32,7 @@ fn asked(screen: &mut Screen) -> Vec<Request> {
     let is_meant = |request: &Request| {
         matches!(
             request.command,
-            Command::Generate { .. } | Command::ProveCaches { .. } | Command::CancelGeneration { .. }
+            Command::Job(JobCommand::Generate(_)) | Command::Job(JobCommand::ProveCaches(_)) | Command::Cancel(_)
         )
     };
     all.into_iter().filter(is_meant).collect()
@@ -52,7 +55,7 @@ fn text(tokens: &[u32], pieces: &[&str]) -> WrittenText {
 }
 
 fn answer(screen: &mut Screen, request: &Request, text: WrittenText) {
-    let event = Event::Generated {
+    let event = Event::Generated(events::Generated {
         target: "a run".to_owned(),
         texts: vec![text],
         seconds: 0.5,
@@ -61,7 +64,7 @@ fn answer(screen: &mut Screen, request: &Request, text: WrittenText) {
         stopped: false,
         unused_settings: vec!["stop_strings".to_owned()],
         other_settings: vec!["num_beams: 4".to_owned()],
-    };
+    });
     screen.state().apply(Notice { ticket: Some(request.ticket), event });
     screen.settle();
 }
@@ -82,8 +85,15 @@ fn what_is_missing_is_said_and_the_whole_setting_is_asked_for() {
     screen.choose("Number format", "bf16");
     screen.click("Generate text");
     let requests = asked(&mut screen);
-    let [Request { command: Command::Generate { target, sources, search, precision, details, .. }, .. }] =
-        &requests[..]
+    let [
+        Request {
+            command:
+                Command::Job(JobCommand::Generate(commands::Generate {
+                    target, sources, search, precision, details, ..
+                })),
+            ..
+        },
+    ] = &requests[..]
     else {
         panic!("{requests:?}")
     };
@@ -96,7 +106,7 @@ fn what_is_missing_is_said_and_the_whole_setting_is_asked_for() {
     screen.click("Stop generating");
     let stopped = asked(&mut screen);
     assert!(
-        matches!(&stopped[..], [Request { command: Command::CancelGeneration { generation }, .. }] if *generation == requests[0].ticket)
+        matches!(&stopped[..], [Request { command: Command::Cancel(commands::Cancel { job: JobRef::Ticket(generation) }), .. }] if *generation == requests[0].ticket)
     );
     // A held-out example.
     answer(&mut screen, &requests[0], text(&[1], &[" flows"]));
@@ -104,7 +114,7 @@ fn what_is_missing_is_said_and_the_whole_setting_is_asked_for() {
     screen.click("Generate text");
     let requests = asked(&mut screen);
     assert!(
-        matches!(&requests[0].command, Command::Generate { sources, .. } if sources[..] == [GenerateSource::HeldOut { number: 0, tokens: 32 }])
+        matches!(&requests[0].command, Command::Job(JobCommand::Generate(commands::Generate { sources, .. })) if sources[..] == [GenerateSource::HeldOut { number: 0, tokens: 32 }])
     );
 }
 
@@ -145,7 +155,7 @@ fn two_settings_stand_side_by_side_with_what_differs() {
     screen.click("Generate text");
     let requests = asked(&mut screen);
     assert_eq!(requests.len(), 2);
-    let grows = Event::Generating {
+    let grows = Event::Generating(events::Generating {
         source: 0,
         step: 1,
         text: " flows".to_owned(),
@@ -154,7 +164,7 @@ fn two_settings_stand_side_by_side_with_what_differs() {
         tokens: vec![5],
         pieces: vec![" flows".to_owned()],
         costs: vec![TokenCost { seconds: 0.01, bytes: 256 }],
-    };
+    });
     screen.state().apply(Notice { ticket: Some(requests[0].ticket), event: grows });
     screen.settle();
     assert!(screen.says(" flows") && screen.says("1 token in"), "{:#?}", screen.words());
@@ -180,7 +190,10 @@ fn two_settings_stand_side_by_side_with_what_differs() {
     screen.click("Generate text");
     let requests = asked(&mut screen);
     let why = "It could not generate a text. Only a decoder can continue text.".to_owned();
-    screen.state().apply(Notice { ticket: Some(requests[0].ticket), event: Event::Refused { why: why.clone() } });
+    screen.state().apply(Notice {
+        ticket: Some(requests[0].ticket),
+        event: Event::Refused(events::Refused { why: why.clone() }),
+    });
     screen.settle();
     assert!(screen.labels(&why) > 0, "{:#?}", screen.words());
 }
@@ -193,7 +206,12 @@ fn the_comparison_of_the_caches_is_a_table() {
     screen.fill("Examples", "8");
     screen.click("Compare the caches");
     let requests = asked(&mut screen);
-    let [Request { ticket, command: Command::ProveCaches { sources, examples, precisions, .. } }] = &requests[..]
+    let [
+        Request {
+            ticket,
+            command: Command::Job(JobCommand::ProveCaches(commands::ProveCaches { sources, examples, precisions, .. })),
+        },
+    ] = &requests[..]
     else {
         panic!("{requests:?}")
     };
@@ -214,7 +232,7 @@ fn the_comparison_of_the_caches_is_a_table() {
     };
     let proofs = vec![of(Precision::F32, 8, None), of(Precision::Bf16, 6, Some(7))];
     let data = "held-out text of the grammar".to_owned();
-    let event = Event::CachesProved { target: "a run".to_owned(), data, proofs, stopped: false };
+    let event = Event::CachesProved(events::CachesProved { target: "a run".to_owned(), data, proofs, stopped: false });
     screen.state().apply(Notice { ticket: Some(*ticket), event });
     screen.settle();
     assert!(screen.says("f32: every cache wrote the same tokens (8 texts, 99 tokens)"), "{:#?}", screen.words());

@@ -3,7 +3,7 @@
 use egui::{Key, Modifiers};
 use headroom_engine::{
     config::{Collaborative, Compatibility, CustomReuse, FirstReuse, PartialReuse, Reuse, RunConfig, preset},
-    worker::Event,
+    protocol::{Event, events},
 };
 use headroom_tests::{Screen, example_record, example_runs};
 use tempfile::TempDir;
@@ -13,7 +13,7 @@ use crate::common::{open_config, store, write_tiny};
 /// The form on the usual config: a decoder of 4 layers and 4 heads.
 fn form() -> Screen {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     screen.click("Go to the form");
     screen.fill("Layers", "5");
@@ -240,10 +240,14 @@ fn matching_says_what_it_did_and_the_map_has_the_added_layers() {
 #[test]
 fn the_inspector_shows_the_heads_of_a_run_that_borrows() {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: example_runs() });
+    screen.state().apply(Event::Runs(events::Runs { runs: example_runs() }));
     let mut record = example_record(0);
     let run = record.summary.id.clone();
-    screen.state().apply(Event::Run { record: Box::new(record.clone()), checkpoints: Vec::new(), folder: "/".into() });
+    screen.state().apply(Event::Run(events::Run {
+        record: Box::new(record.clone()),
+        checkpoints: Vec::new(),
+        folder: "/".into(),
+    }));
     screen.window().settings.inspector_open = true;
     screen.state().selection.focused = Some(run);
     screen.click("Runs");
@@ -252,7 +256,11 @@ fn the_inspector_shows_the_heads_of_a_run_that_borrows() {
     let mut config = preset("grammar-decoder").unwrap().config().unwrap();
     config.attention.reuse = Reuse::First(FirstReuse { layers: 2, heads: 4 });
     record.config = serde_json::to_value(&config).unwrap();
-    screen.state().apply(Event::Run { record: Box::new(record), checkpoints: Vec::new(), folder: "/".into() });
+    screen.state().apply(Event::Run(events::Run {
+        record: Box::new(record),
+        checkpoints: Vec::new(),
+        folder: "/".into(),
+    }));
     screen.settle();
     assert!(screen.has("Layer 2 head 1 borrows from layer 1 head 1, computed in layer 0 head 1"));
     screen.click("Layer 2 head 1 borrows from layer 1 head 1, computed in layer 0 head 1");

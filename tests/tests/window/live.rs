@@ -9,9 +9,9 @@ use headroom_app::{
 };
 use headroom_engine::{
     convert::{Conversion, ToGrouped},
+    protocol::{Command, Event, JobLabel, Target, events},
     store::{Direction, RunId, RunState, RunSummary, SeriesData, SeriesSummary, TextSample, series_names},
     train::{Activity, Health},
-    worker::{Command, Event, JobLabel, Target},
 };
 use headroom_tests::{Screen, example_record, example_run, example_runs, fill_with_examples};
 use serde_json::json;
@@ -153,8 +153,8 @@ fn the_queue_tells_of_whatever_was_asked_for_and_ends_it() {
     });
     let question = Question { target, name: "m".to_owned(), texts: vec!["a".to_owned()], images: None };
     screen.state().answers.ask(question);
-    let job = |number: u64| JobLabel::Train { run: example_run(number), name: String::new() };
-    let queue = |current, waiting| Event::Queue { current: Some(current), is_paused: false, waiting };
+    let job = |number: u64| JobLabel::train(example_run(number), "");
+    let queue = |current, waiting| Event::Queue(events::Queue { current: Some(current), is_paused: false, waiting });
     screen.state().apply(queue(job(8), vec![job(9), job(7)]));
     screen.settle();
     screen.recorded();
@@ -162,11 +162,11 @@ fn the_queue_tells_of_whatever_was_asked_for_and_ends_it() {
     screen.click("Cancel: Conversion of m, place 1");
     screen.click("Cancel: Answers of m, place 2");
     let sent = screen.recorded();
-    assert!(sent.iter().any(|command| matches!(command, Command::CancelConversion { .. })), "{sent:?}");
-    assert!(sent.iter().any(|command| matches!(command, Command::CancelPrediction { .. })), "{sent:?}");
+    assert!(sent.iter().any(|command| matches!(command, Command::Cancel(_))), "{sent:?}");
+    assert!(sent.iter().any(|command| matches!(command, Command::Cancel(_))), "{sent:?}");
     screen.click("Cancel all waiting runs");
     let sent = screen.recorded();
-    assert_eq!(sent.iter().filter(|command| matches!(command, Command::Cancel { .. })).count(), 2, "{sent:?}");
+    assert_eq!(sent.iter().filter(|command| matches!(command, Command::Cancel(_))).count(), 2, "{sent:?}");
     // While the pointer is at the rows, the others keep their places where one begins.
     let later = format!("Later: {}, place 1", screen.state().run_name(&example_run(9)));
     screen.click(&later);
@@ -181,7 +181,7 @@ fn characters_that_no_font_has_are_dots_and_no_boxes() {
     fill_with_examples(screen.state());
     let run = example_runs()[1].id.clone();
     let sample = TextSample { step: 50, text: "half \u{fffd} a \u{1}character, 語".to_owned(), created_ms: 0 };
-    screen.state().apply(Event::Samples { run, samples: vec![sample.clone()] });
+    screen.state().apply(Event::Samples(events::Samples { run, samples: vec![sample.clone()] }));
     screen.press_text(Key::Num2, "2");
     assert!(screen.has("half · a ·character, ·"), "{:#?}", screen.words());
     assert!(screen.says("· stands for a character that cannot be shown"));
@@ -275,12 +275,14 @@ fn what_is_wrong_stands_above_the_numbers() {
     screen.window().open(PanelId::LIVE);
     screen.settle();
     assert!(!screen.says("are free on the disk"));
-    let load = |memory: u64, disk: u64| Event::System {
-        cpu_percent: 1.0,
-        memory_bytes: 1 << 27,
-        free_bytes: memory,
-        disk_free_bytes: Some(disk),
-        gpus: Vec::new(),
+    let load = |memory: u64, disk: u64| {
+        Event::System(events::System {
+            cpu_percent: 1.0,
+            memory_bytes: 1 << 27,
+            free_bytes: memory,
+            disk_free_bytes: Some(disk),
+            gpus: Vec::new(),
+        })
     };
     screen.state().apply(load(8 << 30, 200 << 20));
     screen.settle();
@@ -294,7 +296,7 @@ fn what_is_wrong_stands_above_the_numbers() {
     is_above_the_numbers(&screen, "Only 100 MiB of memory are free", false);
     let run = screen.state().current.clone().unwrap().run;
     let health = Health::Plateau { since_step: 200, loss: 2.3 };
-    screen.state().apply(Event::Health { run: run.clone(), step: 400, health, message: health.why() });
+    screen.state().apply(Event::Health(events::Health { run: run.clone(), step: 400, health, message: health.why() }));
     screen.settle();
     is_above_the_numbers(
         &screen,
@@ -302,7 +304,7 @@ fn what_is_wrong_stands_above_the_numbers() {
         true,
     );
     let health = Health::Diverged { since_step: 390, loss: 9.0, best: 2.1, best_step: 300 };
-    screen.state().apply(Event::Health { run, step: 410, health, message: health.why() });
+    screen.state().apply(Event::Health(events::Health { run, step: 410, health, message: health.why() }));
     screen.settle();
     assert!(!screen.says("Plateau."));
     is_above_the_numbers(&screen, &health.why(), true);
@@ -329,13 +331,13 @@ fn what_runs_out_is_told_beside_another_run_too() {
     let other = example_runs().into_iter().find(|run| run.state == RunState::Finished).unwrap();
     screen.state().selection.live = Some(other.id.clone());
     screen.window().open(PanelId::LIVE);
-    screen.state().apply(Event::System {
+    screen.state().apply(Event::System(events::System {
         cpu_percent: 1.0,
         memory_bytes: 1 << 27,
         free_bytes: 8 << 30,
         disk_free_bytes: Some(200 << 20),
         gpus: Vec::new(),
-    });
+    }));
     screen.settle();
     assert_eq!(watched(&screen), screen.state().run_name(&other.id));
     assert!(screen.says("Only 200 MiB are free on the disk of the store"), "{:#?}", screen.words());
@@ -358,7 +360,7 @@ fn a_stalled_run_is_told_between_its_name_and_its_numbers() {
     let health = Health::Stalled { after_step: 410, secs: 75.0, during: Activity::Step };
     let told = format!("Training: 410 of 600 steps are done. {}", health.why());
     assert!(!screen.has(&told));
-    screen.state().apply(Event::Health { run, step: 410, health, message: health.why() });
+    screen.state().apply(Event::Health(events::Health { run, step: 410, health, message: health.why() }));
     screen.settle();
     assert!(screen.has(&told) && screen.has(health.what_to_do()), "{:#?}", screen.words());
     let (name, alert, numbers) = (screen.rect("Run"), screen.rect(&told), screen.rect("Step: 410 / 600"));
@@ -384,7 +386,12 @@ fn probe(screen: &mut Screen) {
             is_whole: true,
             ..SeriesData::default()
         };
-        screen.state().apply(Event::Series { run: run.clone(), series: series.to_owned(), whole: true, data });
+        screen.state().apply(Event::Series(events::Series {
+            run: run.clone(),
+            series: series.to_owned(),
+            whole: true,
+            data,
+        }));
         let told = SeriesSummary {
             last: value,
             last_step: 400,
@@ -395,7 +402,7 @@ fn probe(screen: &mut Screen) {
         };
         summary.metrics.insert(series.to_owned(), told);
     }
-    screen.state().apply(Event::Runs { runs });
+    screen.state().apply(Event::Runs(events::Runs { runs }));
     screen.settle();
 }
 
@@ -438,7 +445,11 @@ fn live_says_that_borrowed_maps_are_left_out() {
     let mut record = example_record(number);
     record.config["attention"]["reuse"] = json!({ "kind": "full", "layers": 1 });
     let heads = record.config["model"]["heads"].as_u64().unwrap();
-    screen.state().apply(Event::Run { record: Box::new(record), checkpoints: Vec::new(), folder: "/thesis".into() });
+    screen.state().apply(Event::Run(events::Run {
+        record: Box::new(record),
+        checkpoints: Vec::new(),
+        folder: "/thesis".into(),
+    }));
     screen.window().open(PanelId::LIVE);
     probe(&mut screen);
     assert!(screen.says(&format!("Similarity: {heads} of ")), "{:#?}", screen.words());
@@ -550,12 +561,12 @@ fn the_charts_fill_a_large_window() {
 fn what_is_cancelled_together_is_told_together() {
     let mut screen = Screen::recorder();
     fill_with_examples(screen.state());
-    let job = |number: u64| JobLabel::Train { run: example_run(number), name: String::new() };
-    let queue = |waiting| Event::Queue { current: Some(job(8)), is_paused: false, waiting };
+    let job = |number: u64| JobLabel::train(example_run(number), "");
+    let queue = |waiting| Event::Queue(events::Queue { current: Some(job(8)), is_paused: false, waiting });
     let runs = |state: RunState| {
         let mut runs = example_runs();
         runs.iter_mut().filter(|run| [7, 9].contains(&run.number)).for_each(|run| run.state = state);
-        Event::Runs { runs }
+        Event::Runs(events::Runs { runs })
     };
     screen.state().apply(runs(RunState::Queued));
     screen.state().apply(queue(vec![job(9), job(7)]));
@@ -566,7 +577,7 @@ fn what_is_cancelled_together_is_told_together() {
     for number in [9, 7] {
         let run = example_run(number);
         let name = screen.state().run_name(&run);
-        screen.state().apply(Event::Finished {
+        screen.state().apply(Event::Finished(events::Finished {
             run,
             name,
             state: RunState::Cancelled,
@@ -577,7 +588,7 @@ fn what_is_cancelled_together_is_told_together() {
             train_secs: 0.0,
             why: None,
             unwritten: None,
-        });
+        }));
     }
     screen.settle();
     screen.state().apply(runs(RunState::Cancelled));

@@ -7,7 +7,7 @@ use headroom_app::{context::PanelId, link::Link, settings::Settings};
 use headroom_engine::{
     convert::Conversion,
     hub::{FetchRequest, Fetched, FetchedFile, HubFacts, RepoFacts, RepoKind},
-    worker::{Command, Event, ModelCost, Notice, Request, Target},
+    protocol::{Command, Event, JobCommand, JobRef, ModelCost, Notice, Request, Target, commands, events},
 };
 use headroom_tests::{Fault, Hub, Screen, example_run, fill_with_examples, hub_facts, model_facts, repo_facts};
 use tempfile::TempDir;
@@ -30,10 +30,10 @@ fn asked(screen: &mut Screen) -> Vec<Request> {
     let is_meant = |request: &Request| {
         matches!(
             request.command,
-            Command::DescribeModel { .. }
-                | Command::PreviewConversion { .. }
-                | Command::Convert { .. }
-                | Command::CancelConversion { .. }
+            Command::DescribeModel(_)
+                | Command::PreviewConversion(_)
+                | Command::Job(JobCommand::Convert(_))
+                | Command::Cancel(_)
         )
     };
     all.into_iter().filter(is_meant).collect()
@@ -49,8 +49,11 @@ fn described(screen: &mut Screen) -> Request {
     let requests = asked(screen);
     assert_eq!(requests.len(), 1, "{requests:?}");
     let request = &requests[0];
-    let Command::DescribeModel { target } = &request.command else { unreachable!("{requests:?}") };
-    let event = Event::ModelDescribed { target: target.clone(), facts: Box::new(model_facts()) };
+    let Command::DescribeModel(commands::DescribeModel { target }) = &request.command else {
+        unreachable!("{requests:?}")
+    };
+    let event =
+        Event::ModelDescribed(events::ModelDescribed { target: target.clone(), facts: Box::new(model_facts()) });
     answer(screen, request, event);
     asked(screen).pop().unwrap()
 }
@@ -59,32 +62,45 @@ fn described(screen: &mut Screen) -> Request {
 fn a_model_is_described_and_a_conversion_counted_before_it_is_asked_for() {
     let mut screen = panel();
     let preview = described(&mut screen);
-    let Command::PreviewConversion { target, conversion: Conversion::Collaborative(to) } = &preview.command else {
+    let Command::PreviewConversion(commands::PreviewConversion { target, conversion: Conversion::Collaborative(to) }) =
+        &preview.command
+    else {
         panic!("{preview:?}")
     };
     assert!(matches!(target, Target::Run { .. }) && to.d_k == 32, "half of the width: {preview:?}");
     assert!(screen.says("Counting…") && screen.says("up to 64 tokens"), "{:#?}", screen.words());
     let cost = |parameters, forward_flops| ModelCost { parameters, forward_flops, tokens: 64 };
-    let Command::PreviewConversion { target, conversion } = preview.command.clone() else { unreachable!() };
+    let Command::PreviewConversion(commands::PreviewConversion { target, conversion }) = preview.command.clone() else {
+        unreachable!()
+    };
     let (before, after) = (cost(100_000, 4_000_000), Some(cost(90_000, 3_000_000)));
-    answer(&mut screen, &preview, Event::ConversionPreviewed { target, conversion, before, after });
+    answer(
+        &mut screen,
+        &preview,
+        Event::ConversionPreviewed(events::ConversionPreviewed { target, conversion, before, after }),
+    );
     assert!(screen.says("90.0 k params instead of 100 k params (−10 %)"), "{:#?}", screen.words());
     // Where it came from.
     assert!(screen.says("Where it came from") && screen.says("grouped, 2 heads of keys and values"));
 
     screen.choose("Conversion", "Borrowed maps");
     let preview = asked(&mut screen).pop().unwrap();
-    assert!(matches!(&preview.command, Command::PreviewConversion { conversion: Conversion::Borrow(_), .. }));
+    assert!(matches!(
+        &preview.command,
+        Command::PreviewConversion(commands::PreviewConversion { conversion: Conversion::Borrow(_), .. })
+    ));
     let why = "Only standard attention can be converted.".to_owned();
     let messages = screen.state().messages.len();
-    answer(&mut screen, &preview, Event::Refused { why: why.clone() });
+    answer(&mut screen, &preview, Event::Refused(events::Refused { why: why.clone() }));
     assert!(screen.says(&why) && !screen.is_enabled("Convert"), "{:#?}", screen.words());
     assert_eq!(screen.state().messages.len(), messages, "the panel says it");
 
     for (label, kind) in [("Symmetric", "symmetric"), ("Pairwise", "pairwise"), ("Shared weight", "shared_weight")] {
         screen.choose("Conversion", label);
         let preview = asked(&mut screen).pop().unwrap();
-        let Command::PreviewConversion { conversion, .. } = &preview.command else { panic!("{preview:?}") };
+        let Command::PreviewConversion(commands::PreviewConversion { conversion, .. }) = &preview.command else {
+            panic!("{preview:?}")
+        };
         assert_eq!(conversion.kind(), kind);
     }
     screen.choose("Conversion", "Grouped keys and values");
@@ -94,7 +110,10 @@ fn a_model_is_described_and_a_conversion_counted_before_it_is_asked_for() {
     screen.fill("Examples", "8");
     screen.click("Convert");
     let requests = asked(&mut screen);
-    let Some(Request { ticket, command: Command::Convert { conversion, to, data, examples, .. } }) = requests.last()
+    let Some(Request {
+        ticket,
+        command: Command::Job(JobCommand::Convert(commands::Convert { conversion, to, data, examples, .. })),
+    }) = requests.last()
     else {
         panic!("{requests:?}")
     };
@@ -104,21 +123,21 @@ fn a_model_is_described_and_a_conversion_counted_before_it_is_asked_for() {
     );
     assert_eq!((data.is_none(), *examples), (true, 8));
     assert!(!screen.is_enabled("Convert"), "one at a time");
-    let going = Event::Converting {
+    let going = Event::Converting(events::Converting {
         attention: "decoder.1.self".to_owned(),
         number: 1,
         count: 2,
         start: 0,
         sweep: 30,
         relative_error: 0.125,
-    };
+    });
     screen.state().apply(Notice { ticket: Some(*ticket), event: going });
     screen.settle();
     assert!(screen.says("decoder.1.self: sweep 30, error 12.50 %"), "{:#?}", screen.words());
     screen.click("Stop");
     let requests = asked(&mut screen);
     assert!(
-        matches!(&requests[..], [Request { command: Command::CancelConversion { conversion }, .. }] if conversion == ticket)
+        matches!(&requests[..], [Request { command: Command::Cancel(commands::Cancel { job: JobRef::Ticket(conversion) }), .. }] if conversion == ticket)
     );
 }
 
@@ -152,10 +171,14 @@ fn a_model_is_trained_further_in_configure() {
     screen.choose("Model", "A model directory");
     screen.fill("Model directory", "/somewhere/model");
     let request = asked(&mut screen).pop().unwrap();
-    let Command::DescribeModel { target } = &request.command else { panic!("{request:?}") };
+    let Command::DescribeModel(commands::DescribeModel { target }) = &request.command else { panic!("{request:?}") };
     let mut facts = model_facts();
     (facts.further, facts.why_not_further) = (None, Some("it reads images".to_owned()));
-    answer(&mut screen, &request, Event::ModelDescribed { target: target.clone(), facts: Box::new(facts) });
+    answer(
+        &mut screen,
+        &request,
+        Event::ModelDescribed(events::ModelDescribed { target: target.clone(), facts: Box::new(facts) }),
+    );
     assert!(!screen.is_enabled("Train further in Configure"));
 }
 
@@ -167,13 +190,14 @@ fn a_folder_that_is_no_model_is_told_and_tried_again() {
     assert!(screen.says("Type the path of a model directory."), "{:#?}", screen.words());
     screen.fill("Model directory", "/nowhere/model");
     let request = asked(&mut screen).pop().unwrap();
-    let event = Event::Refused { why: "There is no model in /nowhere/model.".to_owned() };
+    let event = Event::Refused(events::Refused { why: "There is no model in /nowhere/model.".to_owned() });
     answer(&mut screen, &request, event);
     assert!(screen.says("There is no model in /nowhere/model."), "{:#?}", screen.words());
     screen.click("Try again");
     let request = asked(&mut screen).pop().unwrap();
-    let Command::DescribeModel { target } = &request.command else { panic!("{request:?}") };
-    let event = Event::ModelDescribed { target: target.clone(), facts: Box::new(model_facts()) };
+    let Command::DescribeModel(commands::DescribeModel { target }) = &request.command else { panic!("{request:?}") };
+    let event =
+        Event::ModelDescribed(events::ModelDescribed { target: target.clone(), facts: Box::new(model_facts()) });
     answer(&mut screen, &request, event);
     screen.choose("Conversion", "Some pairs scored");
     assert!(screen.says("It depends on what the model does with a text: name one."), "{:#?}", screen.words());
@@ -218,10 +242,10 @@ fn asked_of_hub(screen: &mut Screen) -> Vec<Request> {
         matches!(
             request.command,
             Command::DescribeHub
-                | Command::Inspect { .. }
-                | Command::Fetch { .. }
-                | Command::CancelTransfer { .. }
-                | Command::DescribeModel { .. }
+                | Command::Job(JobCommand::Inspect(_))
+                | Command::Job(JobCommand::Fetch(_))
+                | Command::Cancel(_)
+                | Command::DescribeModel(_)
         )
     };
     all.into_iter().filter(is_meant).collect()
@@ -234,7 +258,7 @@ fn bringing(facts: HubFacts) -> Screen {
     screen.click("Bring a model from a hub");
     let requests = asked_of_hub(&mut screen);
     assert!(matches!(&requests[..], [Request { command: Command::DescribeHub, .. }]), "{requests:?}");
-    answer(&mut screen, &requests[0], Event::HubDescribed { facts: Box::new(facts) });
+    answer(&mut screen, &requests[0], Event::HubDescribed(events::HubDescribed { facts: Box::new(facts) }));
     screen
 }
 
@@ -252,7 +276,7 @@ fn look_up(screen: &mut Screen) -> Request {
 fn looked_up(facts: RepoFacts) -> Screen {
     let mut screen = bringing(hub_facts());
     let request = look_up(&mut screen);
-    answer(&mut screen, &request, Event::Inspected { facts: Box::new(facts) });
+    answer(&mut screen, &request, Event::Inspected(events::Inspected { facts: Box::new(facts) }));
     screen
 }
 
@@ -265,7 +289,9 @@ fn a_model_is_looked_up_fetched_and_opened() {
     assert!(asked_of_hub(&mut screen).is_empty(), "nothing is asked while a name is typed");
     screen.press(Modifiers::NONE, Key::Enter);
     let requests = asked_of_hub(&mut screen);
-    let Some(Command::Inspect { request }) = requests.first().map(|request| &request.command) else {
+    let Some(Command::Job(JobCommand::Inspect(commands::Inspect { request }))) =
+        requests.first().map(|request| &request.command)
+    else {
         panic!("{requests:?}")
     };
     assert_eq!((request.name.as_str(), request.revision.as_str(), request.kind), (MINI, "v2", RepoKind::Model));
@@ -273,10 +299,10 @@ fn a_model_is_looked_up_fetched_and_opened() {
     screen.click("Stop asking");
     assert!(!screen.says("Asking the hub…"));
     let requests = asked_of_hub(&mut screen);
-    assert!(matches!(&requests[..], [Request { command: Command::CancelTransfer { .. }, .. }]), "{requests:?}");
+    assert!(matches!(&requests[..], [Request { command: Command::Cancel(_), .. }]), "{requests:?}");
     screen.fill("Revision", "");
     let request = look_up(&mut screen);
-    answer(&mut screen, &request, Event::Inspected { facts: Box::new(repo_facts()) });
+    answer(&mut screen, &request, Event::Inspected(events::Inspected { facts: Box::new(repo_facts()) }));
     for words in [
         "BertModel (bert), 6 layers, 12 heads, width 384, 30,522 tokens",
         "yes, as far as its config.json says",
@@ -292,10 +318,13 @@ fn a_model_is_looked_up_fetched_and_opened() {
 
     screen.click("Fetch 87.1 MiB");
     let requests = asked_of_hub(&mut screen);
-    let [Request { ticket, command: Command::Fetch { request } }] = &requests[..] else { panic!("{requests:?}") };
+    let [Request { ticket, command: Command::Job(JobCommand::Fetch(commands::Fetch { request })) }] = &requests[..]
+    else {
+        panic!("{requests:?}")
+    };
     assert_eq!(*request, FetchRequest::of(MINI.parse().unwrap()));
     assert!(!screen.is_enabled("Fetch 87.1 MiB"), "once at a time");
-    let going = Event::Fetching {
+    let going = Event::Fetching(events::Fetching {
         name: request.name.clone(),
         file: "model.safetensors".to_owned(),
         number: 2,
@@ -303,7 +332,7 @@ fn a_model_is_looked_up_fetched_and_opened() {
         bytes: 20 << 20,
         total_bytes: 80 << 20,
         bytes_per_sec: f64::from(6 << 20),
-    };
+    });
     screen.state().apply(Notice { ticket: Some(*ticket), event: going });
     screen.settle();
     assert!(screen.says("20.0 MiB of 80.0 MiB"), "{:#?}", screen.words());
@@ -312,16 +341,16 @@ fn a_model_is_looked_up_fetched_and_opened() {
     screen.click(&format!("Stop fetching {MINI}"));
     let cancelled = asked_of_hub(&mut screen);
     assert!(
-        matches!(&cancelled[..], [Request { command: Command::CancelTransfer { transfer }, .. }] if transfer == ticket)
+        matches!(&cancelled[..], [Request { command: Command::Cancel(commands::Cancel { job: JobRef::Ticket(transfer) }), .. }] if transfer == ticket)
     );
     let messages = screen.state().messages.len();
     let why = "It was stopped.".to_owned();
-    answer(&mut screen, &requests[0], Event::Failed { run: None, why, what_to_do: String::new() });
+    answer(&mut screen, &requests[0], Event::Failed(events::Failed { run: None, why, what_to_do: String::new() }));
     assert!(screen.says("stopped. What came is kept."), "{:#?}", screen.words());
     assert_eq!(screen.state().messages.len(), messages, "what the user stopped did not fail");
     let requests = asked_of_hub(&mut screen);
     assert!(matches!(&requests[..], [Request { command: Command::DescribeHub, .. }]), "{requests:?}");
-    answer(&mut screen, &requests[0], Event::HubDescribed { facts: Box::new(hub_facts()) });
+    answer(&mut screen, &requests[0], Event::HubDescribed(events::HubDescribed { facts: Box::new(hub_facts()) }));
 
     screen.click(&format!("Go on fetching {MINI}"));
     let requests = asked_of_hub(&mut screen);
@@ -329,15 +358,17 @@ fn a_model_is_looked_up_fetched_and_opened() {
     let files = vec![FetchedFile { path: "config.json".parse().unwrap(), bytes: 612, downloaded: 612 }];
     let fetched =
         Fetched { kind: RepoKind::Model, name: MINI.parse().unwrap(), commit: repo_facts().commit, path, files };
-    let done = Event::Fetched { fetched: Box::new(fetched), bytes: 612, downloaded: 612, seconds: 0.5 };
+    let done =
+        Event::Fetched(events::Fetched { fetched: Box::new(fetched), bytes: 612, downloaded: 612, seconds: 0.5 });
     answer(&mut screen, &requests[0], done);
     // It is shown, and what is here is looked at anew.
     let requests = asked_of_hub(&mut screen);
-    let describe = requests.iter().find(|request| matches!(request.command, Command::DescribeModel { .. })).unwrap();
-    let Command::DescribeModel { target } = &describe.command else { unreachable!() };
+    let describe = requests.iter().find(|request| matches!(request.command, Command::DescribeModel(_))).unwrap();
+    let Command::DescribeModel(commands::DescribeModel { target }) = &describe.command else { unreachable!() };
     assert_eq!(*target, Target::Directory(repo_facts().folder));
     assert!(requests.iter().any(|request| matches!(request.command, Command::DescribeHub)), "{requests:?}");
-    let event = Event::ModelDescribed { target: target.clone(), facts: Box::new(model_facts()) };
+    let event =
+        Event::ModelDescribed(events::ModelDescribed { target: target.clone(), facts: Box::new(model_facts()) });
     answer(&mut screen, describe, event);
     assert!(!screen.says("Fetching") && screen.says("Make another model of it"), "{:#?}", screen.words());
     // By its name on the hub, not by that of its folder, which is a hash.
@@ -356,7 +387,7 @@ fn what_a_hub_does_not_give_is_said_beside_the_name() {
     let request = look_up(&mut screen);
     let messages = screen.state().messages.len();
     let why = format!("Nothing could be learnt of {MINI}. The hub has no model of this name.");
-    answer(&mut screen, &request, Event::Refused { why: why.clone() });
+    answer(&mut screen, &request, Event::Refused(events::Refused { why: why.clone() }));
     assert!(screen.says(&why), "{:#?}", screen.words());
     assert_eq!(screen.state().messages.len(), messages, "the panel says it");
     // Of another name nothing is said.
@@ -388,7 +419,12 @@ fn what_is_here_opens_without_a_hub() {
     assert!(screen.says("HF_HUB_OFFLINE is set: no hub is asked."), "{:#?}", screen.words());
     screen.click("google-bert/bert-base-uncased");
     let requests = asked_of_hub(&mut screen);
-    let [Request { command: Command::DescribeModel { target: Target::Directory(path) }, .. }] = &requests[..] else {
+    let [
+        Request {
+            command: Command::DescribeModel(commands::DescribeModel { target: Target::Directory(path) }), ..
+        },
+    ] = &requests[..]
+    else {
         panic!("{requests:?}")
     };
     assert_eq!(*path, hub_facts().models[0].path);
@@ -396,9 +432,9 @@ fn what_is_here_opens_without_a_hub() {
     screen.fill("Name", "org/absent");
     screen.click("Take it from the cache");
     let requests = asked_of_hub(&mut screen);
-    assert!(matches!(&requests[..], [Request { command: Command::Fetch { .. }, .. }]), "{requests:?}");
+    assert!(matches!(&requests[..], [Request { command: Command::Job(JobCommand::Fetch(_)), .. }]), "{requests:?}");
     let why = "org/absent could not be fetched. It is not in the cache.".to_owned();
-    answer(&mut screen, &requests[0], Event::Refused { why: why.clone() });
+    answer(&mut screen, &requests[0], Event::Refused(events::Refused { why: why.clone() }));
     assert!(screen.says(&why));
     screen.click("Leave org/absent");
     assert!(!screen.has("Leave org/absent"));
@@ -424,7 +460,7 @@ fn a_model_that_is_dropped_on_the_window_is_shown() {
         screen.drop_on(Path::new(dropped));
         assert_eq!(screen.window().open_panel(), PanelId::MODELS);
         let described = asked(&mut screen).into_iter().find_map(|request| match request.command {
-            Command::DescribeModel { target: Target::Directory(path) } => Some(path),
+            Command::DescribeModel(commands::DescribeModel { target: Target::Directory(path) }) => Some(path),
             _ => None,
         });
         assert_eq!(described, Some(PathBuf::from(folder)), "{dropped}");
@@ -454,15 +490,18 @@ fn models_of_before_are_remembered_and_forgotten() {
     for folder in ["/models/first", "/models/second"] {
         screen.drop_on(Path::new(folder));
         let request = asked(&mut screen).pop().unwrap();
-        let Command::DescribeModel { target } = &request.command else { panic!("{request:?}") };
-        let event = Event::ModelDescribed { target: target.clone(), facts: Box::new(model_facts()) };
+        let Command::DescribeModel(commands::DescribeModel { target }) = &request.command else {
+            panic!("{request:?}")
+        };
+        let event =
+            Event::ModelDescribed(events::ModelDescribed { target: target.clone(), facts: Box::new(model_facts()) });
         answer(&mut screen, &request, event);
         let _ = asked(&mut screen);
     }
     // One that cannot be read is none.
     screen.drop_on(Path::new("/models/third"));
     let request = asked(&mut screen).pop().unwrap();
-    answer(&mut screen, &request, Event::Refused { why: "There is no model.".to_owned() });
+    answer(&mut screen, &request, Event::Refused(events::Refused { why: "There is no model.".to_owned() }));
 
     // They are there after the next start, where no run is.
     let settings = screen.window().settings.clone();
@@ -478,7 +517,7 @@ fn models_of_before_are_remembered_and_forgotten() {
     screen.click("first");
     let request = asked(&mut screen).pop().unwrap();
     assert!(
-        matches!(&request.command, Command::DescribeModel { target: Target::Directory(path) } if path.ends_with("first"))
+        matches!(&request.command, Command::DescribeModel(commands::DescribeModel { target: Target::Directory(path) }) if path.ends_with("first"))
     );
 }
 

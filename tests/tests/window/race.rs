@@ -6,8 +6,8 @@ use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
     config::Answer,
+    protocol::{Command, Event, commands, events},
     store::{RunId, RunState, RunSummary},
-    worker::{Command, Event},
 };
 use headroom_tests::Screen;
 use tempfile::TempDir;
@@ -125,7 +125,7 @@ fn a_sweep_says_what_it_leaves_out() {
 #[test]
 fn a_variant_that_cannot_be_trained_is_left_out_by_a_button_that_does_so() {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     screen.click("Go to the form");
     screen.click("Race or sweep");
@@ -139,7 +139,7 @@ fn a_variant_that_cannot_be_trained_is_left_out_by_a_button_that_does_so() {
     screen.recorded();
     screen.click("Queue the runs");
     let queued = screen.recorded().into_iter().find_map(|command| match command {
-        Command::EnqueueAll { configs, .. } => Some(configs),
+        Command::EnqueueAll(commands::EnqueueAll { configs, .. }) => Some(configs),
         _ => None,
     });
     let names: Vec<String> = queued.unwrap().into_iter().map(|config| config.name).collect();
@@ -149,7 +149,7 @@ fn a_variant_that_cannot_be_trained_is_left_out_by_a_button_that_does_so() {
 #[test]
 fn a_click_outside_the_form_of_a_sweep_loses_nothing() {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     screen.click("Go to the form");
     screen.click("Race or sweep");
@@ -174,7 +174,7 @@ fn opened_by(screen: &mut Screen, name: &str) -> BTreeSet<String> {
 #[test]
 fn race_and_configure_call_an_answer_the_same() {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     screen.click("Go to the form");
     let mut configure = BTreeSet::new();

@@ -5,8 +5,8 @@ use std::time::Duration;
 use egui::{Key, Modifiers};
 use headroom_app::{context::PanelId, link::Link};
 use headroom_engine::{
+    protocol::{Command, Event, JobCommand, MapText, Notice, Which, commands, events},
     store::{AnalysisId, AnalysisSummary},
-    worker::{Command, Event, MapText, Notice, Which},
 };
 use headroom_tests::{Screen, answer_maps, answer_rebuilt, example_run, fill_with_examples, fill_with_reconstruction};
 use tempfile::TempDir;
@@ -40,7 +40,9 @@ fn answered(screen: &mut Screen) -> Vec<Command> {
 fn rebuilt_for(asked: &[Command]) -> Vec<usize> {
     asked
         .iter()
-        .filter_map(|command| if let Command::RebuildMap { rebuild, .. } = command { Some(rebuild.k) } else { None })
+        .filter_map(|command| {
+            if let Command::RebuildMap(commands::RebuildMap { rebuild, .. }) = command { Some(rebuild.k) } else { None }
+        })
         .collect()
 }
 
@@ -50,20 +52,20 @@ fn while_anything_is_read_it_says_so_and_where_there_is_nothing_it_offers_an_ana
     screen.click("Reconstruct");
     assert_eq!(screen.window().open_panel(), PanelId::RECONSTRUCT);
     assert!(screen.has("Reading the runs…"), "{:#?}", screen.words());
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     assert!(screen.has("No runs yet"));
     fill_with_examples(screen.state());
     screen.state().selection.focused = Some(example_run(8));
     screen.settle();
     assert!(screen.has("Reading the analyses…"), "{:#?}", screen.words());
-    screen.state().apply(Event::Analyses { analyses: Vec::new() });
+    screen.state().apply(Event::Analyses(events::Analyses { analyses: Vec::new() }));
     screen.settle();
     assert!(screen.says("No reconstruction of \"grammar encoder"), "{:#?}", screen.words());
     screen.recorded();
     screen.click("Reconstruct its best checkpoint now");
     let asked = screen.recorded().into_iter().find_map(|command| match command {
-        Command::Analyse { spec, .. } => spec.reconstruction,
+        Command::Job(JobCommand::Analyse(commands::Analyse { spec, .. })) => spec.reconstruction,
         _ => None,
     });
     assert!(asked.is_some_and(|spec| spec.layers && spec.whole));
@@ -71,7 +73,13 @@ fn while_anything_is_read_it_says_so_and_where_there_is_nothing_it_offers_an_ana
     // It failed: why, and the offer again.
     let analysis = screen.state().analysis.pending[0].analysis.clone();
     let why = Some("The second moments of rows of scores need 16384 MiB of memory, and 900 MiB are free.".to_owned());
-    screen.state().apply(Event::AnalyseEnded { analysis, complete: false, why, is_refusal: false, unwritten: None });
+    screen.state().apply(Event::AnalyseEnded(events::AnalyseEnded {
+        analysis,
+        complete: false,
+        why,
+        is_refusal: false,
+        unwritten: None,
+    }));
     screen.settle();
     assert!(
         screen.says("need 16384 MiB") && screen.has("Reconstruct its best checkpoint now"),
@@ -156,7 +164,7 @@ fn errors_of_too_few_samples_are_told_apart_and_marked() {
     let summary = screen.state().analysis.on_demand(&(&run).into())[0].clone();
     let shown = screen.state().analysis.result(&summary.id).unwrap();
     let analysis = headroom_engine::analysis::Analysis { reconstruction: Some(found), ..(*shown).clone() };
-    screen.state().apply(Event::Analysed { analysis: summary.id, result: Box::new(analysis) });
+    screen.state().apply(Event::Analysed(events::Analysed { analysis: summary.id, result: Box::new(analysis) }));
     answered(&mut screen);
     assert!(
         screen.says("Errors beyond k = 10 are not reliable: pairs were chosen from 20 maps"),
@@ -202,10 +210,13 @@ fn the_slider_rebuilds_the_map_and_the_pairs() {
     screen.choose("Head of the map", "H3");
     screen.choose("Text", "Held-out example 2");
     let asked = answered(&mut screen);
-    let text =
-        asked.iter().find_map(|command| if let Command::LoadMaps { text, .. } = command { Some(text) } else { None });
+    let text = asked.iter().find_map(|command| {
+        if let Command::LoadMaps(commands::LoadMaps { text, .. }) = command { Some(text) } else { None }
+    });
     assert_eq!(text, Some(&MapText::HeldOut { number: 1, tokens: 27, examples: 256 }));
-    assert!(asked.iter().any(|command| matches!(command, Command::RebuildMap { rebuild, .. } if rebuild.head == 3)));
+    assert!(asked.iter().any(
+        |command| matches!(command, Command::RebuildMap(commands::RebuildMap { rebuild, .. }) if rebuild.head == 3)
+    ));
 }
 
 #[test]
@@ -217,8 +228,8 @@ fn a_map_that_cannot_be_rebuilt_says_why() {
     screen.click("Reconstruct");
     let why = "The maps of a run cannot be shown. The run has no checkpoint at step 400.".to_owned();
     let requests = screen.window().link().map(Link::take_requests).unwrap_or_default();
-    let asked = requests.iter().find(|request| matches!(request.command, Command::LoadMaps { .. })).unwrap();
-    let event = Event::Failed { run: None, why, what_to_do: String::new() };
+    let asked = requests.iter().find(|request| matches!(request.command, Command::LoadMaps(_))).unwrap();
+    let event = Event::Failed(events::Failed { run: None, why, what_to_do: String::new() });
     screen.state().apply(Notice { ticket: Some(asked.ticket), event });
     screen.settle();
     assert!(screen.says("no checkpoint at step 400") && screen.has("Chart: Error of restored scores"));
@@ -227,13 +238,13 @@ fn a_map_that_cannot_be_rebuilt_says_why() {
     answer_maps(screen.state(), &asked);
     screen.settle();
     let asked = screen.recorded();
-    let Some(Command::RebuildMap { view, rebuild }) =
-        asked.into_iter().find(|command| matches!(command, Command::RebuildMap { .. }))
+    let Some(Command::RebuildMap(commands::RebuildMap { view, rebuild })) =
+        asked.into_iter().find(|command| matches!(command, Command::RebuildMap(_)))
     else {
         panic!("the map is asked for")
     };
     let why = Some("Its scores are not finite. Choose an earlier checkpoint.".to_owned());
-    screen.state().apply(Event::Rebuilt { view, rebuild, rebuilt: None, why });
+    screen.state().apply(Event::Rebuilt(events::Rebuilt { view, rebuild, rebuilt: None, why }));
     screen.settle();
     assert!(screen.says("Its scores are not finite"), "{:#?}", screen.words());
 }
@@ -244,21 +255,21 @@ fn an_analysis_that_cannot_be_read_says_why_and_is_asked_for_again() {
     let run = example_run(8);
     let summary = screen.state().analysis.on_demand(&(&run).into())[0].clone();
     let found = screen.state().analysis.result(&summary.id).unwrap();
-    screen.state().apply(Event::Analyses { analyses: Vec::new() });
+    screen.state().apply(Event::Analyses(events::Analyses { analyses: Vec::new() }));
     let other = AnalysisSummary { id: AnalysisId::new(), ..summary };
-    screen.state().apply(Event::Analyses { analyses: vec![other.clone()] });
+    screen.state().apply(Event::Analyses(events::Analyses { analyses: vec![other.clone()] }));
     screen.settle();
     let requests = screen.window().link().map(Link::take_requests).unwrap_or_default();
-    let is_meant = |command: &Command| matches!(command, Command::LoadAnalysis { .. });
+    let is_meant = |command: &Command| matches!(command, Command::LoadAnalysis(_));
     let asked = requests.iter().find(|request| is_meant(&request.command)).unwrap();
     let why = "The arrays of this analysis are damaged.".to_owned();
-    let event = Event::Failed { run: None, why, what_to_do: String::new() };
+    let event = Event::Failed(events::Failed { run: None, why, what_to_do: String::new() });
     screen.state().apply(Notice { ticket: Some(asked.ticket), event });
     screen.settle();
     assert!(screen.has("The analysis cannot be read") && screen.says("are damaged"), "{:#?}", screen.words());
     screen.click("Try again");
     assert!(screen.recorded().iter().any(is_meant));
-    screen.state().apply(Event::Analysed { analysis: other.id, result: Box::new((*found).clone()) });
+    screen.state().apply(Event::Analysed(events::Analysed { analysis: other.id, result: Box::new((*found).clone()) }));
     answered(&mut screen);
     assert!(screen.has("Map: computed pairs"), "{:#?}", screen.words());
 }
@@ -275,7 +286,8 @@ fn its_form_asks_for_what_it_says_and_delete_comes_back() {
     screen.click("Delete the analysis");
     assert!(screen.says("No reconstruction of"), "{:#?}", screen.words());
     screen.press(Modifiers::COMMAND, Key::Z);
-    let back = |command: &Command| matches!(command, Command::DeleteAnalysis { deleted: false, .. });
+    let back =
+        |command: &Command| matches!(command, Command::DeleteAnalysis(commands::DeleteAnalysis { deleted: false, .. }));
     assert!(screen.recorded().iter().any(back));
 }
 

@@ -5,8 +5,8 @@ use std::fs;
 use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
+    protocol::{Command, Event, commands, events},
     store::{DamagedRun, Deleted, DeletedKind, PurgeReport, RunId},
-    worker::{Command, Event},
 };
 use headroom_tests::{Screen, example_run, example_runs, fill_with_examples};
 
@@ -217,12 +217,12 @@ fn damaged_runs_are_told_of_beside_the_others() {
         deleted_ms: None,
         problems: vec!["`steps_done` is negative (-1)".to_owned()],
     };
-    screen.state().apply(Event::Damaged { runs: vec![damaged] });
+    screen.state().apply(Event::Damaged(events::Damaged { runs: vec![damaged] }));
     screen.settle();
     assert!(screen.says("1 run is damaged and left out"), "{:?}", screen.words());
     assert!(screen.says("#77 broken: `steps_done` is negative (-1)."));
     assert!(screen.says("10 runs"), "the others are there");
-    screen.state().apply(Event::Damaged { runs: Vec::new() });
+    screen.state().apply(Event::Damaged(events::Damaged { runs: Vec::new() }));
     screen.settle();
     assert!(!screen.says("damaged"));
 }
@@ -238,9 +238,19 @@ fn a_purge_lists_what_goes_and_asks() {
     let asked = |screen: &mut Screen| {
         let all = screen.recorded();
         let find = |of: fn(&Command) -> Option<i64>| all.iter().find_map(of);
-        let listed =
-            find(|command| if let Command::ListDeleted { before_ms } = command { Some(*before_ms) } else { None });
-        let purged = find(|command| if let Command::Purge { before_ms } = command { Some(*before_ms) } else { None });
+        let listed = find(|command| {
+            if let Command::ListDeleted(commands::ListDeleted { before_ms }) = command {
+                Some(*before_ms)
+            } else {
+                None
+            }
+        });
+        let purged =
+            find(
+                |command| {
+                    if let Command::Purge(commands::Purge { before_ms }) = command { Some(*before_ms) } else { None }
+                },
+            );
         (listed, purged)
     };
     let (listed, purged) = asked(&mut screen);
@@ -259,7 +269,7 @@ fn a_purge_lists_what_goes_and_asks() {
         refused: refused.map(str::to_owned),
     };
     let (goes, stays) = (deleted(1, None), deleted(2, Some("Its folder is reached through a link.")));
-    screen.state().apply(Event::Deleted { deleted: vec![goes.clone(), stays.clone()] });
+    screen.state().apply(Event::Deleted(events::Deleted { deleted: vec![goes.clone(), stays.clone()] }));
     screen.settle();
     assert!(screen.says("run #1 old 1") && screen.says("/s/runs/0000000001"));
     assert!(screen.says("run #2 old 2 is kept. Its folder is reached through a link."));
@@ -271,7 +281,9 @@ fn a_purge_lists_what_goes_and_asks() {
     screen.click("Remove for good");
     assert_eq!(asked(&mut screen), (None, Some(before_ms)), "what was deleted since it was listed stays");
     assert!(screen.says("Removing…"));
-    screen.state().apply(Event::Purged { report: PurgeReport { purged: vec![goes], refused: vec![stays] } });
+    screen
+        .state()
+        .apply(Event::Purged(events::Purged { report: PurgeReport { purged: vec![goes], refused: vec![stays] } }));
     screen.settle();
     assert!(screen.says("Removed 1 thing for good, 1.0 MiB of files."), "{:?}", screen.words());
     assert!(screen.says("There is nothing to purge.") && screen.says("run #2 old 2 is kept."));
@@ -291,7 +303,7 @@ fn groups_of_tags_and_of_races_fold() {
             _ => {}
         }
     }
-    screen.state().apply(Event::Runs { runs });
+    screen.state().apply(Event::Runs(events::Runs { runs }));
     screen.press_text(Key::Num4, "4");
     let listed = |screen: &Screen, run: &str| screen.has(&format!("Show {run} in charts"));
     let folded = |screen: &mut Screen| -> Vec<String> {
@@ -398,7 +410,7 @@ fn the_menu_of_a_run_fits_into_a_low_window() {
     for run in &mut runs {
         run.tags = ["paper", "race:long"].map(str::to_owned).to_vec();
     }
-    screen.state().apply(Event::Runs { runs });
+    screen.state().apply(Event::Runs(events::Runs { runs }));
     screen.resize(egui::vec2(900.0, 600.0));
     screen.press_text(Key::Num4, "4");
     screen.click("Actions for grammar decoder, 8 heads");
@@ -488,7 +500,7 @@ fn names_of_a_race_lose_what_they_share_in_every_list() {
     for run in &mut runs {
         run.name = format!("a decoder for the grammar that is 512 wide and has a long name: variant {}", run.number);
     }
-    screen.state().apply(Event::Runs { runs: runs.clone() });
+    screen.state().apply(Event::Runs(events::Runs { runs: runs.clone() }));
     screen.resize(egui::vec2(900.0, 600.0));
     // What is drawn of names, in rows that can be seen: never a part that all of them share.
     let told_apart = |screen: &Screen| {

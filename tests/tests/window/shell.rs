@@ -15,8 +15,8 @@ use headroom_app::{
     state::State,
 };
 use headroom_engine::{
+    protocol::{Command, Event, JobLabel, commands, events},
     store::{AnalysisId, RunId, RunSummary},
-    worker::{Command, Event, JobLabel},
 };
 use headroom_tests::{Screen, example_run, example_runs, fill_with_examples};
 
@@ -258,13 +258,13 @@ fn a_reading_of_the_machine_asks_for_no_second_frame() {
     let mut screen = Screen::recorder();
     fill_with_examples(screen.state());
     screen.settle();
-    let reading = Event::System {
+    let reading = Event::System(events::System {
         cpu_percent: 1.0,
         memory_bytes: 1 << 27,
         free_bytes: 1 << 33,
         disk_free_bytes: None,
         gpus: Vec::new(),
-    };
+    });
     screen.window().link().unwrap().feed([reading]);
     screen.step();
     assert!(screen.repaint_delay() >= Duration::from_secs(1));
@@ -274,8 +274,8 @@ fn a_reading_of_the_machine_asks_for_no_second_frame() {
 fn a_flood_of_events_is_taken_in_over_many_frames() {
     const FLOOD: usize = 10_000;
     let few: Vec<RunSummary> = example_runs().into_iter().take(6).collect();
-    let mut events: Vec<Event> = (1..FLOOD).map(|_| Event::Runs { runs: few.clone() }).collect();
-    events.push(Event::Runs { runs: example_runs() });
+    let mut events: Vec<Event> = (1..FLOOD).map(|_| Event::Runs(events::Runs { runs: few.clone() })).collect();
+    events.push(Event::Runs(events::Runs { runs: example_runs() }));
     let mut screen = Screen::recorder();
     screen.window().link().unwrap().feed(events);
     let left = |screen: &mut Screen| screen.window().link().unwrap().waiting();
@@ -296,7 +296,7 @@ fn a_flood_of_events_is_taken_in_over_many_frames() {
 fn every_control_has_a_name() {
     // Each step of a screen ends the test when a control has none.
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     for (_, key, text) in PANELS {
         screen.press_text(key, text);
     }
@@ -362,7 +362,7 @@ fn the_current_run_leaves_the_buttons_their_room() {
     };
     for name in ["a", &"very_long_name_".repeat(30)] {
         named(name, &mut runs);
-        screen.state().apply(Event::Runs { runs: runs.clone() });
+        screen.state().apply(Event::Runs(events::Runs { runs: runs.clone() }));
         for size in [vec2(1500.0, 900.0), vec2(1280.0, 820.0), vec2(1000.0, 700.0), vec2(800.0, 500.0)] {
             screen.resize(size);
             let buttons =
@@ -437,7 +437,7 @@ fn keys_are_meant_for_the_dialog_that_is_open() {
 #[test]
 fn the_first_tab_reaches_the_form() {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     screen.click("Go to the form");
     screen.settle();
@@ -454,12 +454,14 @@ fn what_runs_out_is_told_in_the_top_bar_whatever_is_shown() {
     let mut screen = Screen::recorder();
     fill_with_examples(screen.state());
     screen.window().open(PanelId::COMPARE);
-    let load = |memory: u64, disk: u64| Event::System {
-        cpu_percent: 1.0,
-        memory_bytes: 1 << 27,
-        free_bytes: memory,
-        disk_free_bytes: Some(disk),
-        gpus: Vec::new(),
+    let load = |memory: u64, disk: u64| {
+        Event::System(events::System {
+            cpu_percent: 1.0,
+            memory_bytes: 1 << 27,
+            free_bytes: memory,
+            disk_free_bytes: Some(disk),
+            gpus: Vec::new(),
+        })
     };
     screen.state().apply(load(8 << 30, 8 << 30));
     screen.settle();
@@ -544,7 +546,7 @@ fn number_keys_do_not_get_through_any_dialog() {
 #[test]
 fn where_no_file_dialog_can_be_shown_that_is_told_and_a_typed_path_works() {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     screen.click("Go to the form");
     screen.choose("Source", "Your own files");
@@ -561,7 +563,7 @@ fn where_no_file_dialog_can_be_shown_that_is_told_and_a_typed_path_works() {
 #[test]
 fn what_ctrl_z_takes_back_ctrl_y_makes_again() {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     screen.settle();
     screen.click("Use preset grammar-encoder");
     let steps = |screen: &mut Screen| screen.window().panels.configure.config().train.steps;
@@ -637,17 +639,17 @@ fn nothing_in_the_top_bar_moves_with_the_load_or_with_what_waits() {
     let mut screen = Screen::recorder();
     fill_with_examples(screen.state());
     let current = screen.state().current.clone().unwrap().run;
-    let train = |run: RunId| JobLabel::Train { run, name: String::new() };
+    let train = |run: RunId| JobLabel::train(run, "");
     let places = |screen: &mut Screen, (cpu_percent, memory_bytes): (f64, u64), waiting: usize, is_paused: bool| {
-        screen.state().apply(Event::System {
+        screen.state().apply(Event::System(events::System {
             cpu_percent,
             memory_bytes,
             free_bytes: 8 << 30,
             disk_free_bytes: None,
             gpus: Vec::new(),
-        });
+        }));
         let waiting = (0..waiting).map(|_| train(RunId::new())).collect();
-        screen.state().apply(Event::Queue { current: Some(train(current.clone())), is_paused, waiting });
+        screen.state().apply(Event::Queue(events::Queue { current: Some(train(current.clone())), is_paused, waiting }));
         screen.state().current.as_mut().unwrap().is_paused = is_paused;
         screen.settle();
         let controls = screen.controls().into_iter().filter(|(_, rect)| rect.bottom() < 40.0);
@@ -674,7 +676,7 @@ fn the_name_of_the_current_run_tells_something_in_a_narrow_window() {
     let current = screen.state().current.clone().unwrap().run;
     let mut runs = example_runs();
     runs.iter_mut().filter(|run| run.id == current).for_each(|run| run.name = "a wide decoder of grammar".to_owned());
-    screen.state().apply(Event::Runs { runs });
+    screen.state().apply(Event::Runs(events::Runs { runs }));
     screen.resize(vec2(1280.0, 820.0));
     assert!(screen.says("Time left "), "{:#?}", screen.words());
     screen.resize(vec2(900.0, 600.0));
@@ -691,7 +693,7 @@ fn the_queue_says_that_a_paused_run_holds_it() {
     screen.click("Queue, 1 run waits");
     assert!(screen.has("Waiting runs") && !screen.says("is paused: what waits begins"), "{:#?}", screen.words());
     let run = screen.state().current.clone().unwrap().run;
-    screen.state().apply(Event::Paused { run, step: 410 });
+    screen.state().apply(Event::Paused(events::Paused { run, step: 410 }));
     screen.settle();
     assert!(screen.says("is paused: what waits begins once it was resumed"), "{:#?}", screen.words());
 }
@@ -701,13 +703,13 @@ fn runs_change_places_with_each_other_where_an_analysis_stands_before_them() {
     let mut screen = Screen::recorder();
     fill_with_examples(screen.state());
     let (first, second, analysis) = (example_run(8), example_run(9), AnalysisId::new());
-    let train = |run: &RunId, name: &str| JobLabel::Train { run: run.clone(), name: name.to_owned() };
-    let analyse = JobLabel::Analyse { analysis, target: "first, best checkpoint".to_owned() };
-    screen.state().apply(Event::Queue {
+    let train = |run: &RunId, name: &str| JobLabel::train(run.clone(), name);
+    let analyse = JobLabel::analyse(analysis, "first, best checkpoint");
+    screen.state().apply(Event::Queue(events::Queue {
         current: None,
         is_paused: false,
         waiting: vec![analyse, train(&first, "first"), train(&second, "second")],
-    });
+    }));
     screen.settle();
     screen.recorded();
     let names = [&first, &second].map(|run| screen.state().run_name(run));
@@ -715,7 +717,7 @@ fn runs_change_places_with_each_other_where_an_analysis_stands_before_them() {
     screen.click(&format!("Later: {}, place 1", names[0]));
     screen.click(&format!("Earlier: {}, place 2", names[1]));
     let moves = screen.recorded().into_iter().filter_map(|command| match command {
-        Command::Move { run, position } => Some((run, position)),
+        Command::Move(commands::Move { run, position }) => Some((run, position)),
         _ => None,
     });
     // Among all that waits: the analysis keeps its place.

@@ -3,9 +3,9 @@
 use egui::{Key, Modifiers, Visuals, vec2};
 use headroom_app::theme;
 use headroom_engine::{
+    protocol::{Event, events},
     speed::Outcome,
     store::{BenchmarkRecord, MeasuredDevice, OpenMode, Store},
-    worker::Event,
 };
 use headroom_tests::{Screen, example_benchmark};
 use tempfile::TempDir;
@@ -15,8 +15,8 @@ use super::common::store;
 /// The panel with one stored benchmark.
 fn shown(record: BenchmarkRecord) -> Screen {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Benchmarks { benchmarks: vec![record.summary.clone()] });
-    screen.state().apply(Event::Benchmark { record: Box::new(record) });
+    screen.state().apply(Event::Benchmarks(events::Benchmarks { benchmarks: vec![record.summary.clone()] }));
+    screen.state().apply(Event::Benchmark(events::Benchmark { record: Box::new(record) }));
     screen.click("Speed");
     screen.settle();
     screen

@@ -3,8 +3,8 @@
 use egui::Key;
 use headroom_app::context::PanelId;
 use headroom_engine::{
+    protocol::{Command, Event, commands, events},
     store::{RunId, RunState},
-    worker::{Command, Event},
 };
 use headroom_tests::{Screen, example_run, example_runs, fill_with_examples};
 
@@ -20,7 +20,7 @@ fn while_the_store_is_read_every_panel_says_so() {
 #[test]
 fn empty_panels_say_what_would_fill_them() {
     let mut screen = Screen::recorder();
-    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.state().apply(Event::Runs(events::Runs { runs: Vec::new() }));
     let empty: &[&str] = &["No runs yet", "Set up a run", "Start the preset \"grammar decoder\""];
     every_panel_says(&mut screen, [&["Nothing has been trained in this store yet."], empty, empty, empty]);
     screen.click("Set up a run");
@@ -82,14 +82,14 @@ fn runs_that_only_waited_when_the_program_ended_say_so_and_all_are_resumed_in_th
             (run.steps_done, run.started_ms) = (0, None);
         }
     }
-    screen.state().apply(Event::Runs { runs });
+    screen.state().apply(Event::Runs(events::Runs { runs }));
     screen.settle();
     assert!(screen.says("was interrupted at step 120 of 200"), "what trained is told first: {:#?}", screen.words());
     assert!(screen.has("and 2 more"));
     screen.recorded();
     screen.click("Resume all 3");
     let resumed = screen.recorded().into_iter().filter_map(|command| match command {
-        Command::ResumeRun { run } => Some(run),
+        Command::ResumeRun(commands::ResumeRun { run }) => Some(run),
         _ => None,
     });
     assert_eq!(resumed.collect::<Vec<RunId>>(), [2, 0, 1].map(example_run));

@@ -8,8 +8,11 @@ use headroom_engine::{
     config::{ImageShape, Precision},
     data::PreviewImage,
     objective::{ConfusionMatrix, Labels, Measurements},
+    protocol::{
+        AnswerPlaces, Command, EvaluationCounts, Event, FoundAnswer, JobCommand, JobRef, MapText, Mistake, Notice,
+        Request, Target, commands, events,
+    },
     store::{NewSnapshot, snapshot_kinds},
-    worker::{AnswerPlaces, Command, EvaluationCounts, Event, FoundAnswer, MapText, Mistake, Notice, Request, Target},
 };
 use headroom_tests::{Screen, example_run, fill_with_examples};
 use serde_json::json;
@@ -68,7 +71,7 @@ fn a_classifier_shows_what_it_confuses_and_answers_about_a_text() {
 fn asked(screen: &mut Screen) -> Option<Request> {
     screen.settle();
     let all = screen.window().link().map(headroom_app::link::Link::take_requests).unwrap_or_default();
-    all.into_iter().find(|request| matches!(request.command, Command::Predict { .. }))
+    all.into_iter().find(|request| matches!(request.command, Command::Job(JobCommand::Predict(_))))
 }
 
 #[test]
@@ -88,25 +91,30 @@ fn an_answer_is_shown_in_its_paragraph_and_a_failure_where_it_was_asked() {
     screen.press(Modifiers::COMMAND, Key::Enter);
     assert_eq!(screen.window().open_panel(), PanelId::GENERATE);
     let request = asked(&mut screen).unwrap();
-    let Command::Predict { target: Target::Run { run, .. }, rows, images: None } = &request.command else {
+    let Command::Job(JobCommand::Predict(commands::Predict { target: Target::Run { run, .. }, rows, images: None })) =
+        &request.command
+    else {
         panic!("{:?}", request.command)
     };
     assert_eq!((run, rows.len(), rows[0][0].as_str()), (&example_run(0), 1, "Who crosses?"));
-    let answer = headroom_engine::worker::AnswerSpan { text: "old ferryman".to_owned(), start: 4, end: 16, score: 3.5 };
-    let event = Event::AnswersFound {
+    let answer =
+        headroom_engine::protocol::AnswerSpan { text: "old ferryman".to_owned(), start: 4, end: 16, score: 3.5 };
+    let event = Event::AnswersFound(events::AnswersFound {
         target: "a run".to_owned(),
         may_lack_answers: true,
         no_answer_threshold: 1.0,
         answers: vec![FoundAnswer { answer: Some(answer), no_answer_score: 2.0 }],
         cut_questions: 0,
-    };
+    });
     screen.state().apply(Notice { ticket: Some(request.ticket), event });
     screen.settle();
     assert!(screen.says("old ferryman") && screen.says("that of no answer 2"), "{:#?}", screen.words());
     screen.click("Ask the model");
     let request = asked(&mut screen).unwrap();
     let why = "The model directory has no tokenizer.json, so text cannot be read.".to_owned();
-    screen.state().apply(Notice { ticket: Some(request.ticket), event: Event::Refused { why: why.clone() } });
+    screen
+        .state()
+        .apply(Notice { ticket: Some(request.ticket), event: Event::Refused(events::Refused { why: why.clone() }) });
     screen.settle();
     assert!(screen.says(&why));
 }
@@ -129,7 +137,7 @@ fn images_that_were_answered_about_are_seen_with_their_classes() {
         shape: ImageShape { size: 2, channels: 1 },
         pixels: vec![grey; 4],
     };
-    let event = Event::Predicted {
+    let event = Event::Predicted(events::Predicted {
         target: "a run".to_owned(),
         labels: Labels::Classes(vec!["bag".to_owned(), "coat".to_owned()]),
         outputs: vec![vec![0.25, 0.75], vec![0.9, 0.1], vec![0.5, 0.5]],
@@ -137,7 +145,7 @@ fn images_that_were_answered_about_are_seen_with_their_classes() {
         names: vec!["a.png".to_owned(), "b.png".to_owned(), "c.png".to_owned()],
         // Of many images only the first come along.
         pictures: vec![picture("a.png", 10), picture("b.png", 200)],
-    };
+    });
     screen.state().apply(Notice { ticket: Some(request.ticket), event });
     screen.settle();
     assert!(screen.has("Image: a.png: coat, 75.00 %"), "{:#?}", screen.words());
@@ -150,11 +158,11 @@ fn a_run_without_classes_has_no_confusion_matrix() {
     let mut screen = Screen::recorder();
     fill_with_examples(screen.state());
     let run = example_run(0);
-    screen.state().apply(Event::Snapshots {
+    screen.state().apply(Event::Snapshots(events::Snapshots {
         run: run.clone(),
         kind: snapshot_kinds::CONFUSION.to_owned(),
         snapshots: Vec::new(),
-    });
+    }));
     assert_eq!(screen.state().confusion.get(&run), Some(&None));
     screen.state().selection.focused = Some(run);
     screen.click("Live");
@@ -184,7 +192,7 @@ fn a_classifier_that_says_the_same_of_everything_is_told_of() {
 
 /// The answer of an evaluation that found these.
 fn wrong(mistakes: Vec<Mistake>) -> Event {
-    Event::Evaluation {
+    Event::Evaluation(events::Evaluation {
         target: "a run".to_owned(),
         loss: 1.0,
         metrics: Measurements::default(),
@@ -198,7 +206,7 @@ fn wrong(mistakes: Vec<Mistake>) -> Event {
         confusion: None,
         mistakes,
         noise: Vec::new(),
-    }
+    })
 }
 
 #[test]
@@ -215,7 +223,9 @@ fn mistakes_are_shown_a_few_at_a_time_without_a_list_that_takes_the_wheel() {
     screen.click("Show the mistakes");
     screen.settle();
     let all = screen.window().link().map(headroom_app::link::Link::take_requests).unwrap_or_default();
-    let request = all.into_iter().find(|request| matches!(request.command, Command::Evaluate { mistakes: 1.., .. }));
+    let request = all.into_iter().find(|request| {
+        matches!(request.command, Command::Job(JobCommand::Evaluate(commands::Evaluate { mistakes: 1.., .. })))
+    });
     let mistake = |number: u64| Mistake {
         texts: vec![format!("text {number}")],
         image: None,
@@ -260,11 +270,10 @@ fn mistakes_that_wait_stand_in_the_queue_and_can_be_cancelled() {
     assert!(screen.says(&format!("Mistakes of {name}")), "{:#?}", screen.words());
     let cancel = format!("Cancel: Mistakes of {name}, place 1");
     screen.click(&cancel);
-    let is_cancelled =
-        |command: &Command| matches!(command, Command::CancelPrediction { prediction } if *prediction == asked);
+    let is_cancelled = |command: &Command| matches!(command, Command::Cancel(commands::Cancel { job: JobRef::Ticket(prediction) }) if *prediction == asked);
     assert!(screen.recorded().iter().any(is_cancelled));
     let why = "It was taken out of the queue before it began.".to_owned();
-    screen.state().apply(Notice { ticket: Some(asked), event: Event::Refused { why } });
+    screen.state().apply(Notice { ticket: Some(asked), event: Event::Refused(events::Refused { why }) });
     screen.settle();
     assert!(!screen.has(&cancel) && !screen.state().mistakes.is_waiting(&run), "{:#?}", screen.words());
 }
@@ -283,7 +292,9 @@ fn a_mistake_shows_its_image_or_its_attention() {
     screen.click("Show the mistakes");
     screen.settle();
     let all = screen.window().link().map(headroom_app::link::Link::take_requests).unwrap_or_default();
-    let request = all.into_iter().find(|request| matches!(request.command, Command::Evaluate { mistakes: 1.., .. }));
+    let request = all.into_iter().find(|request| {
+        matches!(request.command, Command::Job(JobCommand::Evaluate(commands::Evaluate { mistakes: 1.., .. })))
+    });
     let shape = ImageShape { size: 2, channels: 1 };
     let picture = PreviewImage { label: "cat".to_owned(), shape, pixels: vec![0, 90, 180, 255] };
     // A question with its paragraph: the right answer stands where the model sees another.
@@ -340,7 +351,7 @@ fn a_mistake_shows_its_image_or_its_attention() {
         screen.settle();
         assert_eq!(screen.window().open_panel(), PanelId::HEADS);
         let asked = screen.recorded();
-        let is_asked = |command: &Command| matches!(command, Command::LoadMaps { text, .. } if *text == expected);
+        let is_asked = |command: &Command| matches!(command, Command::LoadMaps(commands::LoadMaps { text, .. }) if *text == expected);
         assert!(asked.iter().any(is_asked), "{expected:?}: {asked:?}");
     }
 }

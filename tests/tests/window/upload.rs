@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use headroom_app::{context::PanelId, link::Link};
 use headroom_engine::{
     hub::{HubError, HubFacts, Pushed},
-    worker::{Command, Event, Notice, Request, Target, Which},
+    protocol::{Command, Event, JobCommand, JobRef, Notice, Request, Target, Which, commands, events},
 };
 use headroom_tests::{Fault, Hub, Screen, TOKEN, USER, example_run, hub_facts, model_facts, push_contents};
 use tempfile::TempDir;
@@ -25,7 +25,7 @@ fn asked(screen: &mut Screen) -> Vec<Request> {
     let is_meant = |request: &Request| {
         matches!(
             request.command,
-            Command::DescribeHub | Command::PreviewPush { .. } | Command::Push { .. } | Command::CancelTransfer { .. }
+            Command::DescribeHub | Command::PreviewPush(_) | Command::Job(JobCommand::Push(_)) | Command::Cancel(_)
         )
     };
     all.into_iter().filter(is_meant).collect()
@@ -40,10 +40,14 @@ fn open(screen: &mut Screen, facts: HubFacts) {
 fn answer_all(screen: &mut Screen, facts: &HubFacts) {
     for request in asked(screen) {
         let event = match &request.command {
-            Command::DescribeHub => Event::HubDescribed { facts: Box::new(facts.clone()) },
-            Command::PreviewPush { target } => {
+            Command::DescribeHub => Event::HubDescribed(events::HubDescribed { facts: Box::new(facts.clone()) }),
+            Command::PreviewPush(commands::PreviewPush { target }) => {
                 let contents = push_contents();
-                Event::PushPreviewed { target: target.clone(), bytes: contents.bytes(), contents: Box::new(contents) }
+                Event::PushPreviewed(events::PushPreviewed {
+                    target: target.clone(),
+                    bytes: contents.bytes(),
+                    contents: Box::new(contents),
+                })
             }
             other => unreachable!("{other:?} was not to be asked for"),
         };
@@ -85,14 +89,16 @@ fn nothing_is_sent_before_the_button_is_pressed_and_everything_is_named() {
 
     screen.click("Upload 3.6 MiB");
     let requests = asked(&mut screen);
-    let [Request { ticket, command: Command::Push { target, name, public: false } }] = &requests[..] else {
+    let [Request { ticket, command: Command::Job(JobCommand::Push(commands::Push { target, name, public: false })) }] =
+        &requests[..]
+    else {
         panic!("{requests:?}")
     };
     assert_eq!(*target, Target::Run { run: example_run(0), which: Which::Best });
     assert_eq!(name.as_str(), NAME);
     assert!(!screen.is_enabled("Upload 3.6 MiB"), "once at a time");
     assert!(screen.says("Reading the files, and asking the hub how it wants them"), "{:#?}", screen.words());
-    let going = Event::Pushing {
+    let going = Event::Pushing(events::Pushing {
         name: name.clone(),
         file: WEIGHTS.to_owned(),
         number: 0,
@@ -100,7 +106,7 @@ fn nothing_is_sent_before_the_button_is_pressed_and_everything_is_named() {
         bytes: 1 << 20,
         total_bytes: 3 << 20,
         bytes_per_sec: f64::from(1 << 20),
-    };
+    });
     screen.state().apply(Notice { ticket: Some(*ticket), event: going });
     screen.settle();
     assert!(screen.says("1.0 MiB of 3.0 MiB") && screen.says("file 1 of 1, 1.0 MiB/s"), "{:#?}", screen.words());
@@ -110,17 +116,23 @@ fn nothing_is_sent_before_the_button_is_pressed_and_everything_is_named() {
     screen.click(&format!("Stop uploading {NAME}"));
     let cancelled = asked(&mut screen);
     assert!(
-        matches!(&cancelled[..], [Request { command: Command::CancelTransfer { transfer }, .. }] if transfer == ticket)
+        matches!(&cancelled[..], [Request { command: Command::Cancel(commands::Cancel { job: JobRef::Ticket(transfer) }), .. }] if transfer == ticket)
     );
     let messages = screen.state().messages.len();
     let why = "It was stopped.".to_owned();
-    answer(&mut screen, &requests[0], Event::Failed { run: None, why, what_to_do: String::new() });
+    answer(&mut screen, &requests[0], Event::Failed(events::Failed { run: None, why, what_to_do: String::new() }));
     assert!(screen.says("stopped. The repository is as it was."), "{:#?}", screen.words());
     assert_eq!(screen.state().messages.len(), messages, "what the user stopped did not fail");
 
     screen.click(&format!("Try again to upload {NAME}"));
     let requests = asked(&mut screen);
-    assert!(matches!(&requests[..], [Request { command: Command::Push { public: false, .. }, .. }]), "{requests:?}");
+    assert!(
+        matches!(
+            &requests[..],
+            [Request { command: Command::Job(JobCommand::Push(commands::Push { public: false, .. })), .. }]
+        ),
+        "{requests:?}"
+    );
     let pushed = Pushed {
         name: NAME.parse().unwrap(),
         url: format!("https://huggingface.co/{NAME}"),
@@ -132,7 +144,7 @@ fn nothing_is_sent_before_the_button_is_pressed_and_everything_is_named() {
         sent: 1 << 20,
         left_out: push_contents().left_out,
     };
-    let event = Event::Pushed { target: "grammar".to_owned(), pushed: Box::new(pushed), seconds: 2.5 };
+    let event = Event::Pushed(events::Pushed { target: "grammar".to_owned(), pushed: Box::new(pushed), seconds: 2.5 });
     answer(&mut screen, &requests[0], event);
     for words in
         ["https://huggingface.co/ada/grammar", "7 files, 3.6 MiB, of which 1.0 MiB had to be sent; it is private."]
@@ -168,8 +180,10 @@ fn what_stands_in_the_way_is_said_before_anything_is_tried() {
     let messages = screen.state().messages.len();
     for request in asked(&mut screen) {
         let event = match &request.command {
-            Command::DescribeHub => Event::HubDescribed { facts: Box::new(with_token()) },
-            _ => Event::Refused { why: "\"grammar\" cannot be uploaded. It has no checkpoint.".to_owned() },
+            Command::DescribeHub => Event::HubDescribed(events::HubDescribed { facts: Box::new(with_token()) }),
+            _ => Event::Refused(events::Refused {
+                why: "\"grammar\" cannot be uploaded. It has no checkpoint.".to_owned(),
+            }),
         };
         answer(&mut screen, &request, event);
     }
@@ -188,10 +202,16 @@ fn what_the_hub_refuses_is_said_and_another_model_begins_anew() {
     assert!(screen.says("Everybody will be able to read it at once."), "{:#?}", screen.words());
     screen.click("Upload 3.6 MiB");
     let requests = asked(&mut screen);
-    assert!(matches!(&requests[..], [Request { command: Command::Push { public: true, .. }, .. }]), "{requests:?}");
+    assert!(
+        matches!(
+            &requests[..],
+            [Request { command: Command::Job(JobCommand::Push(commands::Push { public: true, .. })), .. }]
+        ),
+        "{requests:?}"
+    );
     let messages = screen.state().messages.len();
     let why = format!("\"grammar\" could not be uploaded. {}", HubError::WrongToken);
-    answer(&mut screen, &requests[0], Event::Refused { why: why.clone() });
+    answer(&mut screen, &requests[0], Event::Refused(events::Refused { why: why.clone() }));
     assert!(screen.says(&why) && screen.is_enabled("Upload 3.6 MiB"), "{:#?}", screen.words());
     assert_eq!(screen.state().messages.len(), messages + 1, "whoever is in another panel hears of it");
 
@@ -200,12 +220,15 @@ fn what_the_hub_refuses_is_said_and_another_model_begins_anew() {
     let all = screen.window().link().map(Link::take_requests).unwrap_or_default();
     let other = Target::Directory(PathBuf::from("/models/other"));
     assert!(
-        all.iter().any(|request| matches!(&request.command, Command::PreviewPush { target } if *target == other)),
+        all.iter().any(|request| matches!(&request.command, Command::PreviewPush(commands::PreviewPush { target }) if *target == other)),
         "{all:?}"
     );
     for request in &all {
-        if let Command::DescribeModel { target } = &request.command {
-            let event = Event::ModelDescribed { target: target.clone(), facts: Box::new(model_facts()) };
+        if let Command::DescribeModel(commands::DescribeModel { target }) = &request.command {
+            let event = Event::ModelDescribed(events::ModelDescribed {
+                target: target.clone(),
+                facts: Box::new(model_facts()),
+            });
             answer(&mut screen, request, event);
         }
     }

@@ -4,8 +4,9 @@ use egui::{RichText, Ui};
 use headroom_engine::{
     analysis::{AnalysisSpec, ReconstructionSpec, Topic},
     config::RunConfig,
+    jobs::choose_checkpoint,
+    protocol::Which,
     store::RunId,
-    worker::{Which, choose_checkpoint},
 };
 
 use super::{

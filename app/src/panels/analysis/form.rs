@@ -2,8 +2,8 @@ use egui::{Button, ComboBox, ProgressBar, RichText, Spinner, Ui};
 use headroom_engine::{
     analysis::AnalysisSpec,
     config::counted,
+    protocol::{Subspace, Which},
     store::RunId,
-    worker::{Subspace, Which},
 };
 
 use super::Subject;

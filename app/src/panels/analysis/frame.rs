@@ -3,8 +3,8 @@ use std::sync::Arc;
 use egui::{RichText, ScrollArea, Ui};
 use headroom_engine::{
     analysis::Analysis,
+    protocol::Which,
     store::{AnalysisId, series_names},
-    worker::Which,
 };
 use serde::{Serialize, de::DeserializeOwned};
 

@@ -1,8 +1,8 @@
 use egui::{ComboBox, Ui};
 use headroom_engine::{
     analysis::{AnalysisSpec, Measure, SpectrumSpec},
+    protocol::{Subspace, Target, Which},
     store::RunId,
-    worker::{Subspace, Target, Which},
 };
 
 use super::{FormOptions, FormWords, Subject, formula};

@@ -6,8 +6,8 @@ use egui::{Button, Color32, TextEdit, Ui};
 use headroom_engine::{
     checkpoint::DirectoryFacts,
     config::{DataConfig, OtherText},
+    protocol::Which,
     store::RunSummary,
-    worker::Which,
 };
 
 use crate::{

@@ -401,7 +401,10 @@ pub(super) fn coarser(a: Alignment, b: Alignment) -> Alignment {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use headroom_engine::{store::SeriesData, worker::Event};
+    use headroom_engine::{
+        protocol::{Event, events},
+        store::SeriesData,
+    };
 
     use super::*;
     use crate::{compare::names_apart, examples};
@@ -435,7 +438,7 @@ pub(super) mod tests {
         }
         // As they come from the engine: then they have names of their own.
         let runs = std::mem::take(&mut state.runs);
-        state.apply(Event::Runs { runs });
+        state.apply(Event::Runs(events::Runs { runs }));
         state
     }
 

@@ -1,7 +1,10 @@
 //! The panel in its four states, driven by the names of its controls.
 
 use egui::{Event, Key, Modifiers, MouseWheelSource, MouseWheelUnit, PointerButton, TouchPhase, vec2};
-use headroom_engine::{store::RunState, worker::Command};
+use headroom_engine::{
+    protocol::{Command, commands},
+    store::RunState,
+};
 
 use super::{ComparePanel, View, lines::tests::state, view::Shape};
 use crate::{
@@ -116,7 +119,9 @@ fn what_was_not_tested_gets_two_more_seeds_by_a_button() {
     assert!(driver.has("1 seed each: not tested."), "{:#?}", driver.names());
     driver.click(&mut panel, "Queue 2 more");
     let queued = driver.actions.iter().find_map(|action| match action {
-        Action::Send(Command::EnqueueAll { configs, tags, .. }) => Some((configs.clone(), tags.clone())),
+        Action::Send(Command::EnqueueAll(commands::EnqueueAll { configs, tags, .. })) => {
+            Some((configs.clone(), tags.clone()))
+        }
         _ => None,
     });
     let (configs, tags) = queued.unwrap();

@@ -9,7 +9,7 @@ use headroom_engine::{
     attention::ModelFacts,
     config::{Problem, RunConfig, Source, Tokenizer, presets},
     data::DataPreview,
-    worker::Command,
+    protocol::{Command, commands},
 };
 
 use super::{estimate::Estimate, form::Unreadable, heads::Heads, history::History};
@@ -312,11 +312,11 @@ impl Draft {
         if self.questions.len() > REMEMBERED {
             self.questions.pop_first();
         }
-        Ok(Command::Check {
+        Ok(Command::Check(commands::Check {
             config: Box::new(self.config.clone()),
             base_dir: self.base_dir.clone(),
             revision: self.revision,
-        })
+        }))
     }
 
     /// Whether the engine has answered about the config as it is now, or was silent for too long to wait for.
@@ -347,14 +347,20 @@ mod tests {
     use headroom_engine::{
         config::{FileSource, InitialTokenizer, Source, Tokenizer},
         data::ExamplesPreview,
-        worker::Event,
+        protocol::{Event, events},
     };
 
     use super::*;
 
     fn answer(revision: u64, problems: Vec<Problem>) -> State {
         let mut state = State::default();
-        state.apply(Event::Checked { revision, problems, free_bytes: None, facts: Box::default(), preview: None });
+        state.apply(Event::Checked(events::Checked {
+            revision,
+            problems,
+            free_bytes: None,
+            facts: Box::default(),
+            preview: None,
+        }));
         state
     }
 
@@ -495,7 +501,7 @@ mod tests {
         assert!(draft.assumes_vocabulary());
         let parameters = |draft: &Draft| draft.estimate.as_ref().map(|estimate| estimate.cost.parameters).unwrap();
         let assumed = parameters(&draft);
-        let Ok(Command::Check { revision, .. }) = draft.question(true) else { panic!("no question") };
+        let Ok(Command::Check(commands::Check { revision, .. })) = draft.question(true) else { panic!("no question") };
         let mut state = answer(revision, Vec::new());
         state.check.as_mut().unwrap().facts.vocabulary = Some(1000);
         draft.notice(&state);
@@ -518,7 +524,7 @@ mod tests {
     fn the_engine_is_asked_once_for_each_change_and_only_after_a_rest() {
         let mut draft = Draft::default();
         assert!(draft.question(false).is_err_and(|rest| rest.is_some_and(|rest| rest <= REST)));
-        let Ok(Command::Check { revision, .. }) = draft.question(true) else { panic!("no question") };
+        let Ok(Command::Check(commands::Check { revision, .. })) = draft.question(true) else { panic!("no question") };
         assert!(draft.question(true).is_err_and(|rest| rest.is_none()), "asked already");
         assert!(!draft.is_answered(&State::default()) && !draft.is_answered(&answer(revision - 1, Vec::new())));
         assert!(draft.is_answered(&answer(revision, Vec::new())));
@@ -545,7 +551,7 @@ mod tests {
     fn what_was_found_in_other_data_is_not_said_of_these() {
         let mut draft = Draft::default();
         read(&mut draft, "tiny.txt");
-        let Ok(Command::Check { revision, .. }) = draft.question(true) else { panic!("no question") };
+        let Ok(Command::Check(commands::Check { revision, .. })) = draft.question(true) else { panic!("no question") };
         let few = Problem::new("data.tokenizer.vocabulary", "the training text yields only 534 different tokens");
         let short = Problem::new("train.batch", "the text is shorter than a batch");
         let state = answer(revision, vec![few.clone(), short.clone()]);
@@ -573,7 +579,7 @@ mod tests {
     fn what_was_found_in_a_file_is_not_shown_under_another_path() {
         let mut draft = Draft::default();
         read(&mut draft, "tiny.txt");
-        let Ok(Command::Check { revision, .. }) = draft.question(true) else { panic!("no question") };
+        let Ok(Command::Check(commands::Check { revision, .. })) = draft.question(true) else { panic!("no question") };
         let mut state = answer(revision, Vec::new());
         state.check.as_mut().unwrap().preview =
             Some(DataPreview::Examples(ExamplesPreview { about: "One pair.".to_owned(), examples: Vec::new() }));

@@ -187,7 +187,7 @@ fn problems_ui(ui: &mut Ui, problems: &[Problem], labels: &Labels) -> Option<Str
 mod tests {
     use std::sync::Arc;
 
-    use headroom_engine::worker::{Command, Event};
+    use headroom_engine::protocol::{Command, Event, commands, events};
 
     use super::*;
     use crate::{file_dialogs::FileDialogs, settings::Settings, state::State};
@@ -206,15 +206,17 @@ mod tests {
         assert!(poll(&mut start, &mut draft, &mut state).is_empty(), "nothing is wanted");
         start.request(3);
         let asked = poll(&mut start, &mut draft, &mut state);
-        let [Action::Send(Command::Check { revision, .. })] = asked.as_slice() else { panic!("{asked:?}") };
+        let [Action::Send(Command::Check(commands::Check { revision, .. }))] = asked.as_slice() else {
+            panic!("{asked:?}")
+        };
         assert!(poll(&mut start, &mut draft, &mut state).is_empty(), "no answer yet");
-        state.apply(Event::Checked {
+        state.apply(Event::Checked(events::Checked {
             revision: *revision,
             problems: Vec::new(),
             free_bytes: None,
             facts: Box::default(),
             preview: None,
-        });
+        }));
         let seeds: Vec<u64> = poll(&mut start, &mut draft, &mut state)
             .iter()
             .filter_map(|action| if let Action::Start(config, _) = action { Some(config.seed) } else { None })
@@ -228,15 +230,17 @@ mod tests {
         let (mut start, mut draft, mut state) = (Start::default(), Draft::default(), State::default());
         start.request(1);
         let asked = poll(&mut start, &mut draft, &mut state);
-        let [Action::Send(Command::Check { revision, .. })] = asked.as_slice() else { panic!("{asked:?}") };
+        let [Action::Send(Command::Check(commands::Check { revision, .. }))] = asked.as_slice() else {
+            panic!("{asked:?}")
+        };
         let problems = vec![Problem::new("data.path", "there is no such file")];
-        state.apply(Event::Checked {
+        state.apply(Event::Checked(events::Checked {
             revision: *revision,
             problems,
             free_bytes: None,
             facts: Box::default(),
             preview: None,
-        });
+        }));
         let done = poll(&mut start, &mut draft, &mut state);
         assert!(
             matches!(done.as_slice(), [Action::Open(PanelId::CONFIGURE), Action::Say(Level::Error, ..)]),

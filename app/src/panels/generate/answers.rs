@@ -8,7 +8,7 @@ use egui::{
 use headroom_engine::{
     data::PreviewImage,
     objective::Labels,
-    worker::{FoundAnswer, Target, Ticket},
+    protocol::{FoundAnswer, Target, Ticket},
 };
 use serde::{Deserialize, Serialize};
 

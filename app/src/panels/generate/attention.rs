@@ -1,5 +1,5 @@
 use egui::{ComboBox, RichText, Ui, vec2};
-use headroom_engine::{generate::SourceAttention, worker::WrittenText};
+use headroom_engine::{generate::SourceAttention, protocol::WrittenText};
 
 use crate::{
     export::MapFigure,

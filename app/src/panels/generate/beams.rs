@@ -1,5 +1,5 @@
 use egui::{Align2, FontId, Pos2, Rect, RichText, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
-use headroom_engine::{generate::BeamNode, worker::WrittenText};
+use headroom_engine::{generate::BeamNode, protocol::WrittenText};
 
 use crate::{format, panels::live::drawable, theme};
 

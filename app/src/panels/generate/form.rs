@@ -4,7 +4,7 @@ use egui::{ComboBox, Grid, RichText, TextEdit, Ui};
 use headroom_engine::{
     config::{Cache, Precision, counted},
     generate::Search,
-    worker::GenerateSource,
+    protocol::GenerateSource,
 };
 use serde::{Deserialize, Serialize};
 

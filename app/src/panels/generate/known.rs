@@ -2,8 +2,8 @@
 
 use headroom_engine::{
     config::Architecture,
+    protocol::{Target, Which},
     store::RunSummary,
-    worker::{Target, Which},
 };
 
 use crate::{common::is_there, context::PanelContext, panels::model_choice::ModelChoice};

@@ -5,7 +5,7 @@ use egui::{
 use headroom_engine::{
     config::counted,
     generate::Ending,
-    worker::{FilledWord, Filling, TokenCost},
+    protocol::{FilledWord, Filling, TokenCost},
 };
 
 use super::form::Setting;

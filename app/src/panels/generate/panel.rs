@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use egui::{Button, CollapsingHeader, RichText, ScrollArea, Ui};
 use headroom_engine::{
     generate::Search,
+    protocol::{GenerateSource, Target, Which},
     store::{RunId, RunSummary},
-    worker::{GenerateSource, Target, Which},
 };
 use serde::{Deserialize, Serialize};
 

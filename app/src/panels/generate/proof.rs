@@ -2,7 +2,7 @@ use egui::{Button, Grid, ProgressBar, RichText, Ui};
 use headroom_engine::{
     config::{Precision, counted},
     generate::CacheProof,
-    worker::PrecisionProof,
+    protocol::PrecisionProof,
 };
 use serde::{Deserialize, Serialize};
 

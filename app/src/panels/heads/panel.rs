@@ -9,8 +9,8 @@ use egui::{ComboBox, RichText, TextEdit, Ui, Vec2, vec2};
 use headroom_engine::{
     attention::HeadAt,
     config::counted,
+    protocol::{MapText, Which},
     store::RunSummary,
-    worker::{MapText, Which},
 };
 use serde::{Deserialize, Serialize};
 

@@ -3,8 +3,8 @@
 use egui::Ui;
 use headroom_engine::{
     attention::HeadAt,
+    protocol::{Target, Which},
     store::RunId,
-    worker::{Target, Which},
 };
 
 use super::{

@@ -2,8 +2,8 @@
 
 use egui::Key;
 use headroom_engine::{
+    protocol::{Command, Event, Notice, Request, RunEdit, Which, commands, events},
     store::{RunState, RunSummary, series_names},
-    worker::{Command, Event, Notice, Request, RunEdit, Which},
 };
 
 use super::Inspector;
@@ -31,7 +31,7 @@ fn open(with_record: bool) -> (Driver, Inspector) {
 
 fn edits(driver: &Driver) -> Vec<RunEdit> {
     let edit = |action: &Action| match action {
-        Action::Send(Command::Edit { edit, .. }) => Some(edit.clone()),
+        Action::Send(Command::Edit(commands::Edit { edit, .. })) => Some(edit.clone()),
         _ => None,
     };
     driver.actions.iter().filter_map(edit).collect()
@@ -69,24 +69,24 @@ fn full_it_shows_what_reproduces_the_run() {
     driver.click(&mut panel, "Export the checkpoint of step 90");
     assert!(driver.has("Export a checkpoint of \"my run\""));
     driver.click(&mut panel, "Export");
-    let exported = |request: &Request| matches!(&request.command, Command::Export { which: Which::Step(90), to, .. } if to.ends_with("my-run-step-90"));
+    let exported = |request: &Request| matches!(&request.command, Command::Export(commands::Export { which: Which::Step(90), to, .. }) if to.ends_with("my-run-step-90"));
     let asked: Vec<Request> = driver.state.take_requests().into_iter().filter(exported).collect();
     let [request] = asked.as_slice() else { panic!("{asked:?}") };
     // It stays until the model is there, with the reason where it cannot be written.
     let why = "Cannot make the folder (permission denied): /nope";
-    let failed = Event::Failed { run: None, why: why.to_owned(), what_to_do: String::new() };
+    let failed = Event::Failed(events::Failed { run: None, why: why.to_owned(), what_to_do: String::new() });
     driver.state.apply(Notice { ticket: Some(request.ticket), event: failed });
     driver.settle(&mut panel);
     assert!(driver.has(why) && driver.has("Export a checkpoint of \"my run\""), "{:#?}", driver.names());
     driver.click(&mut panel, "Export");
     let asked: Vec<Request> = driver.state.take_requests().into_iter().filter(exported).collect();
-    let event = Event::Exported {
+    let event = Event::Exported(events::Exported {
         run: driver.state.runs[0].id.clone(),
         step: 90,
         path: "/x".into(),
         opens_in_transformers: true,
         reason: String::new(),
-    };
+    });
     driver.state.apply(Notice { ticket: Some(asked[0].ticket), event });
     driver.settle(&mut panel);
     assert!(!driver.has("Export a checkpoint of \"my run\""));
@@ -178,7 +178,7 @@ fn a_second_click_on_resume_does_nothing_where_another_button_stands_then() {
         driver.frame(panel, vec![egui::Event::PointerMoved(pos), button(true), button(false)]);
     };
     press(&mut driver, &mut panel, "Resume training");
-    assert!(matches!(driver.actions.as_slice(), [Action::Send(Command::ResumeRun { .. })]), "{:?}", driver.actions);
+    assert!(matches!(driver.actions.as_slice(), [Action::Send(Command::ResumeRun(_))]), "{:?}", driver.actions);
     is_of(RunState::Finished)(&mut driver.state.runs[0]);
     driver.frame(&mut panel, Vec::new());
     press(&mut driver, &mut panel, "Repeat with the next seed");

@@ -3,8 +3,8 @@
 use egui::{Button, Color32, Label, RichText, Spinner, Stroke, TextEdit, TextFormat, TextStyle, Ui, text::LayoutJob};
 use headroom_engine::{
     config::counted,
+    protocol::{Mistake, Ticket},
     store::{RunId, RunSummary},
-    worker::{Mistake, Ticket},
 };
 
 use crate::{
@@ -257,7 +257,7 @@ fn row_ui(ui: &mut Ui, row: &Row) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::worker::AnswerPlaces;
+    use headroom_engine::protocol::AnswerPlaces;
 
     use super::*;
 

@@ -6,8 +6,8 @@ use egui::{Button, RichText, ScrollArea, Ui, vec2};
 use headroom_engine::{
     config::counted,
     objective::Metric,
+    protocol::Command,
     store::{RunId, RunState, RunSummary},
-    worker::Command,
 };
 use serde::{Deserialize, Serialize};
 

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use egui::{Align, FontId, Layout, ProgressBar, RichText, TextWrapMode, Ui, vec2};
 use headroom_engine::{
     config::{RunConfig, TaskConfig},
+    machine::GpuReading,
     objective::{Direction, Metric, judging_metric, text_scores::TEXT_SCORES},
     store::{RunState, RunSummary, series_names},
-    worker::GpuReading,
 };
 
 use crate::{
@@ -222,7 +222,10 @@ pub fn progress_ui(ui: &mut Ui, numbers: &Numbers, current: Option<&CurrentRun>)
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::{store::SeriesSummary, worker::Event};
+    use headroom_engine::{
+        protocol::{Event, events},
+        store::SeriesSummary,
+    };
 
     use super::*;
     use crate::{examples, state::State};
@@ -304,13 +307,13 @@ mod tests {
             percent: Some(87.0),
         };
         let mut state = State::default();
-        state.apply(Event::System {
+        state.apply(Event::System(events::System {
             cpu_percent: 1.0,
             memory_bytes: 1,
             free_bytes: 1,
             disk_free_bytes: None,
             gpus: vec![gpu],
-        });
+        }));
         let names = |run: &RunSummary, current| {
             let shown = Numbers::of(run, None, current, state.system.as_ref()).shown(run.state);
             shown.into_iter().skip(5).map(|(name, value, _)| format!("{name}: {value}")).collect::<Vec<_>>()

@@ -2,8 +2,8 @@
 
 use egui::{Key, PointerButton};
 use headroom_engine::{
+    protocol::Command,
     store::{Failure, RunState, SeriesData, TextSample, series_names},
-    worker::Command,
 };
 
 use super::LivePanel;
@@ -80,7 +80,7 @@ fn failed_it_says_why_and_what_to_do() {
     let (mut driver, mut panel) = open(state);
     assert!(driver.has("The disk is full.") && driver.has("Free some space."));
     driver.click(&mut panel, "Resume training");
-    assert!(matches!(driver.actions.pop(), Some(Action::Send(Command::ResumeRun { .. }))));
+    assert!(matches!(driver.actions.pop(), Some(Action::Send(Command::ResumeRun(_)))));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use egui::{Button, Grid, Key, Label, Response, RichText, ScrollArea, Spinner, Te
 use headroom_engine::{
     config::counted,
     hub::{FetchRequest, Gating, HubFacts, RemoteArchitecture, RepoFacts, RepoName, Revision},
-    worker::Ticket,
+    protocol::Ticket,
 };
 use serde::{Deserialize, Serialize};
 

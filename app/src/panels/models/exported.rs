@@ -1,11 +1,14 @@
-use headroom_engine::{text::to_json_pretty, worker::Event};
+use headroom_engine::{
+    protocol::{Event, events},
+    text::to_json_pretty,
+};
 
 use crate::{common::DataExport, export::rows_to_csv, state::ConversionRun};
 
 /// What a conversion did: JSON of all of it, CSV with a row an attention and a row a layer.
 pub fn outcome(run: &ConversionRun) -> Option<DataExport> {
     let whole = run.outcome.as_deref()?;
-    let Event::Converted { attentions, price, .. } = whole else { return None };
+    let Event::Converted(events::Converted { attentions, price, .. }) = whole else { return None };
     let header = ["what", "error_of_products", "sweeps", "seconds", "map_distance", "output_error"];
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     let mut rows: Vec<Vec<String>> = Vec::new();

@@ -1,7 +1,7 @@
 //! The panels that look inside a model.
 
 use egui::{Button, RichText, Ui};
-use headroom_engine::worker::Target;
+use headroom_engine::protocol::Target;
 
 use crate::{
     context::{Action, PanelContext, PanelId},

@@ -4,7 +4,7 @@ use egui::{Grid, ProgressBar, RichText, Spinner, Ui};
 use headroom_engine::{
     config::counted,
     convert::{ConvertedAttention, Price},
-    worker::{Event, Target},
+    protocol::{Event, Target, events},
 };
 
 use crate::{
@@ -65,7 +65,7 @@ pub fn outcome_ui(ui: &mut Ui, run: &ConversionRun) -> Option<Clicked> {
 }
 
 fn done_ui(ui: &mut Ui, outcome: &Event) -> Option<Clicked> {
-    let Event::Converted {
+    let Event::Converted(events::Converted {
         path,
         bytes,
         parameters_before,
@@ -77,7 +77,7 @@ fn done_ui(ui: &mut Ui, outcome: &Event) -> Option<Clicked> {
         left_out,
         seconds,
         ..
-    } = outcome
+    }) = outcome
     else {
         return None;
     };

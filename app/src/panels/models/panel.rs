@@ -3,8 +3,8 @@
 use egui::{Button, Popup, PopupCloseBehavior, RichText, ScrollArea, Ui};
 use headroom_engine::{
     checkpoint::DirectoryFacts,
+    protocol::{Target, Which},
     store::{RunId, RunSummary},
-    worker::{Target, Which},
 };
 use serde::{Deserialize, Serialize};
 

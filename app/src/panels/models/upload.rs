@@ -4,8 +4,8 @@ use egui::{Button, CollapsingHeader, Grid, RichText, TextEdit, Ui};
 use headroom_engine::{
     config::counted,
     hub::{HubError, HubFacts, PushContents, Pushed, RepoName},
+    protocol::{Target, Ticket},
     text::listed,
-    worker::{Target, Ticket},
 };
 
 use super::transfer::{framed_ui, host, progress_ui};

@@ -2,7 +2,7 @@ use egui::Ui;
 use headroom_engine::{
     analysis::{AnalysisSpec, ReconstructionSpec},
     attention::HeadAt,
-    worker::Subspace,
+    protocol::Subspace,
 };
 
 use crate::{

@@ -7,8 +7,8 @@ use headroom_engine::{
     analysis::{Analysis, Topic, reconstruction::Reconstruction},
     attention::HeadAt,
     config::counted,
+    protocol::{MapText, Rebuild, Which},
     store::AnalysisId,
-    worker::{MapText, Rebuild, Which},
 };
 use serde::{Deserialize, Serialize};
 

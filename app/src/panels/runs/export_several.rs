@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, path::PathBuf};
 use egui::{Button, Frame, Id, RichText, ScrollArea, TextEdit, Ui};
 use headroom_engine::{
     config::counted,
+    protocol::{Command, Ticket, Which, commands},
     store::RunId,
-    worker::{Command, Ticket, Which},
 };
 
 use crate::{
@@ -166,7 +166,11 @@ impl ExportSeveral {
         let folder: PathBuf = typed_path(&self.path, &current_folder());
         cx.settings.last_folder = Some(folder.clone());
         for item in &mut self.items {
-            let command = Command::Export { run: item.run.clone(), which: self.which, to: folder.join(&item.folder) };
+            let command = Command::Export(commands::Export {
+                run: item.run.clone(),
+                which: self.which,
+                to: folder.join(&item.folder),
+            });
             item.at = At::Asked(cx.state.ask_export(command));
         }
     }

@@ -2,8 +2,8 @@
 
 use egui::{Key, Modifiers, PointerButton};
 use headroom_engine::{
+    protocol::{Command, Event, Notice, Request, RunEdit, commands, events},
     store::RunState,
-    worker::{Command, Event, Notice, Request, RunEdit},
 };
 
 use super::RunsPanel;
@@ -133,7 +133,7 @@ fn keys_move_select_pin_and_rename() {
     assert!(driver.has("New name"));
     driver.frame(&mut panel, vec![egui::Event::Text("p!".to_owned())]);
     driver.key(&mut panel, Key::Enter);
-    let renamed = |action: &Action| matches!(action, Action::Send(Command::Edit { run, edit: RunEdit::Rename(name) }) if *run == one && name.contains("p!"));
+    let renamed = |action: &Action| matches!(action, Action::Send(Command::Edit(commands::Edit { run, edit: RunEdit::Rename(name) })) if *run == one && name.contains("p!"));
     assert!(driver.actions.iter().any(renamed), "{:?}", driver.actions);
     assert_eq!(driver.state.selection.baseline, Some(one), "a typed p pins nothing");
 }
@@ -159,14 +159,14 @@ fn the_menu_offers_what_fits_the_run() {
     driver.click_with(&mut panel, "run 1", PointerButton::Secondary, 1);
     assert!(driver.has("Resume training"), "{:#?}", driver.names());
     driver.click(&mut panel, "Resume training");
-    assert!(matches!(driver.actions.pop(), Some(Action::Send(Command::ResumeRun { .. }))));
+    assert!(matches!(driver.actions.pop(), Some(Action::Send(Command::ResumeRun(_)))));
     driver.click(&mut panel, "Actions for run 1");
     driver.click(&mut panel, "Repeat with the next seed");
     assert!(matches!(driver.actions.pop(), Some(Action::Start(config, _)) if config.seed == 2));
     driver.click(&mut panel, "Actions for run 0");
     driver.type_into(&mut panel, "New tag", "ablation");
     driver.click(&mut panel, "Add tag");
-    let tagged = |action: &Action| matches!(action, Action::Send(Command::Edit { edit: RunEdit::AddTag(tag), .. }) if tag == "ablation");
+    let tagged = |action: &Action| matches!(action, Action::Send(Command::Edit(commands::Edit { edit: RunEdit::AddTag(tag), .. })) if tag == "ablation");
     assert!(driver.actions.pop().is_some_and(|action| tagged(&action)));
     driver.click(&mut panel, "Actions for run 0");
     driver.click(&mut panel, "Delete");
@@ -219,15 +219,15 @@ fn a_checkpoint_is_exported_to_a_typed_path() {
     assert!(driver.has("Export a checkpoint of \"run 0\""));
     driver.click(&mut panel, "The last: step 100");
     driver.click(&mut panel, "Export");
-    let is_export = |request: &Request| matches!(request.command, Command::Export { .. });
+    let is_export = |request: &Request| matches!(request.command, Command::Export(_));
     let Some(request) = driver.state.take_requests().into_iter().find(is_export) else { panic!("nothing exported") };
-    let Command::Export { run, which, to } = request.command else { panic!("another command") };
-    assert_eq!(which, headroom_engine::worker::Which::Last);
+    let Command::Export(commands::Export { run, which, to }) = request.command else { panic!("another command") };
+    assert_eq!(which, headroom_engine::protocol::Which::Last);
     assert!(to.ends_with("run-0-last"), "{}", to.display());
     driver.settle(&mut panel);
     assert!(driver.has("Writing the model directory…"), "it is not there yet");
     let (opens_in_transformers, reason) = (true, String::new());
-    let event = Event::Exported { run, step: 100, path: to, opens_in_transformers, reason };
+    let event = Event::Exported(events::Exported { run, step: 100, path: to, opens_in_transformers, reason });
     driver.state.apply(Notice { ticket: Some(request.ticket), event });
     driver.settle(&mut panel);
     assert!(!driver.has("Export a checkpoint of \"run 0\""), "the box is closed");
@@ -374,7 +374,7 @@ fn several_runs_are_tagged_archived_shown_and_resumed() {
         let number = |run: &headroom_engine::store::RunId| run.to_string().parse().unwrap();
         let all = std::mem::take(&mut driver.actions).into_iter();
         let edit = all.filter_map(|action| match action {
-            Action::Send(Command::Edit { run, edit }) => Some((number(&run), edit)),
+            Action::Send(Command::Edit(commands::Edit { run, edit })) => Some((number(&run), edit)),
             _ => None,
         });
         edit.collect()
@@ -395,7 +395,7 @@ fn several_runs_are_tagged_archived_shown_and_resumed() {
     driver.state.selection.visible.clear();
     driver.click(&mut panel, "Resume");
     assert!(
-        matches!(driver.actions.as_slice(), [Action::Send(Command::ResumeRun { run })] if *run == examples::summary(2, "").id),
+        matches!(driver.actions.as_slice(), [Action::Send(Command::ResumeRun(commands::ResumeRun { run }))] if *run == examples::summary(2, "").id),
         "{:?}",
         driver.actions
     );
@@ -523,7 +523,7 @@ fn checkpoints_of_several_runs_go_to_a_folder_each() {
         run.name = "same name".to_owned();
     }
     let runs = state.runs.clone();
-    state.apply(Event::Runs { runs });
+    state.apply(Event::Runs(events::Runs { runs }));
     let (mut driver, mut panel) = open(state);
     driver.click(&mut panel, "same name");
     click_holding(&mut driver, &mut panel, "same name (3)", Modifiers::SHIFT);
@@ -535,7 +535,7 @@ fn checkpoints_of_several_runs_go_to_a_folder_each() {
     let exports: Vec<_> = exports
         .into_iter()
         .filter_map(|request| match request.command {
-            Command::Export { run, which, to } => Some((request.ticket, run, which, to)),
+            Command::Export(commands::Export { run, which, to }) => Some((request.ticket, run, which, to)),
             _ => None,
         })
         .collect();
@@ -544,11 +544,21 @@ fn checkpoints_of_several_runs_go_to_a_folder_each() {
     assert_eq!(folders.into_iter().collect::<Vec<_>>(), ["same-name", "same-name-2", "same-name-3"]);
     assert!(driver.has("0 of 3 written…"));
     for (place, (ticket, run, which, path)) in exports.into_iter().enumerate() {
-        assert_eq!(which, headroom_engine::worker::Which::Last);
+        assert_eq!(which, headroom_engine::protocol::Which::Last);
         let event = if place == 1 {
-            Event::Failed { run: Some(run), why: "The disk is full.".to_owned(), what_to_do: String::new() }
+            Event::Failed(events::Failed {
+                run: Some(run),
+                why: "The disk is full.".to_owned(),
+                what_to_do: String::new(),
+            })
         } else {
-            Event::Exported { run, step: 100, path, opens_in_transformers: true, reason: String::new() }
+            Event::Exported(events::Exported {
+                run,
+                step: 100,
+                path,
+                opens_in_transformers: true,
+                reason: String::new(),
+            })
         };
         driver.state.apply(Notice { ticket: Some(ticket), event });
     }

@@ -8,11 +8,11 @@ use std::{
 
 use thiserror::Error;
 
-use super::{
-    super::{Event, Notice, Request, Ticket, from_line, to_line},
-    is_own_socket, next_line,
+use super::{is_own_socket, next_line};
+use crate::{
+    protocol::{Event, Notice, Request, Ticket, from_line, to_line},
+    store::StorePaths,
 };
-use crate::store::StorePaths;
 
 /// The longest line that is read, in bytes.
 const LONGEST_LINE: usize = 1 << 20;

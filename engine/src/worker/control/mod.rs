@@ -22,7 +22,7 @@ use std::{
     time::Instant,
 };
 
-use super::{Command, Event};
+use crate::protocol::{Command, Event};
 
 /// The user whom this process acts for.
 fn own_user() -> u32 {
@@ -74,18 +74,16 @@ fn is_allowed(command: &Command) -> bool {
             | Command::Resume
             | Command::Stop
             | Command::Checkpoint
-            | Command::Cancel { .. }
-            | Command::CancelMeasure { .. }
-            | Command::CancelAnalysis { .. }
-            | Command::Move { .. }
+            | Command::Cancel(_)
+            | Command::Move(_)
     )
 }
 
 /// Whether an event is the last that answers a command that the socket takes.
 fn ends(command: &Command, event: &Event) -> bool {
     match event {
-        Event::Done | Event::Refused { .. } | Event::Failed { .. } | Event::Ended => true,
-        Event::Queue { .. } => matches!(command, Command::ListQueue),
+        Event::Done | Event::Refused(_) | Event::Failed(_) | Event::Ended => true,
+        Event::Queue(_) => matches!(command, Command::ListQueue),
         _ => false,
     }
 }

@@ -16,11 +16,11 @@ use std::{
 use crossbeam_channel::{Sender, bounded};
 use thiserror::Error;
 
-use super::{
-    super::{Event, Notice, Request, Ticket, from_line, scheduler::Message, to_line},
-    ends, is_allowed, is_own_socket, next_line, own_user,
+use super::{super::message::Message, ends, is_allowed, is_own_socket, next_line, own_user};
+use crate::{
+    protocol::{Event, Notice, Request, Ticket, events, from_line, to_line},
+    store::StorePaths,
 };
-use crate::store::StorePaths;
 
 /// Clients that are served at the same time; more are turned away.
 const MOST_CLIENTS: usize = 8;
@@ -248,7 +248,8 @@ fn serve(mut stream: &UnixStream, messages: &Sender<Message>) -> io::Result<()> 
             line => line?,
         };
         let refused = |ticket: Option<Ticket>, why: &str| {
-            to_line(&Notice { ticket, event: Event::Refused { why: why.to_owned() } }).map_err(io::Error::from)
+            to_line(&Notice { ticket, event: Event::Refused(events::Refused { why: why.to_owned() }) })
+                .map_err(io::Error::from)
         };
         let request: Request = match from_line(&line) {
             Ok(request) => request,

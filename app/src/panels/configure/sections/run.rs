@@ -1,7 +1,7 @@
 use egui::Ui;
 use headroom_engine::{
     config::{DeviceChoice, Precision, RunConfig},
-    worker::DeviceInfo,
+    machine::DeviceInfo,
 };
 
 use super::super::{

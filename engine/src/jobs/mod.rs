@@ -1,0 +1,71 @@
+//! Background jobs: one file each, which says how a job is listed, done and ended ([`Job`]).
+//!
+//! A job is the payload of its command. The scheduler and the engine thread see jobs as [`QueuedJob`]s and know none by name.
+
+mod analyse;
+mod checkpoints;
+mod context;
+mod control;
+mod convert;
+mod coverage;
+mod error;
+mod evaluate;
+mod export;
+mod fetch;
+mod fill;
+mod forward;
+mod generate;
+mod health;
+mod hooks;
+pub(crate) mod initial;
+mod inspect;
+mod job;
+mod kept_best;
+mod kept_checkpoints;
+mod measure;
+mod mistakes;
+mod monitor;
+mod pace;
+mod predict;
+mod predict_spans;
+mod push;
+mod queued_job;
+mod resume;
+pub(crate) mod subject;
+mod text_model;
+mod train;
+mod train_run;
+mod transfer_speed;
+mod translate;
+mod unready;
+mod verify;
+
+pub use checkpoints::choose_checkpoint;
+pub(crate) use context::{JobContext, STACK_BYTES};
+pub(crate) use control::JobControl;
+pub(crate) use export::export;
+pub use forward::{ForwardSpec, ForwardTimes, forward_times};
+pub(crate) use job::{Lane, Place, StoreList};
+pub(crate) use monitor::{INTERVAL as MONITOR_INTERVAL, Monitor};
+pub(crate) use push::contents as push_contents;
+pub(crate) use queued_job::QueuedJob;
+pub(crate) use train_run::TrainRun;
+
+use crate::protocol::JobCommand;
+
+/// The job that a command asks for.
+pub(crate) fn job_of(command: JobCommand) -> Box<dyn QueuedJob> {
+    match command {
+        JobCommand::Analyse(job) => Box::new(job),
+        JobCommand::Convert(job) => Box::new(job),
+        JobCommand::Evaluate(job) => Box::new(job),
+        JobCommand::EvaluateTranslation(job) => Box::new(job),
+        JobCommand::Fetch(job) => Box::new(job),
+        JobCommand::Generate(job) => Box::new(job),
+        JobCommand::Inspect(job) => Box::new(job),
+        JobCommand::Measure(job) => Box::new(job),
+        JobCommand::Predict(job) => Box::new(job),
+        JobCommand::ProveCaches(job) => Box::new(job),
+        JobCommand::Push(job) => Box::new(job),
+    }
+}

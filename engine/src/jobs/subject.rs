@@ -1,0 +1,507 @@
+use std::path::PathBuf;
+
+use candle_core::Device;
+
+use super::{checkpoints, context::JobContext};
+use crate::{
+    analysis::{NOT_YET, examples_at_once},
+    attention::OutputPlan,
+    checkpoint,
+    config::{
+        DataConfig, DeviceChoice, ImagesSource, LabelRules, PairsSource, Precision, RunConfig, Source, Translation,
+        counted,
+    },
+    data::{Corpus, DataError, Edition, HeldOut, PairFraming, PairRules, Reading, Silent, TextTokenizer},
+    hub::name_of_snapshot,
+    machine,
+    model::{Model, ParameterSet},
+    objective::{Labels, Objective},
+    protocol::{Target, events},
+    store::{RunId, Store},
+    train::dtype_of,
+};
+
+/// What the store knows of a run's model.
+pub(crate) struct StoredModel {
+    name: String,
+    pub(crate) config: RunConfig,
+    pub(crate) run: RunId,
+    pub(crate) step: u64,
+    /// Rules by which its data are read.
+    edition: Edition,
+}
+
+impl StoredModel {
+    /// The model in words.
+    pub(crate) fn named(&self) -> String {
+        format!("{}, step {}", self.name, self.step)
+    }
+}
+
+/// Where the files of a target are, and of a run what is known of it.
+///
+/// # Errors
+/// In words: why there is none.
+pub(crate) fn open(store: &Store, target: &Target) -> Result<(PathBuf, Option<StoredModel>), String> {
+    Ok(match target {
+        Target::Directory(path) => (path.clone(), None),
+        Target::Run { run, which } => {
+            let record = store.run(run.as_str()).map_err(|error| error.to_string())?;
+            let run = record.summary.id.clone();
+            let records = store.checkpoints(&run).map_err(|error| error.to_string())?;
+            let config = record.run_config().map_err(|error| error.to_string())?;
+            let chosen = checkpoints::choose_checkpoint(&records, *which)?;
+            let edition = record.numerics.edition();
+            let stored = StoredModel { name: record.summary.name, config, run, step: chosen.step, edition };
+            (chosen.path.clone(), Some(stored))
+        }
+    })
+}
+
+/// A single file that is named for a model which translates: a table of pairs, with the columns of the one that the model
+/// learnt from.
+fn as_table(data: &DataConfig, trained_on: &Source) -> Option<DataConfig> {
+    let Source::File(file) = &data.source else { return None };
+    let text = match trained_on {
+        Source::Pairs(pairs) => pairs.text.clone(),
+        Source::File(_)
+        | Source::Grammar(_)
+        | Source::NumberWords(_)
+        | Source::Random(_)
+        | Source::Table(_)
+        | Source::Squad(_)
+        | Source::Images(_)
+        | Source::Pathfinder(_)
+        | Source::ListOps(_) => None,
+    };
+    let source = PairsSource { path: Some(file.path.clone()), text, ..PairsSource::default() };
+    Some(DataConfig { source: Source::Pairs(source), ..data.clone() })
+}
+
+/// Refuses texts or images with labels or answers of another kind than those that a model gives.
+fn require_fitting(source: &Source, labels: Option<&Labels>) -> Result<(), String> {
+    let takes = match (source, labels) {
+        (Source::Table(_) | Source::ListOps(_), Some(Labels::Classes(_) | Labels::Number))
+        | (Source::Squad(_), Some(Labels::Span { .. }))
+        | (Source::Images(_) | Source::Pathfinder(_), Some(Labels::Classes(_))) => return Ok(()),
+        (Source::Table(_) | Source::ListOps(_), Some(Labels::Span { .. })) => {
+            "It answers questions about paragraphs, so that it takes a SQuAD file (.json), not a table with labels."
+        }
+        (Source::Table(_) | Source::ListOps(_), None) => {
+            "It does not end in one of some classes or a number, so that it takes plain text, not examples with labels."
+        }
+        (Source::Squad(_), Some(Labels::Classes(_) | Labels::Number)) => {
+            "It ends in classes or a number, so that it takes a table with labels, not questions about paragraphs."
+        }
+        (Source::Squad(_), None) => {
+            "It does not end in spans of a paragraph, so that it takes plain text, not questions about paragraphs."
+        }
+        (Source::Images(_) | Source::Pathfinder(_), _) => {
+            "It does not tell classes of images, so that it takes no images."
+        }
+        (Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_), _) => {
+            return Ok(());
+        }
+    };
+    Err(takes.to_owned())
+}
+
+/// A file or folder that is named for a model of images.
+fn as_images(data: &DataConfig) -> Option<DataConfig> {
+    let Source::File(file) = &data.source else { return None };
+    let source = Source::Images(ImagesSource { path: file.path.clone(), ..ImagesSource::default() });
+    Some(DataConfig { source, ..data.clone() })
+}
+
+/// Where a finished model computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Computes {
+    /// On the device that its run was trained on, where that is there; models of folders on the processor.
+    WhereTrained,
+    /// On the processor, whatever trains beside it.
+    OnProcessor,
+}
+
+impl Computes {
+    /// The device, and in words why it is not the one that was wanted.
+    fn device(self, stored: Option<&StoredModel>) -> (Device, Option<String>) {
+        let wanted = match self {
+            Self::WhereTrained => stored.map_or(DeviceChoice::Cpu, |stored| stored.config.device),
+            Self::OnProcessor => DeviceChoice::Cpu,
+        };
+        match machine::open(wanted) {
+            Ok(device) => (device, None),
+            Err(why) => {
+                let why = format!("It was trained on {wanted} and is computed on the processor here: {why}");
+                (Device::Cpu, Some(why))
+            }
+        }
+    }
+}
+
+/// Why a model of images cannot read any.
+pub(crate) const NO_NORMALISATION: &str = "The model directory does not say how pixels become the numbers that it reads \
+                                           (preprocessor_config.json), or which classes it tells apart, so that no image can be \
+                                           read. Put that file beside its weights.";
+
+/// A finished model with the text that it is measured on.
+pub(crate) struct Subject {
+    /// The model in words.
+    pub(crate) named: String,
+    /// The run, if it is one's.
+    pub(crate) run: Option<RunId>,
+    /// Its step, where known.
+    pub(crate) step: Option<u64>,
+    /// The text in words.
+    pub(crate) data: String,
+    /// Whether it is the held-out text of the run in its own order.
+    pub(crate) is_own_text: bool,
+    pub(crate) model: Model,
+    /// Number format of the computation.
+    pub(crate) precision: Precision,
+    pub(crate) parameters: ParameterSet,
+    /// Whether it is known on which text it was trained.
+    pub(crate) has_text: bool,
+    pub(crate) config: RunConfig,
+    pub(crate) objective: Objective,
+    pub(crate) corpus: Corpus,
+}
+
+impl Subject {
+    /// What a target is called.
+    pub(crate) fn name(target: &Target) -> String {
+        match target {
+            Target::Run { run, which } => format!("{run} ({which})"),
+            // What is kept of it says where it is from any folder.
+            Target::Directory(path) => std::path::absolute(path).as_ref().unwrap_or(path).display().to_string(),
+        }
+    }
+
+    /// What a user calls it: the name of a run in place of its id, where the store knows it; of a directory the last part of
+    /// its path, or the name that its hub gave it. What is wrong with a directory says where it is.
+    pub(crate) fn called(store: &Store, target: &Target) -> String {
+        match target {
+            Target::Run { run, which } => store
+                .record(run)
+                .map_or_else(|_| Self::name(target), |record| format!("\"{}\" ({which})", record.summary.name)),
+            Target::Directory(path) => {
+                let last = || path.file_name().map(|name| name.to_string_lossy().into_owned());
+                let short = name_of_snapshot(path).map(|name| name.to_string()).or_else(last);
+                short.map_or_else(|| Self::name(target), |name| format!("\"{name}\""))
+            }
+        }
+    }
+
+    /// Loads a model where it was trained, and the text that it was evaluated on or other text, with its order changed where
+    /// `shuffled` says so; or says in words why that cannot be.
+    pub(crate) fn load(
+        context: &JobContext,
+        target: &Target,
+        data: Option<&DataConfig>,
+        shuffled: Option<bool>,
+    ) -> Result<Self, String> {
+        let tell = |message| context.outbox.send(events::Warning { run: None, message });
+        let named = (data, &LabelRules::default());
+        Self::load_from(&context.store, target, named, shuffled, (Computes::WhereTrained, Some(Precision::F32)), &tell)
+    }
+
+    /// Loads a model to be evaluated, other data by rules of their own for labels, in a precision: where none is given in that of its run,
+    /// as training evaluated it, and else in `f32`.
+    pub(crate) fn load_to_evaluate(
+        context: &JobContext,
+        target: &Target,
+        named: (Option<&DataConfig>, &LabelRules),
+        precision: Option<Precision>,
+    ) -> Result<Self, String> {
+        let tell = |message| context.outbox.send(events::Warning { run: None, message });
+        Self::load_from(&context.store, target, named, None, (Computes::WhereTrained, precision), &tell)
+    }
+
+    /// The same from a store on the processor.
+    pub(crate) fn load_on_processor(store: &Store, target: &Target, data: Option<&DataConfig>) -> Result<Self, String> {
+        let named = (data, &LabelRules::default());
+        Self::load_from(store, target, named, None, (Computes::OnProcessor, Some(Precision::F32)), &|_| ())
+    }
+
+    fn load_from(
+        store: &Store,
+        target: &Target,
+        (data, labels): (Option<&DataConfig>, &LabelRules),
+        shuffled: Option<bool>,
+        (computes, precision): (Computes, Option<Precision>),
+        tell: &dyn Fn(String),
+    ) -> Result<Self, String> {
+        let (directory, stored) = open(store, target)?;
+        let (device, elsewhere) = computes.device(stored.as_ref());
+        if let Some(why) = elsewhere {
+            tell(format!("{}: {why}", Self::called(store, target)));
+        }
+        let edition = stored.as_ref().map_or_else(Edition::default, |stored| stored.edition);
+        let (stored, run, step) = stored
+            .map_or((None, None, None), |StoredModel { name, config, run, step, .. }| {
+                (Some((name, config)), Some(run), Some(step))
+            });
+        let precision = precision.or(stored.as_ref().map(|(_, config)| config.precision)).unwrap_or_default();
+        let loaded =
+            checkpoint::load_model_dir(&directory, dtype_of(precision), &device).map_err(|error| error.to_string())?;
+        loaded.notes.iter().cloned().for_each(tell);
+        let translates = loaded.plan.translates();
+        let shape = loaded.plan.image_shape().filter(|_| loaded.plan.classifies_images());
+        let reads_text = loaded.plan.is_analysable() && loaded.plan.image_shape().is_none();
+        if !reads_text && !translates && shape.is_none() {
+            let why = "It reads images and does not end in one of some classes, or attends to an encoder and predicts no tokens. \
+                       Such models can be shown, but not yet measured, analysed or gone on with.";
+            return Err(why.to_owned());
+        }
+        let (name, config) = stored.map_or((None, None), |(name, config)| (Some(name), Some(config)));
+        let config = config.or(loaded.config);
+        let has_text = config.is_some();
+        // A folder from elsewhere does not say on which examples it was trained, only how long they can be.
+        let mut config = config.unwrap_or_else(|| {
+            let mut config = RunConfig::default();
+            config.data.sequence_length = loaded.plan.stack.positions;
+            config
+        });
+        if shape.is_some() {
+            config.data.sequence_length = loaded.plan.stack.positions;
+        }
+        let table = data.filter(|_| translates).and_then(|data| as_table(data, &config.data.source));
+        let images = data.filter(|_| shape.is_some()).and_then(as_images);
+        let data = table.as_ref().or(images.as_ref()).or(data);
+        match (shape, data.unwrap_or(&config.data).source.has_images()) {
+            (Some(_), true) | (None, false) => {}
+            (Some(_), false) => {
+                return Err("It reads images, and it is not known on which it was trained. Name some.".to_owned());
+            }
+            (None, true) => return Err("It reads text, so that it takes no images. Name a text or a table.".to_owned()),
+        }
+        let is_shuffled = shuffled.unwrap_or(data.unwrap_or(&config.data).shuffled);
+        let is_own_text = data.is_none() && is_shuffled == config.data.shuffled;
+        config.data.shuffled = is_shuffled;
+        let has_table = data.unwrap_or(&config.data).source.has_labels();
+        require_fitting(&data.unwrap_or(&config.data).source, loaded.labels.as_ref())?;
+        let objective = if let (Some(labels), true) = (&loaded.labels, has_table) {
+            // Of a run with the numbers of its task.
+            match (labels.objective(), config.objective()) {
+                (Objective::Span(_), own @ Objective::Span(_)) => own,
+                (of_labels, _) => of_labels,
+            }
+        } else if translates {
+            Objective::Translation(Translation { label_smoothing: config.train.label_smoothing })
+        } else {
+            Objective::of_language_model(loaded.plan.stack.is_causal, config.train.mask_fraction)
+        };
+        match (translates, data.unwrap_or(&config.data).source.has_pairs()) {
+            (true, true) | (false, false) => {}
+            (true, false) if data.is_none() => {
+                return Err(
+                    "It translates, and it is not known on which pairs of texts it was trained. Name some.".to_owned()
+                );
+            }
+            (true, false) => return Err("It translates, so that it takes pairs of texts, not plain text.".to_owned()),
+            (false, true) => {
+                return Err("It does not translate, so that it takes plain text, not pairs of texts.".to_owned());
+            }
+        }
+        let told = |error: DataError| error.to_string();
+        let own = Reading::of(config.task.as_ref()).in_edition(edition);
+        let mut reading = Reading { labels: labels.clone(), ..Reading::of(None) };
+        reading.labels.unlabelled = reading.labels.unlabelled.or_else(|| own.labels.unlabelled.clone());
+        let mut corpus = match (data, &loaded.tokenizer_json) {
+            (Some(data), _) if data.source.has_images() => {
+                let (Some(shape), Some(normalisation), Some(labels)) = (shape, &loaded.normalisation, &loaded.labels)
+                else {
+                    return Err(NO_NORMALISATION.to_owned());
+                };
+                let base = PathBuf::new();
+                let rules = (labels, &reading);
+                Corpus::load_held_out_images(&data.source, rules, (shape, normalisation), &base, &Silent)
+            }
+            // Other text is cut into the tokens that the model knows, whatever the config says, and looked at whole.
+            (Some(data), Some(json)) => {
+                let tokenizer = TextTokenizer::from_json(json).map_err(told)?;
+                let (labels, base) = (loaded.labels.as_ref(), PathBuf::new());
+                let rules = (labels, &reading);
+                let corpus = Corpus::load_held_out(&data.source, tokenizer, &objective, rules, &base, &Silent);
+                corpus.map(|corpus| if is_shuffled { corpus.shuffled() } else { corpus })
+            }
+            (None, json) => {
+                let cache = store.paths().tokenizer_cache();
+                let rules = (&objective, &own);
+                Corpus::load_for(json.as_deref(), &config.data, rules, &PathBuf::new(), &cache, &Silent)
+            }
+            (Some(_), None) => {
+                return Err("The model directory has no tokenizer.json, so text cannot be read.".to_owned());
+            }
+        }
+        .map_err(told)?;
+        if translates {
+            // Runs of earlier versions are measured as they were trained.
+            let framing = edition.pair_framing();
+            let start = loaded.generation.marks.start.filter(|_| framing == PairFraming::Template);
+            corpus.pair_rules = PairRules { framing, start, ..corpus.pair_rules };
+        }
+        if let Some(answers) = &corpus.answers
+            && !loaded.labels.as_ref().is_some_and(|labels| labels.fits(&answers.labels))
+        {
+            return Err(
+                "The data that it was trained on have other labels than its outputs now; name others with --data."
+                    .to_owned(),
+            );
+        }
+        if corpus.images.is_none() {
+            corpus.require_known(loaded.plan.vocabulary()).map_err(told)?;
+            corpus.tokenizer = corpus.tokenizer.known_to(loaded.plan.vocabulary());
+        }
+        let named = match (name, step) {
+            (Some(name), Some(step)) => format!("{name}, step {step}"),
+            _ => Self::name(target),
+        };
+        let mut words = match data {
+            Some(data) => data.source.to_string(),
+            None if shape.is_some() => format!("held-out images of {}", config.data.source.held_out_name()),
+            None => format!("held-out text of {}", config.data.source.held_out_name()),
+        };
+        if is_shuffled {
+            words.push_str(", shuffled");
+        }
+        let model = Model::frozen_at(&loaded.plan, &loaded.parameters, precision).map_err(|error| error.to_string())?;
+        let parameters = loaded.parameters;
+        Ok(Self {
+            named,
+            run,
+            step,
+            data: words,
+            is_own_text,
+            model,
+            precision,
+            parameters,
+            has_text,
+            config,
+            objective,
+            corpus,
+        })
+    }
+
+    /// Refuses models whose attention is not analysed yet.
+    ///
+    /// # Errors
+    /// In words.
+    pub(crate) fn require_analysable(&self) -> Result<(), String> {
+        if self.model.plan().is_analysable() { Ok(()) } else { Err(NOT_YET.to_owned()) }
+    }
+
+    /// Refuses models that predict no tokens: there is no loss.
+    ///
+    /// # Errors
+    /// In words.
+    pub(crate) fn require_predictions(&self) -> Result<(), String> {
+        let ends_in = match self.model.plan().head {
+            OutputPlan::Vocabulary(_) => return Ok(()),
+            OutputPlan::Classes { .. } | OutputPlan::Span if self.objective.answers_examples() => return Ok(()),
+            OutputPlan::Classes { .. } => "classes",
+            OutputPlan::Span => "spans",
+            OutputPlan::Replaced => "whether tokens were replaced",
+            OutputPlan::States { .. } => "its hidden states",
+        };
+        Err(format!(
+            "It ends in {ends_in} and predicts no tokens, so that it has no loss on a text. `headroom analyse` shows its \
+             attention."
+        ))
+    }
+
+    /// The longest examples that both config and model have.
+    pub(crate) fn tokens(&self) -> usize {
+        self.config.data.sequence_length.min(self.model.plan().stack.longest())
+    }
+
+    /// Refuses examples that are longer than the model can read.
+    ///
+    /// # Errors
+    /// In words.
+    pub(crate) fn require_positions(&self, tokens: usize) -> Result<(), String> {
+        let longest = self.model.plan().stack.longest();
+        if tokens <= longest {
+            return Ok(());
+        }
+        Err(format!(
+            "It reads at most {}, so that examples of {} cannot be read. Ask for at most that many.",
+            counted(longest, "token"),
+            counted(tokens, "token")
+        ))
+    }
+
+    /// Examples that are evaluated together: as in training where that is known, else as many as stay small.
+    pub(crate) fn batch(&self, tokens: usize) -> usize {
+        if self.has_text { self.config.train.batch } else { examples_at_once(self.model.plan(), tokens) }
+    }
+
+    /// The beginnings of examples of the held-out text, spread evenly over it: as many tokens of each as are asked for, else
+    /// half of it.
+    ///
+    /// # Errors
+    /// In words: why there is none.
+    pub(crate) fn beginnings(&self, examples: usize, tokens: Option<usize>) -> Result<Vec<Vec<u32>>, String> {
+        let whole = self.tokens();
+        let tokens = tokens.unwrap_or(whole / 2).clamp(1, whole.max(1));
+        let held_out = self.held_out(1, whole)?.without_labels();
+        let found: Vec<Vec<u32>> = held_out
+            .spread(examples, 1)
+            .map(|batch| match batch.sources {
+                // What is translated is read whole.
+                Some(sources) => sources.rows().pop().unwrap_or_default(),
+                None => batch.input_ids.into_iter().take(tokens).collect(),
+            })
+            .filter(|ids: &Vec<u32>| !ids.is_empty())
+            .collect();
+        if found.is_empty() { Err("There is no held-out example.".to_owned()) } else { Ok(found) }
+    }
+
+    /// Its text in batches of examples of `tokens`.
+    ///
+    /// # Errors
+    /// In words: why the text or the length does not do.
+    pub(crate) fn held_out(&self, batch: usize, tokens: usize) -> Result<HeldOut, String> {
+        let held_out = HeldOut::new(&self.corpus, &self.objective, batch, tokens);
+        // Nothing is hidden from a model that is to fill in nothing.
+        let predicts = matches!(self.model.plan().head, OutputPlan::Vocabulary(_)) || self.objective.answers_examples();
+        let held_out = held_out.map(|all| if predicts { all } else { all.without_labels() });
+        held_out.map_err(|error| match error {
+            // Nobody spoke of the fields of a config.
+            DataError::BadShape { least, .. } => {
+                let around = if least > 2 { " between the special tokens around it" } else { "" };
+                format!("Examples of {tokens} tokens leave no room for text{around}. Ask for at least {least} tokens.")
+            }
+            DataError::TooShort { tokens: given, needed, .. } => format!(
+                "The text ({}) is too short: it has {}, and one example needs {needed}. Give a longer text, or ask for \
+                 shorter examples.",
+                self.data,
+                counted(given as u64, "token")
+            ),
+            other => other.to_string(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_computes_where_it_was_trained_or_on_the_processor_with_a_word() {
+        let trained_on = |device| StoredModel {
+            name: "run".to_owned(),
+            config: RunConfig { device, ..RunConfig::default() },
+            run: RunId::new(),
+            step: 1,
+            edition: Edition::default(),
+        };
+        let gone = trained_on(DeviceChoice::Cuda(999));
+        let (device, why) = Computes::WhereTrained.device(Some(&gone));
+        assert!(device.is_cpu());
+        assert!(why.is_some_and(|why| why.starts_with("It was trained on cuda:999 and is computed on the processor here: ")));
+        assert_eq!(Computes::OnProcessor.device(Some(&gone)).1, None, "nothing else was wanted");
+        assert_eq!(Computes::WhereTrained.device(Some(&trained_on(DeviceChoice::Cpu))).1, None);
+        assert_eq!(Computes::WhereTrained.device(None).1, None);
+    }
+}
