@@ -5,25 +5,26 @@ use std::path::Path;
 use headroom_engine::{
     analysis::{Analysis, AnalysisSpec, Measure, ReconstructionSpec, SpectrumSpec},
     config::{DataConfig, counted},
-    protocol::{Command, Event, JobCommand, JobRef, Subspace, Target, Which, commands, events},
+    protocol::{Event, Subspace, Target, Which, commands, events},
     store::AnalysisId,
     text::{escaped_line, to_json_pretty},
 };
 use serde_json::json;
+
+use crate::findings;
 
 use super::{
     args::{AnalyseArgs, AnalysisArgs},
     error::{CliError, CliResult},
     eval,
     files::{self, Files},
+    job::{Shown, run_job},
     open, print,
     scope::ScopeArg,
-    session::{Heard, Session},
-    signals,
+    session::Session,
     table::Table,
     target::{Named, knows_its_text, named},
 };
-use crate::findings;
 
 /// Shows an analysis: a new one, or what was found while the run trained.
 pub fn run(store: Option<&Path>, args: &AnalyseArgs) -> CliResult {
@@ -113,45 +114,24 @@ fn analyse(store: Option<&Path>, args: &AnalyseArgs, id: &AnalysisId) -> CliResu
     let needs_store = matches!(target, Target::Run { .. })
         || subspaces.iter().any(|other| matches!(other.target, Target::Run { .. }));
     let session = Session::open_for_reading(store, needs_store)?;
-    signals::listen();
     let analysis = id.clone();
     let spec = AnalysisSpec { shuffled: args.shuffled, ..args.parts.beside(!args.subspace.is_empty()) };
-    let spec = Box::new(spec);
-    let ticket = session.send(Command::Job(JobCommand::Analyse(commands::Analyse {
-        analysis,
-        target,
-        data,
-        spec,
-        subspaces,
-        base_dir: current_dir,
-    })))?;
-    let (mut found, mut stage, mut is_stopping) = (None, String::new(), false);
-    session.follow(ticket, "the analysis did", |event| {
-        if signals::is_stop_wanted() && !is_stopping {
-            is_stopping = true;
-            print::aside("Stopping. Press Ctrl-C again to quit at once.");
-            session.send(Command::Cancel(commands::Cancel { job: JobRef::Id(id.clone()) }))?;
-        }
-        match event {
-            Some(Event::Analysing(events::Analysing { stage: now, .. })) if !args.json && now != stage => {
-                print::aside(format!("{now} ..."));
-                stage = now;
+    let job = commands::Analyse { analysis, target, data, spec: Box::new(spec), subspaces, base_dir: current_dir };
+    let mut found = None;
+    let events::AnalyseEnded { complete, why, is_refusal, unwritten, .. } =
+        run_job(&session, job, "run", Shown::beside_answer(args.json), |event| {
+            if let Event::Analysed(events::Analysed { result, .. }) = event {
+                found = Some(*result);
             }
-            Some(Event::Analysed(events::Analysed { result, .. })) => found = Some(*result),
-            Some(Event::AnalyseEnded(events::AnalyseEnded { why: Some(why), is_refusal, .. })) => {
-                return Err(if is_refusal { CliError::at("run", why) } else { CliError::Failed(why) });
-            }
-            Some(Event::AnalyseEnded(events::AnalyseEnded { complete: false, .. })) => {
-                return Err(CliError::Failed("It was stopped; nothing is kept.".to_owned()));
-            }
-            Some(Event::AnalyseEnded(events::AnalyseEnded { unwritten, .. })) => {
-                let found = found.take().ok_or_else(|| CliError::Failed("Nothing was found.".to_owned()))?;
-                return Ok(Heard::Answer((found, unwritten)));
-            }
-            event => return Ok(event.map_or(Heard::Taken, Heard::Usual)),
-        }
-        Ok(Heard::Taken)
-    })
+            Ok(())
+        })?;
+    match (why, found) {
+        (Some(why), _) if is_refusal => Err(CliError::at("run", why)),
+        (Some(why), _) => Err(CliError::Failed(why)),
+        (None, Some(found)) if complete => Ok((found, unwritten)),
+        (None, _) if complete => Err(CliError::Failed("Nothing was found.".to_owned())),
+        (None, _) => Err(CliError::Failed("It was stopped; nothing is kept.".to_owned())),
+    }
 }
 
 /// What a name stands for, and the text that a run read.

@@ -6,7 +6,7 @@ use headroom_engine::{
     config::counted,
     data::{is_squad_name, questions_at, questions_of},
     objective::Questions,
-    protocol::{Event, FoundAnswer, events},
+    protocol::{FoundAnswer, events},
 };
 use serde_json::{Map, Value, json};
 
@@ -63,13 +63,8 @@ impl Asked {
 }
 
 /// Prints the answers.
-pub(super) fn tell_answers(event: &Event, asked: &Asked, args: &PredictArgs) -> CliResult {
-    let Event::AnswersFound(events::AnswersFound {
-        may_lack_answers, no_answer_threshold, answers, cut_questions, ..
-    }) = event
-    else {
-        return Ok(());
-    };
+pub(super) fn tell_answers(found: &events::AnswersFound, asked: &Asked, args: &PredictArgs) -> CliResult {
+    let events::AnswersFound { may_lack_answers, no_answer_threshold, answers, cut_questions, .. } = found;
     let may_lack_answers = *may_lack_answers || asked.may_lack_answers() || args.no_answer_threshold.is_some();
     let threshold = args.no_answer_threshold.unwrap_or(*no_answer_threshold);
     for (row, found) in answers.iter().enumerate() {

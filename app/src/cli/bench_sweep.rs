@@ -4,22 +4,24 @@ use std::path::Path;
 
 use headroom_engine::{
     config::{Problem, RunConfig, SweepMistake, counted},
-    protocol::{Command, Event, JobCommand, JobRef, commands, events},
-    speed::{Outcome, Point, Setting, SweepSpec, TypedMistakes},
+    protocol::{Event, commands, events},
+    speed::{Outcome, Point, PointResult, Setting, SweepSpec, TypedMistakes},
     store::{BenchmarkId, BenchmarkRecord},
 };
+
+use crate::{format::with_capital, measured::disturbed_words};
 
 use super::{
     bench_args::BenchSweepArgs,
     bench_show, bench_step,
     common_args::ConfigArgs,
     config_source::GivenConfig,
-    error::{CliError, CliResult, joined},
+    error::{CliError, CliResult},
+    job::{Shown, ignored, run_command, run_job},
     plain, print,
-    session::{Heard, Session},
+    session::Session,
     signals,
 };
-use crate::{format::with_capital, measured::disturbed_words};
 
 /// The options that name axes and sides.
 const AXIS: &str = "--axis";
@@ -167,60 +169,48 @@ pub fn default_name(spec: &SweepSpec) -> String {
 /// Also where it was stopped before a point was measured: nothing is kept then.
 fn follow(session: &Session, name: String, spec: SweepSpec) -> CliResult<(BenchmarkRecord, bool)> {
     let benchmark = BenchmarkId::new();
-    let ticket = session.send(Command::Job(JobCommand::Measure(commands::Measure {
-        benchmark: benchmark.clone(),
-        name,
-        spec: Box::new(spec),
-    })))?;
-    let mut is_stopping = false;
-    let (mut told, mut measured) = (0, 0);
-    let complete = session.follow(ticket, "the measurement did", |event| {
-        if signals::is_stop_wanted() && !is_stopping {
-            is_stopping = true;
-            let kept = if measured > 0 { "what was measured is kept" } else { "no point was measured so far" };
-            print::aside(format!("Ending after this step; {kept}. Press Ctrl-C again to quit at once."));
-            session.send(Command::Cancel(commands::Cancel { job: JobRef::Id(benchmark.clone()) }))?;
-        }
-        let Some(event) = event else { return Ok(Heard::Taken) };
-        match event {
-            Event::Measuring(events::Measuring { point, points, label, .. }) if point > told => {
-                told = point;
-                print::aside(format!("Point {point} of {points}: {label}"));
-            }
-            Event::MeasuredPoint(events::MeasuredPoint { point: Some(point), .. }) => {
+    let job = commands::Measure { benchmark: benchmark.clone(), name, spec: Box::new(spec) };
+    let mut measured = 0;
+    let ended = run_job(session, job, "run", Shown::lines(), |event| {
+        let Event::MeasuredPoint(events::MeasuredPoint { point, limits, .. }) = event else { return Ok(()) };
+        match (point, limits) {
+            (Some(point), _) => {
                 measured += 1;
-                for side in &point.sides {
-                    let batch = side.largest_batch.map(|found| {
-                        let run = found.run_secs.map(|secs| format!(", {:.1} samples/s", found.batch as f64 / secs));
-                        format!("; largest batch {}{}", plain::count(found.batch as u64), run.unwrap_or_default())
-                    });
-                    let words = bench_show::outcome_words(&side.outcome);
-                    print::aside(format!("  {}: {words}{}", side.side, batch.unwrap_or_default()));
-                }
-                if let Some(words) = disturbed_words(&point) {
-                    print::aside(format!("  {}", with_capital(&words)));
-                }
+                tell_point(&point);
             }
-            Event::MeasuredPoint(events::MeasuredPoint { limits: Some(limits), point: None, .. }) => {
-                print::aside(format!(
-                    "Limits of {}: products {}/s, copies {}/s.",
-                    bench_step::limited(limits),
-                    plain::flops(limits.product_flops_per_sec),
-                    plain::bytes(limits.copy_bytes_per_sec as u64),
-                ))
-            }
-            Event::MeasureEnded(events::MeasureEnded { why: Some(why), .. }) => return Err(CliError::Failed(why)),
-            Event::MeasureEnded(events::MeasureEnded { complete, .. }) => return Ok(Heard::Answer(complete)),
-            Event::Failed(events::Failed { run: None, why, what_to_do }) => print::aside(joined(&why, &what_to_do)),
-            event => return Ok(Heard::Usual(event)),
+            (None, Some(limits)) => print::aside(format!(
+                "Limits of {}: products {}/s, copies {}/s.",
+                bench_step::limited(limits),
+                plain::flops(limits.product_flops_per_sec),
+                plain::bytes(limits.copy_bytes_per_sec as u64),
+            )),
+            (None, None) => {}
         }
-        Ok(Heard::Taken)
+        Ok(())
     })?;
+    if let Some(why) = ended.why {
+        return Err(CliError::Failed(why));
+    }
+    let complete = ended.complete;
     if measured == 0 && !complete {
         return Err(CliError::Failed("Stopped before a point was measured; nothing is kept.".to_owned()));
     }
-    session.ask(Command::LoadBenchmark(commands::LoadBenchmark { benchmark }), "it was read", |event| match event {
-        Event::Benchmark(events::Benchmark { record }) => Ok(Heard::Answer((*record, complete))),
-        event => Ok(Heard::Usual(event)),
-    })
+    let command = commands::LoadBenchmark { benchmark };
+    let events::Benchmark { record } = run_command(session, command, "benchmark", Shown::Silent, ignored)?;
+    Ok((*record, complete))
+}
+
+/// Tells what came of a point.
+fn tell_point(point: &PointResult) {
+    for side in &point.sides {
+        let batch = side.largest_batch.map(|found| {
+            let run = found.run_secs.map(|secs| format!(", {:.1} samples/s", found.batch as f64 / secs));
+            format!("; largest batch {}{}", plain::count(found.batch as u64), run.unwrap_or_default())
+        });
+        let words = bench_show::outcome_words(&side.outcome);
+        print::aside(format!("  {}: {words}{}", side.side, batch.unwrap_or_default()));
+    }
+    if let Some(words) = disturbed_words(point) {
+        print::aside(format!("  {}", with_capital(&words)));
+    }
 }

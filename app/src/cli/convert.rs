@@ -1,9 +1,6 @@
 //! `headroom convert`: another model of a run's or of a model directory.
 
-use std::{
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use std::path::{Path, PathBuf};
 
 use headroom_engine::{
     attention::ModelPlan,
@@ -12,24 +9,21 @@ use headroom_engine::{
         Conversion, ConvertError, ConvertedAttention, LayerPrice, OneMap, Price, ToBorrow, ToCollaborative, ToCoverage,
         ToGrouped, WithoutKeyBiases, check,
     },
-    protocol::{Command, Event, JobCommand, JobRef, Target, commands, events},
+    protocol::{Event, Target, commands, events},
 };
-use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::format;
 
 use super::{
     convert_args::ConvertArgs,
-    error::{CliError, CliResult, joined},
-    eval, export, plain, print,
-    session::{Heard, Session},
-    signals,
+    error::{CliError, CliResult},
+    eval, export,
+    job::{Shown, ignored, run_job},
+    plain, print,
+    session::Session,
     table::Table,
     target::{Named, knows_its_text, named, plan_of},
 };
-
-/// How often scripts hear of the progress.
-const OBJECT_EVERY: Duration = Duration::from_secs(1);
 
 /// Converts.
 pub fn run(store: Option<&Path>, args: &ConvertArgs) -> CliResult {
@@ -69,9 +63,8 @@ pub fn run(store: Option<&Path>, args: &ConvertArgs) -> CliResult {
         return Err(CliError::at("--data", message));
     }
     let session = Session::open_for_reading(store, !is_directory)?;
-    signals::listen();
     for (conversion, to) in conversions {
-        let command = Command::Job(JobCommand::Convert(commands::Convert {
+        let job = commands::Convert {
             target: target.clone(),
             conversion,
             to,
@@ -80,9 +73,9 @@ pub fn run(store: Option<&Path>, args: &ConvertArgs) -> CliResult {
             tokens: args.tokens,
             threads: args.threads.map(whole),
             base_dir: current_dir.clone(),
-        }));
-        let event = follow(&session, command, args.json)?;
-        if args.json { print::json_line(&event)? } else { tell(&event)? }
+        };
+        let converted = run_job(&session, job, "run", Shown::streamed(args.json), ignored)?;
+        if args.json { print::json_line(&Event::from(converted))? } else { tell(&converted)? }
     }
     session.end();
     Ok(())
@@ -99,31 +92,6 @@ fn refuse_number(plan: &ModelPlan, conversion: &Conversion) -> CliResult {
         _ => return Ok(()),
     };
     Err(CliError::at(argument, error.to_string()))
-}
-
-/// Converts once; the event that says what came of it.
-fn follow(session: &Session, command: Command, json: bool) -> CliResult<Event> {
-    let ticket = session.send(command)?;
-    let mut shown = Shown::new(json);
-    let mut is_stopping = false;
-    let event = session.follow(ticket, "the model was converted", |event| {
-        if signals::is_stop_wanted() && !is_stopping {
-            is_stopping = true;
-            session.send(Command::Cancel(commands::Cancel { job: JobRef::Ticket(ticket) }))?;
-        }
-        match event {
-            Some(event @ Event::Converted(_)) => return Ok(Heard::Answer(event)),
-            Some(event @ Event::Converting(_)) => shown.show(&event)?,
-            Some(Event::Failed(events::Failed { why, what_to_do, .. })) => {
-                shown.clear();
-                return Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) });
-            }
-            event => return Ok(event.map_or(Heard::Taken, Heard::Usual)),
-        }
-        Ok(Heard::Taken)
-    })?;
-    shown.clear();
-    Ok(event)
 }
 
 /// What was asked for, each with the folder that it goes to.
@@ -223,68 +191,8 @@ fn conversion(args: &ConvertArgs, d_k: Option<usize>) -> CliResult<Conversion> {
     }))
 }
 
-/// How the progress is shown.
-enum Shown {
-    /// A bar, on a terminal.
-    Bar(ProgressBar),
-    /// A line for each attention, where the output goes elsewhere.
-    Lines { last: Option<usize> },
-    /// A JSON object a line.
-    Json { told: Option<Instant> },
-}
-
-impl Shown {
-    fn new(json: bool) -> Self {
-        if json {
-            return Self::Json { told: None };
-        }
-        if !print::is_terminal() {
-            return Self::Lines { last: None };
-        }
-        let style = ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len}");
-        Self::Bar(ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())))
-    }
-
-    fn show(&mut self, event: &Event) -> CliResult {
-        let Event::Converting(events::Converting { attention, number, count, .. }) = event else { return Ok(()) };
-        match self {
-            Self::Bar(bar) => {
-                bar.set_length(*count as u64);
-                bar.set_position(*number as u64);
-                print::beside(bar, format::converting(event));
-                Ok(())
-            }
-            Self::Lines { last } => {
-                if last.replace(*number) != Some(*number) {
-                    let words = if number < count {
-                        format!("{attention}, {} of {count}", number + 1)
-                    } else {
-                        format::converting(event)
-                    };
-                    print::aside(words);
-                }
-                Ok(())
-            }
-            Self::Json { told } => {
-                if told.is_some_and(|last| last.elapsed() < OBJECT_EVERY) {
-                    return Ok(());
-                }
-                *told = Some(Instant::now());
-                print::json_line(event)
-            }
-        }
-    }
-
-    /// Takes the bar away.
-    fn clear(&self) {
-        if let Self::Bar(bar) = self {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-fn tell(event: &Event) -> CliResult {
-    let Event::Converted(events::Converted {
+fn tell(converted: &events::Converted) -> CliResult {
+    let events::Converted {
         target,
         conversion,
         path,
@@ -297,10 +205,7 @@ fn tell(event: &Event) -> CliResult {
         unpriced,
         left_out,
         seconds,
-    }) = event
-    else {
-        return Ok(());
-    };
+    } = converted;
     print::line(format!("{target} became {}: {}", conversion.words(), path.display()))?;
     print::line(format!(
         "{} instead of {}, {} on disk, {} s",

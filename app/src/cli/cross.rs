@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 use headroom_engine::{
     config::{DataConfig, Source},
     objective::{Direction, Quantity},
-    protocol::{Command, Event, JobCommand, Target, commands, events},
+    protocol::{Target, commands, events},
 };
 use serde_json::json;
 
 use super::{
     args::CrossArgs,
-    error::{CliError, CliResult, joined},
+    error::{CliError, CliResult},
     eval::config_of,
+    job::{Shown, ignored, run_job},
     plain, print,
-    session::{Heard, Session},
+    session::Session,
     table::Table,
     target::{Named, named},
 };
@@ -124,7 +125,7 @@ fn moved(path: &mut PathBuf, validation_path: &mut Option<PathBuf>) -> bool {
 }
 
 fn evaluate(session: &Session, model: &Side, data: Option<Box<DataConfig>>, args: &CrossArgs) -> CliResult<Cell> {
-    let command = Command::Job(JobCommand::Evaluate(commands::Evaluate {
+    let job = commands::Evaluate {
         target: model.target.clone(),
         data,
         labels: Box::default(),
@@ -135,16 +136,9 @@ fn evaluate(session: &Session, model: &Side, data: Option<Box<DataConfig>>, args
         mistakes: 0,
         precision: None,
         base_dir: PathBuf::new(),
-    }));
-    let found = session.ask(command, "the evaluations did", |event| match event {
-        Event::Evaluation(events::Evaluation { loss, metrics, unit, .. }) => Ok(Heard::Answer((loss, metrics, unit))),
-        Event::Failed(events::Failed { why, what_to_do, .. }) => Err(CliError::FailedAt {
-            field: "run",
-            message: format!("\"{}\": {}", model.name, joined(&why, &what_to_do)),
-        }),
-        event => Ok(Heard::Usual(event)),
-    })?;
-    let (loss, metrics, unit) = found;
+    };
+    let events::Evaluation { loss, metrics, unit, .. } = run_job(session, job, "run", Shown::Silent, ignored)
+        .map_err(|error| error.explain(|why| format!("\"{}\": {why}", model.name)))?;
     let wanted = args.metric.as_deref();
     let of_loss = || Cell {
         metric: "loss".to_owned(),

@@ -5,24 +5,27 @@ use std::{collections::BTreeMap, path::Path};
 use headroom_engine::{
     analysis::{Analysis, NOT_YET, Similarity},
     config::{RunConfig, counted},
-    protocol::{Command, Event, JobRef, commands, events},
+    protocol::{Command, Event, commands, events},
     store::{AnalysisId, RunFilter},
 };
 use serde_json::json;
+
+use crate::findings;
 
 use super::{
     analyse,
     args::DomainsArgs,
     config_source::GivenConfig,
     error::{CliError, CliResult, joined},
-    files, open, plain, print,
+    files,
+    job::StopOnce,
+    open, plain, print,
     progress::Progress,
     session::{Heard, Session},
     signals,
     table::Table,
     train,
 };
-use crate::findings;
 
 /// The four analyses: which of the two runs, on which text.
 const ANALYSES: [(&str, &str); 4] =
@@ -85,19 +88,9 @@ fn carry_out(
     }))?;
     let mut progress = Progress::beside_answer(args.json);
     let mut found: BTreeMap<AnalysisId, Analysis> = BTreeMap::new();
-    let (mut runs, mut ended, mut is_stopping) = (Vec::new(), 0, false);
+    let (mut runs, mut ended, mut stop) = (Vec::new(), 0, StopOnce::default());
     session.follow(ticket, "the analyses did", |event| {
-        if signals::is_stop_wanted() && !is_stopping {
-            is_stopping = true;
-            print::aside("Stopping after this step, with a checkpoint. Press Ctrl-C again to quit at once.");
-            for analysis in ids.iter().cloned() {
-                session.send(Command::Cancel(commands::Cancel { job: JobRef::Id(analysis) }))?;
-            }
-            for run in runs.iter().cloned() {
-                session.send(Command::Cancel(commands::Cancel { job: JobRef::Id(run) }))?;
-            }
-            session.send(Command::Stop)?;
-        }
+        stop.cancel(session, ticket)?;
         let Some(event) = event else { return Ok(Heard::Taken) };
         match event {
             Event::Queued(events::Queued { run, .. }) => runs.push(run),

@@ -56,6 +56,23 @@ impl CliError {
         Self::Problems { message, problems }
     }
 
+    /// The same in other words.
+    #[must_use]
+    pub fn explain(self, sentence: impl Fn(String) -> String) -> Self {
+        match self {
+            Self::BadInput(message) => Self::BadInput(sentence(message)),
+            Self::Problems { message, mut problems } => {
+                for problem in &mut problems {
+                    problem.message = sentence(std::mem::take(&mut problem.message));
+                }
+                Self::Problems { message: sentence(message), problems }
+            }
+            Self::Failed(message) => Self::Failed(sentence(message)),
+            Self::FailedAt { field, message } => Self::FailedAt { field, message: sentence(message) },
+            Self::ReaderLeft => Self::ReaderLeft,
+        }
+    }
+
     /// What is wrong, one by one, each with its field.
     pub fn problem_list(&self) -> Vec<Problem> {
         match self {

@@ -9,7 +9,7 @@ use headroom_engine::{
     },
     data::is_squad_name,
     objective::text_scores::Words,
-    protocol::{Approximation, Command, EvaluationCounts, Event, JobCommand, Mistake, Target, commands, events},
+    protocol::{Approximation, EvaluationCounts, Event, Mistake, Target, commands, events},
     store::RunRecord,
     text::escaped_line,
 };
@@ -18,9 +18,11 @@ use crate::findings::same_class;
 
 use super::{
     args::EvalArgs,
-    error::{CliError, CliResult, joined},
-    generate, plain, print,
-    session::{Heard, Session},
+    error::{CliError, CliResult},
+    generate,
+    job::{Shown, ignored, run_job},
+    plain, print,
+    session::Session,
     table::Table,
     target::{Named, knows_its_text, named},
 };
@@ -64,7 +66,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         None => None,
     };
     let session = Session::open_for_reading(store, !is_directory)?;
-    let command = Command::Job(JobCommand::Evaluate(commands::Evaluate {
+    let job = commands::Evaluate {
         target,
         data,
         labels: Box::new(LabelRules {
@@ -78,17 +80,11 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         mistakes: args.mistakes,
         precision: args.precision.as_deref().map(generate::precision).transpose()?,
         base_dir: current_dir,
-    }));
-    let event = session.ask(command, "the evaluation did", |event| match event {
-        event @ Event::Evaluation(_) => Ok(Heard::Answer(event)),
-        Event::Refused(events::Refused { why }) => Err(CliError::at("run", by_options(args, why))),
-        Event::Failed(events::Failed { why, what_to_do, .. }) => {
-            Err(CliError::FailedAt { field: "run", message: by_options(args, joined(&why, &what_to_do)) })
-        }
-        event => Ok(Heard::Usual(event)),
-    })?;
+    };
+    let found = run_job(&session, job, "run", Shown::Silent, ignored)
+        .map_err(|error| error.explain(|why| by_options(args, why)))?;
     session.end();
-    if args.json { tell_json(&event) } else { tell(&event) }
+    if args.json { tell_json(found) } else { tell(&found) }
 }
 
 /// A table with labels: where its columns are named, or the run learnt from one, whose columns it has otherwise.
@@ -133,14 +129,15 @@ fn by_options(args: &EvalArgs, why: String) -> String {
 }
 
 /// The evaluation with its loss and its metrics once more as one map.
-fn tell_json(event: &Event) -> CliResult {
-    let mut value = serde_json::to_value(event).map_err(|error| CliError::Failed(error.to_string()))?;
+fn tell_json(found: events::Evaluation) -> CliResult {
+    let metrics = serde_json::to_value(&found.metrics);
+    let mut value = serde_json::to_value(Event::from(found)).map_err(|error| CliError::Failed(error.to_string()))?;
     // Pictures are for windows; a script has the images.
     for mistake in value.pointer_mut("/mistakes").and_then(serde_json::Value::as_array_mut).into_iter().flatten() {
         mistake.as_object_mut().map(|mistake| mistake.remove("picture"));
     }
-    if let (Some(fields), Event::Evaluation(events::Evaluation { metrics, .. })) = (value.as_object_mut(), event) {
-        let mut metrics = serde_json::to_value(metrics).map_err(|error| CliError::Failed(error.to_string()))?;
+    if let Some(fields) = value.as_object_mut() {
+        let mut metrics = metrics.map_err(|error| CliError::Failed(error.to_string()))?;
         if let (Some(metrics), Some(loss)) = (metrics.as_object_mut(), fields.get("loss")) {
             metrics.insert("loss".to_owned(), loss.clone());
         }
@@ -204,8 +201,8 @@ fn counts_words(counts: &EvaluationCounts) -> Option<String> {
     Some(format!("{} of {} were translated and scored{more}:", plain::count(scored), counted(pairs, "pair")))
 }
 
-fn tell(event: &Event) -> CliResult {
-    let Event::Evaluation(events::Evaluation {
+fn tell(found: &events::Evaluation) -> CliResult {
+    let events::Evaluation {
         target,
         loss,
         metrics,
@@ -219,10 +216,7 @@ fn tell(event: &Event) -> CliResult {
         confusion,
         mistakes,
         noise,
-    }) = event
-    else {
-        return Ok(());
-    };
+    } = found;
     let is_of_examples = unit.ends_with("example");
     print::line(format!(
         "{target}: loss {} {unit}{}, on {} {} {}",

@@ -5,16 +5,16 @@ use std::path::Path;
 use headroom_engine::{
     config::counted,
     hub::{FetchRequest, Gating, RepoFacts, RepoKind, RepoPath, Revision},
-    protocol::{Command, Event, JobCommand, commands, events},
+    protocol::{Command, Event, commands, events},
 };
 
 use super::{
     args::FetchArgs,
     error::{CliError, CliResult},
+    job::{Shown, ignored, run_job},
     plain, print,
     session::{Heard, Session},
     table::Table,
-    transfer,
 };
 
 /// Fetches, or says what there is to fetch, or what was fetched.
@@ -36,28 +36,14 @@ pub fn run(store: Option<&Path>, args: &FetchArgs) -> CliResult {
     };
     let session = Session::open_for_reading(store, false)?;
     if args.info {
-        let facts = session.ask(
-            Command::Job(JobCommand::Inspect(commands::Inspect { request })),
-            "the hub answered",
-            |event| match event {
-                Event::Inspected(events::Inspected { facts }) => Ok(Heard::Answer(facts)),
-                Event::Failed(events::Failed { why, .. }) => Err(CliError::FailedAt { field: "name", message: why }),
-                Event::Refused(events::Refused { why }) => Err(CliError::at("name", why)),
-                event => Ok(Heard::Usual(event)),
-            },
-        )?;
+        let job = commands::Inspect { request };
+        let events::Inspected { facts } = run_job(&session, job, "name", Shown::Silent, ignored)?;
         session.end();
         return if args.json { print::json(&facts) } else { print::block(&text(&facts)) };
     }
-    let event = transfer::follow(
-        &session,
-        Command::Job(JobCommand::Fetch(commands::Fetch { request })),
-        "it was fetched",
-        args.json,
-        |event| matches!(event, Event::Fetched(_)),
-    )?;
+    let fetched = run_job(&session, commands::Fetch { request }, "name", Shown::streamed(args.json), ignored)?;
     session.end();
-    if args.json { print::json_answer(&event) } else { tell(&event) }
+    if args.json { print::json_answer(&Event::from(fetched)) } else { tell(&fetched) }
 }
 
 /// Says what is in the cache.
@@ -91,8 +77,8 @@ fn list(store: Option<&Path>, json: bool) -> CliResult {
     print::block(&table.text())
 }
 
-fn tell(event: &Event) -> CliResult {
-    let Event::Fetched(events::Fetched { fetched, bytes, downloaded, seconds }) = event else { return Ok(()) };
+fn tell(answer: &events::Fetched) -> CliResult {
+    let events::Fetched { fetched, bytes, downloaded, seconds } = answer;
     let how = match downloaded {
         0 => "all of it was here".to_owned(),
         downloaded => format!("{} downloaded in {}", plain::bytes(*downloaded), plain::duration(*seconds)),

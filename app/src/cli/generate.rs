@@ -10,22 +10,19 @@ use headroom_engine::{
     config::{Cache, Precision, counted},
     data::DataError,
     generate::{CacheProof, Ending, Search, SearchSettings},
-    protocol::{
-        Command, Event, Filling, GenerateSource, JobCommand, JobRef, PrecisionProof, Target, WordGuess, WrittenText,
-        commands, events,
-    },
+    protocol::{Event, Filling, GenerateSource, PrecisionProof, Target, WordGuess, WrittenText, commands, events},
     text::escaped_line,
 };
 use serde_json::json;
 
 use super::{
     args::GenerateArgs,
-    error::{CliError, CliResult, joined},
+    error::{CliError, CliResult},
     eval,
     generation_config::{ResolvedSearch, early_stopping},
+    job::{Shown, ignored, run_job},
     plain, print,
-    session::{Heard, Session},
-    signals,
+    session::Session,
     table::Table,
     target::{Named, named, plan_of},
 };
@@ -33,20 +30,9 @@ use super::{
 /// The largest text that is read, in bytes.
 const LARGEST_INPUT: u64 = 1 << 28;
 
-/// What was generated.
-struct Answer {
-    texts: Vec<WrittenText>,
-    seconds: f64,
-    reading_seconds: f64,
-    cache_bytes: u64,
-    stopped: bool,
-}
-
-impl Answer {
-    /// The most that held something of what was kept between tokens, in bytes.
-    fn filled_bytes(&self) -> u64 {
-        self.texts.iter().flat_map(|text| &text.costs).map(|cost| cost.bytes).max().unwrap_or(0)
-    }
+/// The most that held something of what was kept between tokens, in bytes.
+fn filled_bytes(answer: &events::Generated) -> u64 {
+    answer.texts.iter().flat_map(|text| &text.costs).map(|cost| cost.bytes).max().unwrap_or(0)
 }
 
 /// Generates.
@@ -81,87 +67,41 @@ pub fn run(store: Option<&Path>, args: &GenerateArgs) -> CliResult {
     let ResolvedSearch { search, unused } = resolved;
     let beams = search.beams;
     let session = Session::open_for_reading(store, matches!(target, Target::Run { .. }))?;
-    signals::listen();
     let threads = args.threads.and_then(|threads| usize::try_from(threads).ok());
     let batch = usize::try_from(args.batch).unwrap_or(usize::MAX);
     let (search, count) = (Box::new(search), sources.len());
     if args.prove {
         let examples = usize::try_from(args.examples).unwrap_or(usize::MAX);
-        let command = Command::Job(JobCommand::ProveCaches(commands::ProveCaches {
-            target,
-            sources,
-            examples,
-            batch,
-            search,
-            precisions,
-            threads,
-        }));
-        return prove(session, command, args.json, &unused);
+        let job = commands::ProveCaches { target, sources, examples, batch, search, precisions, threads };
+        return prove(session, job, args.json, &unused);
     }
     let single = count == 1;
     let precision = precisions.first().copied().unwrap_or_default();
     let details = args.details;
-    let ticket = session.send(Command::Job(JobCommand::Generate(commands::Generate {
-        target,
-        sources,
-        batch,
-        search,
-        precision,
-        threads,
-        details,
-    })))?;
-    let (mut shown, mut is_stopping) = (String::new(), false);
+    let job = commands::Generate { target, sources, batch, search, precision, threads, details };
+    let mut shown = String::new();
     // Beams may still change what they wrote.
     let streams = single && !args.json && beams == 1;
-    let answer = session.follow(ticket, "the text was", |event| {
-        if signals::is_stop_wanted() && !is_stopping {
-            is_stopping = true;
-            session.send(Command::Stop)?;
+    let answer = run_job(&session, job, "run", Shown::Silent, |event| {
+        if let Event::Generating(events::Generating { text, .. }) = event
+            && streams
+        {
+            let text = complete(&text);
+            if let Some(more) = text.strip_prefix(shown.as_str()) {
+                print::block(more)?;
+                text.clone_into(&mut shown);
+            }
         }
-        match event {
-            Some(Event::Generating(events::Generating { text, .. })) if streams => {
-                let text = complete(&text);
-                if let Some(more) = text.strip_prefix(shown.as_str()) {
-                    print::block(more)?;
-                    text.clone_into(&mut shown);
-                }
-            }
-            Some(Event::Generated(events::Generated {
-                texts, seconds, reading_seconds, cache_bytes, stopped, ..
-            })) => {
-                let answer = Answer { texts, seconds, reading_seconds, cache_bytes, stopped };
-                return Ok(Heard::Answer(answer));
-            }
-            Some(Event::Failed(events::Failed { why, what_to_do, .. })) => {
-                return Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) });
-            }
-            event => return Ok(event.map_or(Heard::Taken, Heard::Usual)),
-        }
-        Ok(Heard::Taken)
+        Ok(())
     })?;
     session.end();
     if args.json { tell_json(&answer, args, (beams, &unused)) } else { tell(&answer, &shown, count) }
 }
 
 /// Compares the caches and tells what came of it.
-fn prove(session: Session, command: Command, json: bool, unused: &[String]) -> CliResult {
-    let ticket = session.send(command)?;
-    let mut is_stopping = false;
-    let (data, proofs, stopped) = session.follow(ticket, "the caches were compared", |event| {
-        if signals::is_stop_wanted() && !is_stopping {
-            is_stopping = true;
-            session.send(Command::Cancel(commands::Cancel { job: JobRef::Ticket(ticket) }))?;
-        }
-        match event {
-            Some(Event::CachesProved(events::CachesProved { data, proofs, stopped, .. })) => {
-                Ok(Heard::Answer((data, proofs, stopped)))
-            }
-            Some(Event::Failed(events::Failed { why, what_to_do, .. })) => {
-                Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) })
-            }
-            event => Ok(event.map_or(Heard::Taken, Heard::Usual)),
-        }
-    })?;
+fn prove(session: Session, job: commands::ProveCaches, json: bool, unused: &[String]) -> CliResult {
+    let found = run_job(&session, job, "run", Shown::beside_answer(json), ignored)?;
+    let events::CachesProved { data, proofs, stopped, .. } = found;
     session.end();
     if json {
         return print::json(&json!({
@@ -330,7 +270,7 @@ fn complete(text: &str) -> &str {
     text.trim_end_matches('\u{fffd}')
 }
 
-fn tell(answer: &Answer, shown: &str, count: usize) -> CliResult {
+fn tell(answer: &events::Generated, shown: &str, count: usize) -> CliResult {
     for text in &answer.texts {
         // What was streamed stands there already.
         let rest = if shown.is_empty() { Some(text.text.as_str()) } else { text.text.strip_prefix(shown) };
@@ -350,7 +290,7 @@ fn tell(answer: &Answer, shown: &str, count: usize) -> CliResult {
         counted(tokens, "token"),
         plain::number(answer.seconds),
         plain::number(answer.reading_seconds),
-        kept_words(answer.filled_bytes(), answer.cache_bytes)
+        kept_words(filled_bytes(answer), answer.cache_bytes)
     ));
     if answer.stopped {
         print::aside(format!("Stopped: {} of {count} begun.", counted(answer.texts.len(), "text")));
@@ -383,7 +323,7 @@ fn guesses(filling: &Filling) -> Table {
     table
 }
 
-fn tell_json(answer: &Answer, args: &GenerateArgs, (beams, unused): (usize, &[String])) -> CliResult {
+fn tell_json(answer: &events::Generated, args: &GenerateArgs, (beams, unused): (usize, &[String])) -> CliResult {
     for (source, text) in answer.texts.iter().enumerate() {
         let mut object = json!({
             "event": "generated",
@@ -394,7 +334,7 @@ fn tell_json(answer: &Answer, args: &GenerateArgs, (beams, unused): (usize, &[St
             "score": text.score,
             "seconds": answer.seconds,
             "reading_seconds": answer.reading_seconds,
-            "cache_bytes": answer.filled_bytes(),
+            "cache_bytes": filled_bytes(answer),
             "room_bytes": answer.cache_bytes,
             "beams": beams,
             "texts": answer.texts.len(),

@@ -44,6 +44,7 @@ mod generation_config;
 #[cfg(test)]
 mod handbook_commands;
 mod hint;
+mod job;
 mod maps;
 mod mixing;
 mod more_seeds;
@@ -75,7 +76,6 @@ mod sweep;
 mod table;
 mod target;
 mod train;
-mod transfer;
 mod translate_eval;
 #[cfg(test)]
 mod window_actions;

@@ -8,7 +8,7 @@ use headroom_engine::{
     data::holds_images,
     generate::{Ending, Search, SearchSettings},
     objective::Labels,
-    protocol::{Command, Event, GenerateSource, JobCommand, Target, commands, events},
+    protocol::{GenerateSource, Prediction, Target, commands, events},
     text::escaped_line,
 };
 use serde_json::{Map, Value, json};
@@ -16,12 +16,12 @@ use serde_json::{Map, Value, json};
 use super::{
     answers::{Asked, tell_answers},
     args::PredictArgs,
-    error::{CliError, CliResult, joined},
+    error::{CliError, CliResult},
     eval,
     generation_config::ResolvedSearch,
+    job::{Shown, ignored, run_job},
     plain, print,
-    session::{Heard, Session},
-    signals,
+    session::Session,
     target::{Named, named},
 };
 
@@ -65,28 +65,12 @@ pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
         return translate(store, target, &rows, search, args.json);
     }
     let session = Session::open_for_reading(store, matches!(target, Target::Run { .. }))?;
-    signals::listen();
-    let ticket = session.send(Command::Job(JobCommand::Predict(commands::Predict { target, rows, images })))?;
-    let mut is_stopping = false;
-    let found = session.follow(ticket, "the answers were there", |event| {
-        if signals::is_stop_wanted() && !is_stopping {
-            is_stopping = true;
-            session.send(Command::Stop)?;
-        }
-        match event {
-            Some(event @ (Event::Predicted(_) | Event::AnswersFound(_))) => Ok(Heard::Answer(event)),
-            Some(Event::Failed(events::Failed { why, what_to_do, .. })) => {
-                Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) })
-            }
-            event => Ok(event.map_or(Heard::Taken, Heard::Usual)),
-        }
-    })?;
+    let job = commands::Predict { target, rows, images };
+    let found = run_job(&session, job, "run", Shown::beside_answer(args.json), ignored)?;
     session.end();
-    let (labels, outputs, cut_rows, names) = match found {
-        Event::Predicted(events::Predicted { labels, outputs, cut_rows, names, .. }) => {
-            (labels, outputs, cut_rows, names)
-        }
-        other => return tell_answers(&other, &asked, args),
+    let events::Predicted { labels, outputs, cut_rows, names, .. } = match found {
+        Prediction::Outputs(outputs) => outputs,
+        Prediction::Answers(answers) => return tell_answers(&answers, &asked, args),
     };
     for (place, outputs) in outputs.iter().enumerate() {
         let name = names.get(place).map(String::as_str);
@@ -125,8 +109,7 @@ fn translate(store: Option<&Path>, target: Target, rows: &[Vec<String>], search:
     }
     let count = sources.len();
     let session = Session::open_for_reading(store, matches!(target, Target::Run { .. }))?;
-    signals::listen();
-    let ticket = session.send(Command::Job(JobCommand::Generate(commands::Generate {
+    let job = commands::Generate {
         target,
         sources,
         batch: AT_ONCE,
@@ -134,22 +117,8 @@ fn translate(store: Option<&Path>, target: Target, rows: &[Vec<String>], search:
         precision: Precision::default(),
         threads: None,
         details: false,
-    })))?;
-    let mut is_stopping = false;
-    let written = session.follow(ticket, "the translations were there", |event| {
-        if signals::is_stop_wanted() && !is_stopping {
-            is_stopping = true;
-            session.send(Command::Stop)?;
-        }
-        match event {
-            Some(Event::Generated(events::Generated { texts, .. })) => Ok(Heard::Answer(texts)),
-            Some(Event::Failed(events::Failed { why, what_to_do, .. })) => {
-                Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) })
-            }
-            Some(Event::Generating(_)) => Ok(Heard::Taken),
-            event => Ok(event.map_or(Heard::Taken, Heard::Usual)),
-        }
-    })?;
+    };
+    let events::Generated { texts: written, .. } = run_job(&session, job, "run", Shown::beside_answer(json), ignored)?;
     session.end();
     let mut translations = written.iter().map(|text| text.text.as_str());
     for text in &texts {

@@ -5,17 +5,17 @@ use std::path::Path;
 use headroom_engine::{
     config::counted,
     hub::{PushContents, Pushed},
-    protocol::{Command, Event, JobCommand, Target, commands, events},
+    protocol::{Event, Target, commands, events},
     text::listed,
 };
 
 use super::{
     args::PushArgs,
     error::{CliError, CliResult},
+    job::{Shown, ignored, run_command, run_job},
     plain, print,
     session::Session,
     target::{Named, named},
-    transfer,
 };
 
 /// Uploads.
@@ -26,24 +26,19 @@ pub fn run(store: Option<&Path>, args: &PushArgs) -> CliResult {
         Named::Run(_, record) => Target::Run { run: record.summary.id, which: args.which },
     };
     let session = Session::open_for_reading(store, matches!(target, Target::Run { .. }))?;
-    let command = if args.dry_run {
-        Command::PreviewPush(commands::PreviewPush { target })
-    } else {
-        Command::Job(JobCommand::Push(commands::Push { target, name, public: args.public }))
-    };
-    let event = transfer::follow(&session, command, "it was uploaded", args.json, |event| {
-        matches!(event, Event::Pushed(_) | Event::PushPreviewed(_))
-    })?;
-    session.end();
-    if args.json { print::json_answer(&event) } else { tell(&event) }
-}
-
-fn tell(event: &Event) -> CliResult {
-    match event {
-        Event::PushPreviewed(events::PushPreviewed { contents, .. }) => tell_contents(contents),
-        Event::Pushed(events::Pushed { target, pushed, seconds }) => tell_pushed(target, pushed, *seconds),
-        _ => Ok(()),
+    if args.dry_run {
+        let command = commands::PreviewPush { target };
+        let contents: events::PushPreviewed = run_command(&session, command, "name", Shown::Silent, ignored)?;
+        session.end();
+        return if args.json { print::json_answer(&Event::from(contents)) } else { tell_contents(&contents.contents) };
     }
+    let job = commands::Push { target, name, public: args.public };
+    let pushed = run_job(&session, job, "name", Shown::streamed(args.json), ignored)?;
+    session.end();
+    if args.json {
+        return print::json_answer(&Event::from(pushed));
+    }
+    tell_pushed(&pushed.target, &pushed.pushed, pushed.seconds)
 }
 
 fn tell_contents(contents: &PushContents) -> CliResult {

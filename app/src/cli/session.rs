@@ -54,14 +54,14 @@ impl Session {
     }
 
     /// Sends a command.
-    pub fn send(&self, command: Command) -> CliResult<Ticket> {
-        Ok(self.door()?.send(command)?)
+    pub fn send(&self, command: impl Into<Command>) -> CliResult<Ticket> {
+        Ok(self.door()?.send(command.into())?)
     }
 
     /// Sends a command and waits for its answer. `before`: what the engine must not end before, as part of a sentence.
     pub fn ask<T>(
         &self,
-        command: Command,
+        command: impl Into<Command>,
         before: &str,
         mut hear: impl FnMut(Event) -> CliResult<Heard<T>>,
     ) -> CliResult<T> {

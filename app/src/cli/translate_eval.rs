@@ -9,19 +9,19 @@ use std::{
 use headroom_engine::{
     config::{Cache, DataConfig, PairsSource, Source, counted},
     generate::{Search, SearchSettings},
-    protocol::{Command, Event, JobCommand, Target, commands, events},
+    protocol::{Event, Target, commands, events},
     text::escaped_line,
 };
 use serde_json::{Value, json};
 
 use super::{
     args::TranslateEvalArgs,
-    error::{CliError, CliResult, joined},
+    error::{CliError, CliResult},
     eval, generate,
     generation_config::ResolvedSearch,
+    job::{Shown, ignored, run_job},
     plain, print,
-    session::{Heard, Session},
-    signals,
+    session::Session,
     target::{Named, knows_its_text, named},
 };
 
@@ -58,9 +58,8 @@ pub fn run(store: Option<&Path>, args: &TranslateEvalArgs) -> CliResult {
     let precision = generate::precision(&args.precision)?;
     let output = args.output.as_deref().map(|path| create(path).map(|file| (path, file))).transpose()?;
     let session = Session::open_for_reading(store, !is_directory)?;
-    signals::listen();
     let whole = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let ticket = session.send(Command::Job(JobCommand::EvaluateTranslation(commands::EvaluateTranslation {
+    let job = commands::EvaluateTranslation {
         target,
         data,
         limit: args.limit.map(whole),
@@ -70,34 +69,17 @@ pub fn run(store: Option<&Path>, args: &TranslateEvalArgs) -> CliResult {
         precision,
         threads: args.threads.map(whole),
         base_dir: current_dir,
-    })))?;
-    let mut is_stopping = false;
-    let event = session.follow(ticket, "the translations were", |event| {
-        if signals::is_stop_wanted() && !is_stopping {
-            is_stopping = true;
-            session.send(Command::Stop)?;
-        }
-        match event {
-            Some(event @ Event::TranslationEvaluated(_)) => return Ok(Heard::Answer(event)),
-            Some(Event::Failed(events::Failed { why, what_to_do, .. })) => {
-                return Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) });
-            }
-            Some(Event::Translating(_)) | None => {}
-            Some(event) => return Ok(Heard::Usual(event)),
-        }
-        Ok(Heard::Taken)
-    })?;
+    };
+    let found = run_job(&session, job, "run", Shown::beside_answer(args.json), ignored)?;
     session.end();
-    if let (Some((path, file)), Event::TranslationEvaluated(events::TranslationEvaluated { translations, .. })) =
-        (output, &event)
-    {
-        write(path, file, translations)?;
+    if let Some((path, file)) = output {
+        write(path, file, &found.translations)?;
     }
     if args.json {
-        return tell_json(&event, &resolved.unused);
+        return tell_json(found, &resolved.unused);
     }
     resolved.print_unused();
-    tell(&event)
+    tell(&found)
 }
 
 fn search(args: &TranslateEvalArgs, found: &Named, configured: Option<Cache>) -> CliResult<ResolvedSearch> {
@@ -154,8 +136,8 @@ fn write(path: &Path, mut file: File, translations: &[String]) -> CliResult {
     file.write_all(text.as_bytes()).map_err(|error| failed(path, &error))
 }
 
-fn tell_json(event: &Event, unused: &[String]) -> CliResult {
-    let mut value = serde_json::to_value(event).map_err(|error| CliError::Failed(error.to_string()))?;
+fn tell_json(found: events::TranslationEvaluated, unused: &[String]) -> CliResult {
+    let mut value = serde_json::to_value(Event::from(found)).map_err(|error| CliError::Failed(error.to_string()))?;
     if let Some(Value::Object(fields)) = Some(&mut value) {
         // They are in the file that --output names.
         fields.remove("translations");
@@ -164,8 +146,8 @@ fn tell_json(event: &Event, unused: &[String]) -> CliResult {
     print::json_answer(&value)
 }
 
-fn tell(event: &Event) -> CliResult {
-    let Event::TranslationEvaluated(events::TranslationEvaluated {
+fn tell(found: &events::TranslationEvaluated) -> CliResult {
+    let events::TranslationEvaluated {
         target,
         data,
         pairs,
@@ -184,10 +166,7 @@ fn tell(event: &Event) -> CliResult {
         unscored_references,
         stopped,
         translations: _,
-    }) = event
-    else {
-        return Ok(());
-    };
+    } = found;
     print::line(format!("{target}: {} of {data}", counted(*pairs, "translation")))?;
     for found in metrics.iter() {
         print::line(found.metric.sentence(&plain::metric(found.metric, found.value, 2)))?;

@@ -22,7 +22,7 @@ use crate::{
     model::{ForwardOptions, Model},
     objective::Labels,
     ops::softmax,
-    protocol::{Event, JobLabel, WorkKind, commands, events},
+    protocol::{JobLabel, Prediction, WorkKind, commands, events},
 };
 
 /// Texts that are answered about at the same time.
@@ -32,8 +32,7 @@ const AT_ONCE: usize = 32;
 const SHOWN: usize = 60;
 
 impl Job for commands::Predict {
-    /// [`events::Predicted`] or [`events::AnswersFound`].
-    type Output = Event;
+    type Output = Prediction;
 
     const NAME: &'static str = "predict";
     const PLACE: Place = Place::First;
@@ -51,7 +50,7 @@ impl Job for commands::Predict {
     }
 }
 
-fn predict(context: &JobContext, job: &commands::Predict) -> Result<Event, JobError> {
+fn predict(context: &JobContext, job: &commands::Predict) -> Result<Prediction, JobError> {
     let control = &*context.control;
     let told = |error: &dyn std::fmt::Display| JobError::refusal(error.to_string());
     let (directory, stored) = subject::open(&context.store, &job.target).map_err(JobError::refusal)?;
@@ -80,7 +79,7 @@ fn predict(context: &JobContext, job: &commands::Predict) -> Result<Event, JobEr
     if let Some(UnansweredImages { batches, names, pictures }) = images {
         let outputs = outputs_of(&loaded, batches, &labels, control, &mut tell)?;
         let (target, names) = (Subject::name(&job.target), names.unwrap_or_default());
-        return Ok(events::Predicted { target, labels, outputs, cut_rows: 0, names, pictures }.into());
+        return Ok(Prediction::Outputs(events::Predicted { target, labels, outputs, cut_rows: 0, names, pictures }));
     }
     let config = stored.map(|stored| stored.config).or(loaded.config.clone());
     let known = texts_known(&labels, config.as_ref().map(|config| &config.data.source));
@@ -107,7 +106,7 @@ fn predict(context: &JobContext, job: &commands::Predict) -> Result<Event, JobEr
         unanswered_batches(&documents, texts, &tokenizer, sequence, AT_ONCE).map_err(|error| told(&error))?;
     let outputs = outputs_of(&loaded, batches, &labels, control, &mut tell)?;
     let (target, names, pictures) = (Subject::name(&job.target), Vec::new(), Vec::new());
-    Ok(events::Predicted { target, labels, outputs, cut_rows: cut, names, pictures }.into())
+    Ok(Prediction::Outputs(events::Predicted { target, labels, outputs, cut_rows: cut, names, pictures }))
 }
 
 /// The images of a path in batches.

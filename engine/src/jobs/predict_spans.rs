@@ -6,7 +6,7 @@ use crate::{
     data::{Asked, TextTokenizer, question_batches},
     model::{ForwardOptions, Model},
     objective::{Guess, Paragraph, Question, Questions, guesses},
-    protocol::{AnswerSpan, Event, FoundAnswer, commands, events},
+    protocol::{AnswerSpan, FoundAnswer, Prediction, commands, events},
 };
 
 /// What questions are answered by.
@@ -32,7 +32,7 @@ pub(crate) fn answer(
     answering: &Answering<'_>,
     job: &commands::Predict,
     control: &JobControl,
-) -> Result<Event, JobError> {
+) -> Result<Prediction, JobError> {
     let told = |error: &dyn std::fmt::Display| JobError::refusal(error.to_string());
     let span = match answering.config.and_then(|config| config.task.as_ref()) {
         Some(TaskConfig::Span(task)) => Span::from(task),
@@ -75,7 +75,7 @@ pub(crate) fn answer(
         }
     };
     let answers = Guess::by_question(&said).into_iter().map(answer).collect();
-    Ok(Event::AnswersFound(events::AnswersFound {
+    Ok(Prediction::Answers(events::AnswersFound {
         target: Subject::name(&job.target),
         may_lack_answers: answering.may_lack_answers,
         no_answer_threshold: span.no_answer_threshold,

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::target::Target;
+use super::{job::Progress, target::Target};
 
 use crate::{
     analysis::{Analysis, AnalysisSpec},
@@ -128,4 +128,18 @@ pub struct Subspace {
     pub target: Target,
     /// The text; `None` = the held-out text that it was evaluated on.
     pub data: Option<Box<DataConfig>>,
+}
+
+impl Progress for Analysing {
+    fn stage(&self) -> String {
+        self.stage.clone()
+    }
+
+    fn share(&self) -> Option<f64> {
+        Some(self.fraction)
+    }
+
+    fn line(&self) -> Option<String> {
+        Some(format!("{} ...", self.stage))
+    }
 }

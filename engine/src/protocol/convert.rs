@@ -2,7 +2,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::target::Target;
+use super::{
+    job::{Progress, share_of},
+    target::Target,
+};
 
 use crate::{
     config::DataConfig,
@@ -115,4 +118,25 @@ pub struct ModelCost {
     pub forward_flops: u64,
     /// These tokens.
     pub tokens: usize,
+}
+
+impl Progress for Converting {
+    fn stage(&self) -> String {
+        let Self { attention, number, count, start, sweep, relative_error } = self;
+        if number >= count {
+            return "Comparing both models on the text".to_owned();
+        }
+        let from = if *start == 0 { String::new() } else { format!("random start {start}, ") };
+        format!("{attention}: {from}sweep {sweep}, error {:.2} %", 100.0 * relative_error)
+    }
+
+    fn share(&self) -> Option<f64> {
+        // Where no attention has to be searched for, all that is left is to compare.
+        share_of(self.number as u64, self.count as u64)
+    }
+
+    fn line(&self) -> Option<String> {
+        let Self { attention, number, count, .. } = self;
+        Some(if number < count { format!("{attention}, {} of {count}", number + 1) } else { self.stage() })
+    }
 }

@@ -1,6 +1,8 @@
 use serde::{Deserialize, Serialize};
 
+use super::job::{Progress, share_of};
 use crate::{
+    data::memory,
     hub::{FetchRequest, RepoName},
     text::floats,
 };
@@ -46,4 +48,19 @@ pub struct Fetched {
     /// Time that it took.
     #[serde(with = "floats")]
     pub seconds: f64,
+}
+
+impl Progress for Fetching {
+    fn stage(&self) -> String {
+        let (done, all) = (memory::words(self.bytes), memory::words(self.total_bytes));
+        format!("{}, {done} of {all}, {}/s", self.file, memory::words(self.bytes_per_sec as u64))
+    }
+
+    fn share(&self) -> Option<f64> {
+        share_of(self.bytes, self.total_bytes)
+    }
+
+    fn line(&self) -> Option<String> {
+        Some(format!("{}, {} of {}", self.file, self.number + 1, self.count))
+    }
 }

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{filling::Filling, target::Target};
+use super::{filling::Filling, job::Progress, target::Target};
 
 use crate::{
     config::Precision,
@@ -136,4 +136,15 @@ pub struct TokenCost {
     pub seconds: f64,
     /// What was kept then, of all texts of the batch; room for tokens to come is left out.
     pub bytes: u64,
+}
+
+impl Progress for Generating {
+    /// Nothing: the text itself is what is shown.
+    fn stage(&self) -> String {
+        String::new()
+    }
+
+    fn share(&self) -> Option<f64> {
+        None
+    }
 }

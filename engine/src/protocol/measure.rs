@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use super::job::Progress;
 use crate::{
     speed::{MachineLimits, PointResult, SweepSpec},
     store::{BenchmarkId, BenchmarkRecord, BenchmarkSummary},
@@ -101,4 +102,18 @@ pub struct Benchmarks {
 pub struct Benchmark {
     /// The benchmark.
     pub record: Box<BenchmarkRecord>,
+}
+
+impl Progress for Measuring {
+    fn stage(&self) -> String {
+        format!("Point {} of {}: {}", self.point, self.points, self.label)
+    }
+
+    fn share(&self) -> Option<f64> {
+        Some(self.fraction)
+    }
+
+    fn line(&self) -> Option<String> {
+        Some(self.stage())
+    }
 }

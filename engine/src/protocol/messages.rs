@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    advice, analyse, checks, convert, evaluate, fetch, generate, inspect, maps, measure, models, predict, push, queue,
-    reports, runs, snapshots, training, translate, verify,
+    advice, analyse, checks, convert, evaluate, fetch, generate, inspect, job::Progress, maps, measure, models,
+    predict, push, queue, reports, runs, snapshots, training, translate, verify,
 };
 
 /// Time that an event waits for a reader that sleeps.
@@ -18,13 +18,16 @@ pub enum Retention {
     Reading,
 }
 
-/// A payload that tells how far something is: a newer one replaces it, so that a slow reader gets the newest alone.
-pub trait Progress: Into<Event> {}
+/// Command that asks for one background job.
+pub trait JobRequest: Into<Command> {
+    /// What the job answers, its last event.
+    type Output: TryFrom<Event, Error = Box<Event>>;
+}
 
 macro_rules! commands {
     (
         without_payload { $($(#[$doc:meta])* $unit:ident,)* }
-        jobs { $($job_topic:ident { $job:ident: $command_line:literal })* }
+        jobs { $($job_topic:ident { $job:ident -> $output:ident, $command_line:literal })* }
         others { $($topic:ident { $($name:ident),* })* }
     ) => {
         /// Everything that can be asked of the engine. The window and the command line use the same commands. Serialised with the
@@ -57,6 +60,10 @@ macro_rules! commands {
             $(pub use super::$job_topic::$job;)*
         }
 
+        $(impl JobRequest for $job_topic::$job {
+            type Output = $job_topic::$output;
+        })*
+
         $(impl From<$job_topic::$job> for Command {
             fn from(payload: $job_topic::$job) -> Self {
                 Self::Job(JobCommand::$job(payload))
@@ -76,11 +83,12 @@ macro_rules! events {
         without_payload { $($(#[$doc:meta])* $unit:ident,)* }
         always { $($kept_topic:ident { $($kept:ident),* })* }
         until_newer { $($newest_topic:ident { $($newest:ident),* })* }
+        readings { $($reading_topic:ident { $($reading:ident),* })* }
         progress { $($progress_topic:ident { $($progress:ident),* })* }
     ) => {
         events! {
             @enum { $($(#[$doc])* $unit,)* }
-            $($kept_topic { $($kept),* })* $($newest_topic { $($newest),* })* $($progress_topic { $($progress),* })*
+            $($kept_topic { $($kept),* })* $($newest_topic { $($newest),* })* $($reading_topic { $($reading),* })* $($progress_topic { $($progress),* })*
         }
 
         impl Event {
@@ -90,12 +98,19 @@ macro_rules! events {
                     $(Self::$unit => Retention::Always,)*
                     $($(Self::$kept(_) => Retention::Always,)*)*
                     $($(Self::$newest(_) => Retention::UntilNewer,)*)*
+                    $($(Self::$reading(_) => Retention::Reading,)*)*
                     $($(Self::$progress(_) => Retention::Reading,)*)*
                 }
             }
-        }
 
-        $($(impl Progress for $progress_topic::$progress {})*)*
+            /// How far a job is, if the event tells that.
+            pub fn progress(&self) -> Option<&dyn Progress> {
+                match self {
+                    $($(Self::$progress(payload) => Some(payload),)*)*
+                    _ => None,
+                }
+            }
+        }
     };
     (@enum { $($(#[$doc:meta])* $unit:ident,)* } $($topic:ident { $($name:ident),* })*) => {
         /// Everything that the engine tells. Serialised with the variant's name in `event` and the fields of its payload.
@@ -114,6 +129,18 @@ macro_rules! events {
         $($(impl From<$topic::$name> for Event {
             fn from(payload: $topic::$name) -> Self {
                 Self::$name(payload)
+            }
+        }
+
+        impl TryFrom<Event> for $topic::$name {
+            /// Another event.
+            type Error = Box<Event>;
+
+            fn try_from(event: Event) -> Result<Self, Self::Error> {
+                match event {
+                    Event::$name(payload) => Ok(payload),
+                    other => Err(Box::new(other)),
+                }
             }
         })*)*
     };
@@ -150,17 +177,17 @@ commands! {
         Shutdown,
     }
     jobs {
-        analyse { Analyse: "analyse" }
-        convert { Convert: "convert" }
-        evaluate { Evaluate: "eval" }
-        fetch { Fetch: "fetch" }
-        generate { Generate: "generate" }
-        inspect { Inspect: "fetch --info" }
-        measure { Measure: "bench sweep" }
-        predict { Predict: "predict" }
-        push { Push: "push" }
-        translate { EvaluateTranslation: "translate-eval" }
-        verify { ProveCaches: "generate --prove" }
+        analyse { Analyse -> AnalyseEnded, "analyse" }
+        convert { Convert -> Converted, "convert" }
+        evaluate { Evaluate -> Evaluation, "eval" }
+        fetch { Fetch -> Fetched, "fetch" }
+        generate { Generate -> Generated, "generate" }
+        inspect { Inspect -> Inspected, "fetch --info" }
+        measure { Measure -> MeasureEnded, "bench sweep" }
+        predict { Predict -> Prediction, "predict" }
+        push { Push -> Pushed, "push" }
+        translate { EvaluateTranslation -> TranslationEvaluated, "translate-eval" }
+        verify { ProveCaches -> CachesProved, "generate --prove" }
     }
     others {
         advice { TrainAdvice }
@@ -210,6 +237,9 @@ events! {
     queue { Queue }
     runs { Damaged, Runs }
     }
+    readings {
+        reports { System }
+    }
     progress {
     analyse { Analysing }
     convert { Converting }
@@ -218,7 +248,6 @@ events! {
     measure { Measuring }
     predict { Predicting }
     push { Pushing }
-    reports { System }
     training { Preparing, Step }
     translate { Translating }
     verify { ProvingCaches }

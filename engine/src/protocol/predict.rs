@@ -2,7 +2,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::target::Target;
+use super::{
+    job::{Progress, share_of},
+    target::Target,
+};
 
 use crate::{data::PreviewImage, objective::Labels};
 
@@ -80,4 +83,23 @@ pub struct AnswerSpan {
     pub end: usize,
     /// The sum of the logits of its beginning and its end.
     pub score: f64,
+}
+
+impl Progress for Predicting {
+    fn stage(&self) -> String {
+        format!("{} of {}", self.done, self.count)
+    }
+
+    fn share(&self) -> Option<f64> {
+        share_of(self.done as u64, self.count as u64)
+    }
+}
+
+/// Answer to [`super::commands::Predict`].
+#[derive(Clone, Debug)]
+pub enum Prediction {
+    /// Probabilities of classes, or numbers.
+    Outputs(Predicted),
+    /// Answers to questions about paragraphs.
+    Answers(AnswersFound),
 }

@@ -1,8 +1,12 @@
 use serde::{Deserialize, Serialize};
 
-use super::target::Target;
+use super::{
+    job::{Progress, share_of},
+    target::Target,
+};
 
 use crate::{
+    data::memory,
     hub::{PushContents, RepoName},
     text::floats,
 };
@@ -69,4 +73,19 @@ pub struct PushPreviewed {
     pub contents: Box<PushContents>,
     /// Bytes of all files.
     pub bytes: u64,
+}
+
+impl Progress for Pushing {
+    fn stage(&self) -> String {
+        let (done, all) = (memory::words(self.bytes), memory::words(self.total_bytes));
+        format!("{}, {done} of {all}, {}/s", self.file, memory::words(self.bytes_per_sec as u64))
+    }
+
+    fn share(&self) -> Option<f64> {
+        share_of(self.bytes, self.total_bytes)
+    }
+
+    fn line(&self) -> Option<String> {
+        Some(format!("{}, {} of {}", self.file, self.number + 1, self.count))
+    }
 }

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::job::{Progress, share_of};
 use crate::{
     objective::Measurements,
     store::{RunId, RunState},
@@ -234,5 +235,25 @@ impl Health {
     pub fn new(run: &RunId, step: u64, health: crate::train::Health) -> Self {
         let message = format!("{} {}", health.why(), health.what_to_do()).trim().to_owned();
         Self { run: run.clone(), step, health, message }
+    }
+}
+
+impl Progress for Preparing {
+    fn stage(&self) -> String {
+        self.stage.clone()
+    }
+
+    fn share(&self) -> Option<f64> {
+        Some(self.fraction)
+    }
+}
+
+impl Progress for Step {
+    fn stage(&self) -> String {
+        format!("step {} of {}", self.step, self.steps)
+    }
+
+    fn share(&self) -> Option<f64> {
+        share_of(self.step, self.steps)
     }
 }

@@ -2,7 +2,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::target::Target;
+use super::{
+    job::{Progress, share_of},
+    target::Target,
+};
 
 use crate::{
     config::{DataConfig, Precision},
@@ -94,4 +97,14 @@ pub struct TranslationEvaluated {
     pub stopped: bool,
     /// The translations, in the order of the pairs.
     pub translations: Vec<String>,
+}
+
+impl Progress for Translating {
+    fn stage(&self) -> String {
+        format!("{} of {}", self.done, self.pairs)
+    }
+
+    fn share(&self) -> Option<f64> {
+        share_of(self.done as u64, self.pairs as u64)
+    }
 }

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{generate::GenerateSource, target::Target};
+use super::{generate::GenerateSource, job::Progress, target::Target};
 
 use crate::{
     config::Precision,
@@ -58,4 +58,14 @@ pub struct PrecisionProof {
     pub precision: Precision,
     /// What was found.
     pub proof: CacheProof,
+}
+
+impl Progress for ProvingCaches {
+    fn stage(&self) -> String {
+        self.label.clone()
+    }
+
+    fn share(&self) -> Option<f64> {
+        Some(self.fraction)
+    }
 }
