@@ -2,11 +2,7 @@
 
 mod elide;
 
-use headroom_engine::{
-    convert::Price,
-    protocol::{Event, events},
-    text::listed,
-};
+use headroom_engine::{convert::Price, text::listed};
 
 pub use elide::{Names, brief};
 
@@ -298,18 +294,6 @@ pub fn with_capital(words: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// How far a conversion is, in words; nothing of another event.
-pub fn converting(event: &Event) -> String {
-    let Event::Converting(events::Converting { attention, number, count, start, sweep, relative_error }) = event else {
-        return String::new();
-    };
-    if number >= count {
-        return "Comparing both models on the text".to_owned();
-    }
-    let from = if *start == 0 { String::new() } else { format!("random start {start}, ") };
-    format!("{attention}: {from}sweep {sweep}, error {:.2} %", 100.0 * relative_error)
-}
-
 /// Why a conversion tells no loss, in a sentence; none where it tells one.
 pub fn without_loss(price: &Price) -> Option<String> {
     match (price.loss_before, price.loss) {
@@ -329,23 +313,6 @@ pub fn left_out(names: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn how_far_a_conversion_is_in_words() {
-        let at = |number, start| {
-            Event::Converting(events::Converting {
-                attention: "encoder.0.self".to_owned(),
-                number,
-                count: 2,
-                start,
-                sweep: 30,
-                relative_error: 0.125,
-            })
-        };
-        assert_eq!(converting(&at(0, 0)), "encoder.0.self: sweep 30, error 12.50 %");
-        assert_eq!(converting(&at(1, 2)), "encoder.0.self: random start 2, sweep 30, error 12.50 %");
-        assert_eq!(converting(&at(2, 0)), "Comparing both models on the text");
-    }
 
     #[test]
     fn what_a_conversion_cannot_tell_is_said() {

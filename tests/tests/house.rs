@@ -9,7 +9,7 @@ use std::{
 };
 
 /// The engine's rooms, lowest floor first. Rooms on one floor do not use each other.
-const FLOORS: [&[&str]; 17] = [
+const FLOORS: [&[&str]; 20] = [
     &["text"],
     &["config"],
     &["ops"],
@@ -26,6 +26,9 @@ const FLOORS: [&[&str]; 17] = [
     &["checkpoint"],
     &["hub"],
     &["store"],
+    &["machine"],
+    &["protocol"],
+    &["jobs"],
     &["worker"],
 ];
 
@@ -197,7 +200,7 @@ fn only_objectives_name_their_metrics() {
 /// What a model learns is asked of its objective, not of its architecture.
 #[test]
 fn no_room_decides_by_the_architecture_what_is_learnt() {
-    for room in ["analysis", "data", "generate", "objective", "speed", "store", "train", "worker"] {
+    for room in ["analysis", "data", "generate", "objective", "speed", "store", "train", "jobs", "worker"] {
         for (path, text) in sources(&root().join("engine/src").join(room)) {
             let is_test = path.components().any(|part| part.as_os_str() == "tests") || path.ends_with("tests.rs");
             let code = shipped(&text);
@@ -242,12 +245,64 @@ fn the_window_knows_no_tensors() {
 
 #[test]
 fn what_crosses_the_engines_doors_is_plain_data() {
-    let worker = root().join("engine/src/worker");
-    for door in ["command.rs", "event.rs"] {
-        let code = without_comments(&fs::read_to_string(worker.join(door)).unwrap());
-        for forbidden in ["candle", "Tensor", "ops::", "model::", "Sender", "Receiver"] {
-            assert!(!code.contains(forbidden), "{door} names {forbidden}");
+    for (path, text) in sources(&root().join("engine/src/protocol")) {
+        let code = shipped(&text);
+        let is_queue = path.ends_with("outbox.rs");
+        for forbidden in
+            ["candle", "Tensor", "ops::", "crate::model::", "Sender", "Receiver", "crate::jobs", "crate::worker"]
+        {
+            let is_its_channel = is_queue && forbidden == "Sender";
+            assert!(is_its_channel || !code.contains(forbidden), "{} names {forbidden}", path.display());
         }
+    }
+}
+
+/// A background job is declared in its own file in `jobs/`, with its payloads in `protocol/`. Besides these, few files name it: the
+/// table of commands, and the commands and panels that ask for it.
+#[test]
+fn few_files_name_a_job() {
+    const MOST: usize = 4;
+    let tables = fs::read_to_string(root().join("engine/src/protocol/messages.rs")).unwrap();
+    let rows = tables.split("    jobs {\n").nth(1).unwrap().split("    }\n").next().unwrap();
+    // `analyse { Analyse -> AnalyseEnded, "analyse" }`
+    let jobs: Vec<(&str, &str)> = rows
+        .lines()
+        .filter_map(|row| {
+            let (topic, rest) = row.trim().split_once(" { ")?;
+            Some((topic, rest.split(" ->").next()?))
+        })
+        .collect();
+    assert!(jobs.len() > 10, "{jobs:?}");
+    let all: Vec<(PathBuf, String)> = ["engine/src", "app/src"]
+        .into_iter()
+        .flat_map(|folder| sources(&root().join(folder)))
+        .filter(|(path, _)| {
+            !path.components().any(|part| ["wire_tests", "tests.rs"].iter().any(|test| part.as_os_str() == *test))
+        })
+        .map(|(path, text)| (path, shipped(&text)))
+        .collect();
+    for (topic, job) in jobs {
+        let is_own = |path: &Path, code: &str| {
+            path.ends_with(format!("protocol/{topic}.rs")) || code.contains(&format!("impl Job for commands::{job} "))
+        };
+        assert!(
+            all.iter().any(|(path, code)| !path.ends_with("messages.rs") && is_own(path, code)),
+            "{job} has no file"
+        );
+        let named = [format!("commands::{job}"), format!("JobCommand::{job}")];
+        let names = |code: &str| {
+            named.iter().any(|name| {
+                code.match_indices(name).any(|(at, _)| {
+                    !code[at + name.len()..].starts_with(|letter: char| letter.is_alphanumeric() || letter == '_')
+                })
+            })
+        };
+        let others: Vec<String> = all
+            .iter()
+            .filter(|(path, code)| !is_own(path, code) && (names(code) || path.ends_with("messages.rs")))
+            .map(|(path, _)| path.strip_prefix(root()).unwrap().display().to_string())
+            .collect();
+        assert!(others.len() <= MOST, "{job}: {others:?}");
     }
 }
 
@@ -281,7 +336,7 @@ fn lines_with(rooms: &[&str], words: &[&str]) -> Vec<(String, String)> {
 fn one_file_connects_to_sqlite() {
     let words = ["SqliteConnectOptions", "connect_with(", "SqlitePool", "ATTACH"];
     let mut files: Vec<String> =
-        lines_with(&["advise", "checkpoint", "data", "hub", "speed", "store", "train", "worker"], &words)
+        lines_with(&["advise", "checkpoint", "data", "hub", "speed", "store", "train", "jobs", "worker"], &words)
             .into_iter()
             .map(|line| line.0)
             .collect();

@@ -10,7 +10,7 @@ use headroom_engine::{
     config::{Cache, Precision, counted},
     data::DataError,
     generate::{CacheProof, Ending, Search, SearchSettings},
-    protocol::{Event, Filling, GenerateSource, PrecisionProof, Target, WordGuess, WrittenText, commands, events},
+    protocol::{Event, Filling, GenerateSource, PrecisionProof, Target, WordGuess, commands, events},
     text::escaped_line,
 };
 use serde_json::json;

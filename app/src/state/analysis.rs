@@ -379,12 +379,18 @@ impl AnalysisState {
     }
 
     /// What is analysed by a pending analysis.
-    pub(super) fn subject(&self, analysis: &AnalysisId) -> Option<&SubjectId> {
+    fn subject(&self, analysis: &AnalysisId) -> Option<&SubjectId> {
         self.pending.iter().find(|pending| pending.analysis == *analysis).map(|pending| &pending.of)
     }
 
+    /// Subject of an analysis that ends with this event.
+    pub(super) fn subject_of(&self, event: &Event) -> Option<&SubjectId> {
+        let Event::AnalyseEnded(events::AnalyseEnded { analysis, .. }) = event else { return None };
+        self.subject(analysis)
+    }
+
     /// Takes an event of an analysis in; others are none of its business. `name` is what its subject is called.
-    pub(super) fn apply(&mut self, event: Event, name: &str, messages: &mut Messages) {
+    pub(super) fn apply(&mut self, event: Event, name: &str, messages: &mut Messages) -> Option<Event> {
         match event {
             Event::LiveAnalyses(events::LiveAnalyses { run, steps }) => self.take_steps(run, steps),
             Event::LiveAnalysis(events::LiveAnalysis { run, result }) => {
@@ -414,7 +420,9 @@ impl AnalysisState {
                 if let Some(why) = unwritten {
                     messages.push_warning(format!("The analysis is not kept. {why}"), "");
                 }
-                let Some(place) = self.pending.iter().position(|pending| pending.analysis == analysis) else { return };
+                let Some(place) = self.pending.iter().position(|pending| pending.analysis == analysis) else {
+                    return None;
+                };
                 let pending = self.pending.remove(place);
                 match why {
                     Some(why) => {
@@ -432,8 +440,9 @@ impl AnalysisState {
                 }
                 self.list.refresh(&(), || Command::ListAnalyses);
             }
-            _ => {}
+            other => return Some(other),
         }
+        None
     }
 }
 

@@ -112,12 +112,12 @@ impl AnswersState {
     }
 
     /// Takes in an answer. One to a question that was replaced is let go.
-    pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event) {
-        let Some(asked) = self.asked.as_mut().filter(|asked| Some(asked.ticket) == ticket) else { return };
+    pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event) -> Option<Event> {
+        let Some(asked) = self.asked.as_mut().filter(|asked| Some(asked.ticket) == ticket) else { return Some(event) };
         let answers = match event {
             Event::Predicting(events::Predicting { done, count }) => {
                 asked.at = Some((done, count));
-                return;
+                return None;
             }
             Event::Predicted(events::Predicted { labels, outputs, cut_rows, names, pictures, .. }) => {
                 Ok(Answers::Outputs { labels, outputs, names, pictures, is_cut: cut_rows > 0 })
@@ -137,9 +137,10 @@ impl AnswersState {
                     is_cut: cut_questions > 0,
                 })
                 .ok_or_else(|| "The engine gave no answer.".to_owned()),
-            _ => return,
+            other => return Some(other),
         };
         asked.outcome = Some(answers);
+        None
     }
 
     pub(super) fn take_requests(&mut self) -> Vec<Request> {

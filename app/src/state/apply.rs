@@ -302,62 +302,32 @@ impl State {
                 self.messages.push(Level::Info, text, more, Some(run));
             }
             Event::Devices(events::Devices { devices }) => self.devices = devices,
-            event @ (Event::AnalyseEnded(_)
-            | Event::AnalyseQueued(_)
-            | Event::Analysed(_)
-            | Event::Analyses(_)
-            | Event::Analysing(_)
-            | Event::LiveAnalyses(_)
-            | Event::LiveAnalysis(_)
-            | Event::Snapshot(_)) => {
-                let of = match &event {
-                    Event::AnalyseEnded(events::AnalyseEnded { analysis, .. }) => {
-                        self.analysis.subject(analysis).cloned()
-                    }
-                    _ => None,
-                };
-                let name = of.map(|of| self.subject_name(&of)).unwrap_or_default();
-                self.analysis.apply(event, &name, &mut self.messages);
-            }
             Event::Advice(events::Advice { advice }) => self.advice.take(advice),
-            event @ (Event::Map(_) | Event::Maps(_) | Event::Rebuilt(_)) => self.maps.apply(event),
-            event @ (Event::CachesProved(_) | Event::Generated(_) | Event::Generating(_) | Event::ProvingCaches(_)) => {
-                self.generate.apply(ticket, event)
-            }
-            event @ (Event::Converted(_)
-            | Event::Converting(_)
-            | Event::ConversionPreviewed(_)
-            | Event::ModelDescribed(_)
-            | Event::FactsRead(_)
-            | Event::PlanRead(_)) => self.models.apply(ticket, event, &mut self.messages),
-            event @ (Event::Fetched(_) | Event::Fetching(_) | Event::HubDescribed(_) | Event::Inspected(_)) => {
-                if let Some(folder) = self.hub.apply(ticket, event, &mut self.messages) {
-                    self.models.open(folder);
-                }
-            }
-            event @ (Event::Pushed(_) | Event::Pushing(_) | Event::PushPreviewed(_)) => {
-                self.uploads.apply(ticket, event, &mut self.messages);
-            }
-            event @ (Event::Predicting(_) | Event::Predicted(_) | Event::AnswersFound(_)) => {
-                self.answers.apply(ticket, event);
-            }
-            // The window does not score translations.
-            Event::Translating(_)
-            | Event::TranslationEvaluated(_)
-            | Event::Done
-            | Event::SnapshotData(_)
-            | Event::Snapshots(_) => {}
-            event @ (Event::Benchmark(_)
-            | Event::Benchmarks(_)
-            | Event::MeasureEnded(_)
-            | Event::MeasureQueued(_)
-            | Event::MeasuredPoint(_)
-            | Event::Measuring(_)) => self.speed.apply(event, &mut self.messages),
             Event::Ended => {
                 self.engine_ended = true;
                 self.current = None;
                 self.waiting.clear();
             }
+            event => self.apply_of_jobs(ticket, event),
+        }
+    }
+
+    /// Hands an event to the state of the panel that asked for it. Each gives back what is none of its business.
+    fn apply_of_jobs(&mut self, ticket: Option<Ticket>, event: Event) {
+        let subject = self.analysis.subject_of(&event).cloned();
+        let name = subject.map(|of| self.subject_name(&of)).unwrap_or_default();
+        let messages = &mut self.messages;
+        let rest = self.maps.apply(event);
+        let rest = rest.and_then(|event| self.analysis.apply(event, &name, messages));
+        let rest = rest.and_then(|event| self.generate.apply(ticket, event));
+        let rest = rest.and_then(|event| self.models.apply(ticket, event, messages));
+        let rest = rest.and_then(|event| self.hub.apply(ticket, event, messages));
+        let rest = rest.and_then(|event| self.uploads.apply(ticket, event, messages));
+        let rest = rest.and_then(|event| self.answers.apply(ticket, event));
+        // What nobody takes, nobody asked for: the window does not score translations.
+        let _rest = rest.and_then(|event| self.speed.apply(event, messages));
+        if let Some(folder) = self.hub.take_fetched() {
+            self.models.open(folder);
         }
     }
 

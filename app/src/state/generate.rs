@@ -243,8 +243,8 @@ impl GenerateState {
     }
 
     /// Takes an event of a request in; others are none of its business.
-    pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event) {
-        let Some(ticket) = ticket else { return };
+    pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event) -> Option<Event> {
+        let Some(ticket) = ticket else { return Some(event) };
         match event {
             Event::Generating(events::Generating { text, seconds, cache_bytes, tokens, pieces, costs, .. }) => {
                 if let Some(side) = self.side(ticket) {
@@ -282,8 +282,9 @@ impl GenerateState {
                     (proving.data, proving.proofs, proving.phase) = (data, proofs, Phase::Done { stopped });
                 }
             }
-            _ => {}
+            other => return Some(other),
         }
+        None
     }
 }
 

@@ -73,6 +73,8 @@ pub struct HubState {
     pub inspection: Option<Inspection>,
     /// Fetches that go on, were stopped or failed, the newest last.
     pub fetches: Vec<FetchRun>,
+    /// Folder of the model that was fetched last, until it is shown.
+    fetched: Option<PathBuf>,
     /// Tickets of questions that were taken back.
     dropped: Vec<Ticket>,
     outgoing: Vec<Request>,
@@ -143,6 +145,11 @@ impl HubState {
         self.fetches.retain(|run| run.ticket != ticket || run.phase.is_open());
     }
 
+    /// Folder of a model that was fetched to its end, once.
+    pub(super) fn take_fetched(&mut self) -> Option<PathBuf> {
+        self.fetched.take()
+    }
+
     pub(super) fn take_requests(&mut self) -> Vec<Request> {
         let mut all = std::mem::take(&mut self.outgoing);
         all.extend(self.here.take_requests());
@@ -173,8 +180,8 @@ impl HubState {
         self.here.fail(ticket, why)
     }
 
-    /// Takes an event of a request in; gives the folder of a model that was fetched to its end.
-    pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event, messages: &mut Messages) -> Option<PathBuf> {
+    /// Takes an event of a request in; gives back what is none of its business.
+    pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event, messages: &mut Messages) -> Option<Event> {
         match event {
             Event::HubDescribed(events::HubDescribed { facts }) => self.here.answer((), *facts),
             Event::Inspected(events::Inspected { facts }) => {
@@ -200,9 +207,9 @@ impl HubState {
                 // What was said of it says how much was missing.
                 self.inspection.take_if(|asked| asked.request.name == fetched.name);
                 self.look_again();
-                return Some(fetched.path);
+                self.fetched = Some(fetched.path);
             }
-            _ => {}
+            other => return Some(other),
         }
         None
     }

@@ -167,7 +167,7 @@ impl MapsState {
     }
 
     /// Takes an event of maps in; others are none of its business.
-    pub(super) fn apply(&mut self, event: Event) {
+    pub(super) fn apply(&mut self, event: Event) -> Option<Event> {
         match event {
             Event::Maps(events::Maps { view, target, step, tokens, picture, examples, thumbnails }) => {
                 if let Some(known) = self.of_id(view) {
@@ -188,8 +188,9 @@ impl MapsState {
                     known.rebuilt.answer((), (rebuild, found));
                 }
             }
-            _ => {}
+            other => return Some(other),
         }
+        None
     }
 }
 

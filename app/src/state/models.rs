@@ -5,12 +5,14 @@ use headroom_engine::{
     checkpoint::DirectoryFacts,
     config::{DataConfig, RunConfig},
     convert::Conversion,
-    protocol::{Command, Event, JobCommand, JobRef, ModelCost, Request, Target, Ticket, Which, commands, events},
+    protocol::{
+        Command, Event, JobCommand, JobRef, ModelCost, Progress as _, Request, Target, Ticket, Which, commands, events,
+    },
     store::RunId,
 };
 
 use super::{GenerationPhase as Phase, request_cache::RequestCache};
-use crate::{format, messages::Messages};
+use crate::messages::Messages;
 
 /// Models and previews that are kept.
 const KEPT: usize = 64;
@@ -275,7 +277,7 @@ impl ModelsState {
     }
 
     /// Takes an event of a request in; others are none of its business.
-    pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event, messages: &mut Messages) {
+    pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event, messages: &mut Messages) -> Option<Event> {
         match event {
             Event::ModelDescribed(events::ModelDescribed { target, facts }) => self.facts.answer(key(&target), *facts),
             Event::FactsRead(events::FactsRead { config, base_dir, facts }) => {
@@ -285,12 +287,9 @@ impl ModelsState {
             Event::ConversionPreviewed(events::ConversionPreviewed { target, conversion, before, after }) => {
                 self.previews.answer(key(&(&target, &conversion)), Preview { before, after });
             }
-            ref event @ Event::Converting(events::Converting { number, count, .. }) => {
+            Event::Converting(going) => {
                 if let Some(run) = self.run(ticket) {
-                    let words = format::converting(event);
-                    // Where no attention has to be searched for, all that is left is to compare.
-                    let share = if count == 0 { 1.0 } else { number as f64 / count as f64 };
-                    (run.at, run.phase) = ((words, share), Phase::Going);
+                    (run.at, run.phase) = ((going.stage(), going.share().unwrap_or_default()), Phase::Going);
                 }
             }
             event @ Event::Converted(_) => {
@@ -302,8 +301,9 @@ impl ModelsState {
                     self.plans.forget(&made);
                 }
             }
-            _ => {}
+            other => return Some(other),
         }
+        None
     }
 
     fn run(&mut self, ticket: Option<Ticket>) -> Option<&mut ConversionRun> {

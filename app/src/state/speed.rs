@@ -133,7 +133,7 @@ impl SpeedState {
     }
 
     /// Takes an event of a measurement in; others are none of its business.
-    pub(super) fn apply(&mut self, event: Event, messages: &mut Messages) {
+    pub(super) fn apply(&mut self, event: Event, messages: &mut Messages) -> Option<Event> {
         match event {
             Event::Measuring(events::Measuring { benchmark, label, fraction, .. }) => {
                 if let Some(measuring) = self.of(&benchmark) {
@@ -179,8 +179,9 @@ impl SpeedState {
             Event::Benchmark(events::Benchmark { record }) => {
                 self.records.answer(record.summary.id.clone(), Arc::from(record));
             }
-            _ => {}
+            other => return Some(other),
         }
+        None
     }
 
     fn of(&mut self, benchmark: &BenchmarkId) -> Option<&mut Measuring> {

@@ -140,7 +140,7 @@ impl UploadsState {
     }
 
     /// Takes an event of a request in; others are none of its business.
-    pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event, messages: &mut Messages) {
+    pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event, messages: &mut Messages) -> Option<Event> {
         match event {
             Event::PushPreviewed(events::PushPreviewed { target, contents, .. }) => {
                 self.contents.answer(key(&target), *contents)
@@ -152,7 +152,7 @@ impl UploadsState {
                 }
             }
             Event::Pushed(events::Pushed { pushed, seconds, .. }) => {
-                let Some(run) = self.run(ticket) else { return };
+                let Some(run) = self.run(ticket) else { return None };
                 let took = format::duration(seconds);
                 messages.push_info(if pushed.commit.is_some() {
                     let files = counted(pushed.files.len(), "file");
@@ -163,8 +163,9 @@ impl UploadsState {
                 });
                 (run.pushed, run.phase) = (Some(pushed), Phase::Done { stopped: false });
             }
-            _ => {}
+            other => return Some(other),
         }
+        None
     }
 
     fn run(&mut self, ticket: Option<Ticket>) -> Option<&mut UploadRun> {

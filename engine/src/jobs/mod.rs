@@ -51,21 +51,17 @@ pub(crate) use push::contents as push_contents;
 pub(crate) use queued_job::QueuedJob;
 pub(crate) use train_run::TrainRun;
 
-use crate::protocol::JobCommand;
+use crate::protocol::{JobCommand, for_each_job};
 
-/// The job that a command asks for.
-pub(crate) fn job_of(command: JobCommand) -> Box<dyn QueuedJob> {
-    match command {
-        JobCommand::Analyse(job) => Box::new(job),
-        JobCommand::Convert(job) => Box::new(job),
-        JobCommand::Evaluate(job) => Box::new(job),
-        JobCommand::EvaluateTranslation(job) => Box::new(job),
-        JobCommand::Fetch(job) => Box::new(job),
-        JobCommand::Generate(job) => Box::new(job),
-        JobCommand::Inspect(job) => Box::new(job),
-        JobCommand::Measure(job) => Box::new(job),
-        JobCommand::Predict(job) => Box::new(job),
-        JobCommand::ProveCaches(job) => Box::new(job),
-        JobCommand::Push(job) => Box::new(job),
-    }
+macro_rules! job_of {
+    ($($job:ident),*) => {
+        /// The job that a command asks for.
+        pub(crate) fn job_of(command: JobCommand) -> Box<dyn QueuedJob> {
+            match command {
+                $(JobCommand::$job(job) => Box::new(job),)*
+            }
+        }
+    };
 }
+
+for_each_job!(job_of);

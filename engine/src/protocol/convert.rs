@@ -140,3 +140,26 @@ impl Progress for Converting {
         Some(if number < count { format!("{attention}, {} of {count}", number + 1) } else { self.stage() })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_says_where_it_is() {
+        let at = |number, start| Converting {
+            attention: "encoder.0.self".to_owned(),
+            number,
+            count: 2,
+            start,
+            sweep: 30,
+            relative_error: 0.125,
+        };
+        assert_eq!(at(0, 0).stage(), "encoder.0.self: sweep 30, error 12.50 %");
+        assert_eq!(at(1, 2).stage(), "encoder.0.self: random start 2, sweep 30, error 12.50 %");
+        assert_eq!(at(2, 0).stage(), "Comparing both models on the text");
+        assert_eq!(at(1, 2).line().as_deref(), Some("encoder.0.self, 2 of 2"));
+        assert_eq!([at(0, 0), at(1, 0), at(2, 0)].map(|at| at.share()), [Some(0.0), Some(0.5), Some(1.0)]);
+        assert_eq!(Converting { number: 0, count: 0, ..at(0, 0) }.share(), Some(1.0), "nothing was to be searched for");
+    }
+}

@@ -26,6 +26,8 @@ pub trait JobRequest: Into<Command> {
 
 macro_rules! commands {
     (
+        // A dollar sign, for the macro that this one defines.
+        ($dollar:tt)
         without_payload { $($(#[$doc:meta])* $unit:ident,)* }
         jobs { $($job_topic:ident { $job:ident -> $output:ident, $command_line:literal })* }
         others { $($topic:ident { $($name:ident),* })* }
@@ -53,6 +55,12 @@ macro_rules! commands {
             /// Each of them by name, with what is typed after `headroom` for it.
             pub const COMMAND_LINES: &[(&'static str, &'static str)] = &[$((stringify!($job), $command_line)),*];
         }
+
+        /// Calls a macro with the names of all commands that ask for a job.
+        macro_rules! for_each_job {
+            ($dollar callback:ident) => { $dollar callback! { $($job),* } };
+        }
+        pub(crate) use for_each_job;
 
         /// Payloads of commands.
         pub mod commands {
@@ -147,6 +155,7 @@ macro_rules! events {
 }
 
 commands! {
+    ($)
     without_payload {
         /// Lists what computes and what waits; answered by [`super::Event::Queue`].
         ListQueue,

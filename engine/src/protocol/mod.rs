@@ -31,6 +31,7 @@ mod ticket;
 mod training;
 mod translate;
 mod verify;
+mod wire;
 #[cfg(test)]
 mod wire_tests;
 
@@ -41,12 +42,14 @@ pub use filling::{FilledWord, Filling, WordGuess};
 pub use generate::{GenerateSource, TokenCost, WrittenText};
 pub use job::Progress;
 pub use maps::{MapText, Rebuild};
+pub(crate) use messages::for_each_job;
 pub use messages::{Command, Event, JobCommand, JobRequest, Retention, commands, events};
 pub(crate) use outbox::Outbox;
 pub use predict::{AnswerSpan, FoundAnswer, Prediction};
 pub use queue::{JobLabel, JobRef, WorkKind};
-pub use request::{Notice, Request, from_line, to_line};
+pub use request::{Notice, Request};
 pub use runs::RunEdit;
 pub use target::{Target, Which};
 pub use ticket::Ticket;
 pub use verify::PrecisionProof;
+pub use wire::{PROTOCOL, WireError, from_line, to_line};

@@ -1,4 +1,4 @@
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
 use super::{
     messages::{Command, Event},
@@ -6,7 +6,7 @@ use super::{
 };
 
 /// A command with its ticket: what goes to the engine. On the wire one JSON object a line,
-/// `{"ticket":7,"command":"load_run","run":"0bkq3m5x2a"}`.
+/// `{"protocol":2,"ticket":7,"command":"load_run","run":"0bkq3m5x2a"}`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// Returned by everything that follows.
@@ -23,7 +23,7 @@ impl<T: Into<Command>> From<T> for Request {
 }
 
 /// An event with the ticket of the request that it follows from: what comes from the engine. On the wire one JSON object a
-/// line, `{"ticket":7,"event":"done"}`.
+/// line, `{"protocol":2,"ticket":7,"event":"done"}`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Notice {
     /// The request; none for what nobody asked for, such as the load of the machine.
@@ -38,22 +38,4 @@ impl From<Event> for Notice {
     fn from(event: Event) -> Self {
         Self { ticket: None, event }
     }
-}
-
-/// A request or a notice as a line of the wire, with its line feed.
-///
-/// # Errors
-/// A path that is not Unicode.
-pub fn to_line(value: &impl Serialize) -> Result<String, serde_json::Error> {
-    let mut line = serde_json::to_string(value)?;
-    line.push('\n');
-    Ok(line)
-}
-
-/// A request or a notice from a line of the wire.
-///
-/// # Errors
-/// The line is none.
-pub fn from_line<T: DeserializeOwned>(line: &str) -> Result<T, serde_json::Error> {
-    serde_json::from_str(line)
 }

@@ -2,7 +2,7 @@
 
 use super::parts::{Parts, every};
 use crate::protocol::{
-    Approximation, Command, GenerateSource, JobCommand, JobRef, MapText, RunEdit, Subspace, Ticket, Which, commands,
+    Approximation, Command, GenerateSource, JobCommand, MapText, RunEdit, Subspace, Which, commands,
 };
 use crate::{
     config::{Coverage, LabelRules, Precision, RunConfig},

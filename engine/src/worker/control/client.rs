@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::{is_own_socket, next_line};
 use crate::{
-    protocol::{Event, Notice, Request, Ticket, from_line, to_line},
+    protocol::{Event, Notice, Request, Ticket, WireError, events, from_line, to_line},
     store::StorePaths,
 };
 
@@ -95,7 +95,13 @@ impl ControlClient {
 
     fn next(&self, deadline: Instant) -> io::Result<Option<Notice>> {
         match next_line(&self.stream, &mut self.rest.borrow_mut(), LONGEST_LINE, deadline) {
-            Ok(line) => Ok(Some(from_line(&line)?)),
+            Ok(line) => match from_line(&line) {
+                Ok(notice) => Ok(Some(notice)),
+                Err(error @ WireError::Version { .. }) => {
+                    Ok(Some(Event::from(events::Refused { why: error.to_string() }).into()))
+                }
+                Err(WireError::Json(error)) => Err(error.into()),
+            },
             Err(error) if error.kind() == ErrorKind::TimedOut => Ok(None),
             Err(error) => Err(error),
         }

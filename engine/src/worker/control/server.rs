@@ -18,7 +18,7 @@ use thiserror::Error;
 
 use super::{super::message::Message, ends, is_allowed, is_own_socket, next_line, own_user};
 use crate::{
-    protocol::{Event, Notice, Request, Ticket, events, from_line, to_line},
+    protocol::{Event, Notice, Request, Ticket, WireError, events, from_line, to_line},
     store::StorePaths,
 };
 
@@ -254,7 +254,10 @@ fn serve(mut stream: &UnixStream, messages: &Sender<Message>) -> io::Result<()> 
         let request: Request = match from_line(&line) {
             Ok(request) => request,
             Err(error) => {
-                let why = format!("This is no request: {error}.");
+                let why = match error {
+                    WireError::Version { .. } => error.to_string(),
+                    WireError::Json(error) => format!("This is no request: {error}."),
+                };
                 return stream.write_all(refused(None, &why)?.as_bytes());
             }
         };
