@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AttentionKind, CrossPlan, HeadAt, HeadPlan, Naming, Preset, StackName, StackPlan, VIT, VocabularyHead};
 use crate::config::{
-    AttentionConfig, Cache, Coverage, ImageShape, ListOpsSource, ModelConfig, NormPlacement, PartialCoverage, Problem,
-    Reuse, RunConfig, TaskConfig, Tokenizer,
+    AttentionConfig, Cache, Coverage, ImageShape, ListOpsSource, ModelConfig, Problem, RunConfig, TaskConfig, Tokenizer,
 };
 use crate::ops::{Activation, Gelu};
 
@@ -350,7 +349,7 @@ pub fn estimated_vocabulary(config: &RunConfig) -> usize {
 mod tests {
     use super::super::supported;
     use super::*;
-    use crate::config::{Architecture, Compatibility, presets};
+    use crate::config::{Architecture, Compatibility, NormPlacement, PartialCoverage, Reuse, presets};
 
     #[test]
     fn resolves_every_architecture_and_norm() {

@@ -14,7 +14,7 @@ use super::{
     class_labels::{ClassFinder, KnownClasses, counted_classes, is_among, unlabelled_keys},
     row_answers::Labelled,
 };
-use crate::config::{Source, TableSource, TaskConfig, counted};
+use crate::config::{Source, TableSource, counted};
 use crate::objective::{Answers, Labels, Objective};
 
 /// The most classes: what is counted of them grows with their square.
@@ -332,7 +332,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::config::{ClassificationTask, Column};
+    use crate::config::{ClassificationTask, Column, TaskConfig};
     use crate::data::Silent;
 
     fn load(train: &str, held_out: Option<&str>, objective: &Objective) -> Result<Labelled, DataError> {

@@ -445,7 +445,7 @@ mod tests {
 
     fn chosen(paths: &[&str], kind: RepoKind, only: &[&str]) -> Result<Vec<String>, HubError> {
         let only = only.iter().map(|path| path.parse().unwrap()).collect();
-        let request = super::FetchRequest { kind, only, ..super::FetchRequest::of("org/m".parse().unwrap()) };
+        let request = FetchRequest { kind, only, ..FetchRequest::of("org/m".parse().unwrap()) };
         choose(&answer(paths), &request).map(|files| files.into_iter().map(|file| file.path.to_string()).collect())
     }
 

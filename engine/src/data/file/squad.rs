@@ -6,7 +6,6 @@ mod version;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::io::Read;
 use std::path::Path;
 
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
@@ -15,7 +14,7 @@ use serde::{Deserialize, Deserializer};
 pub(in crate::data) use self::parse::{load_questions, parse, probe_questions, questions_beginning};
 use super::find::{Format, Found, wrong};
 use crate::config::counted;
-use crate::data::{DataError, Silent, SquadError, SquadPlace, open};
+use crate::data::{DataError, SquadError, SquadPlace, open};
 use crate::objective::{Paragraph, Question, Questions};
 use crate::text::shortened;
 
@@ -425,6 +424,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::data::Silent;
 
     fn file(version: &str, qas: &str) -> String {
         format!(
