@@ -5,7 +5,7 @@ use headroom_engine::{
     worker::{Command, Ticket},
 };
 
-use super::top_bar::least_width;
+use super::button_width::least_width;
 use crate::{
     context::{Action, PanelContext},
     state::{GenerationPhase, State},
