@@ -12,8 +12,8 @@ use serde_json::json;
 
 use super::{
     args::CrossArgs,
+    config_source::config_of,
     error::{CliError, CliResult, joined},
-    eval::config_of,
     plain, print,
     session::{Heard, Session},
     table::Table,
