@@ -88,7 +88,7 @@ impl Tree {
             self.modules[own].children.insert(name, child);
         }
         for name in files {
-            let path = [file.as_slice(), &[name.clone()]].concat();
+            let path = [file.as_slice(), std::slice::from_ref(&name)].concat();
             let stem = path.join("/");
             let text = read(&format!("{stem}.rs")).or_else(|| read(&format!("{stem}/mod.rs")));
             assert!(text.is_some(), "no file of module {stem}");

@@ -140,7 +140,7 @@ impl Scanner {
             self.at += 1;
         }
         let word: String = self.letters[start..self.at].iter().collect();
-        let hashes = (0..).take_while(|&ahead| self.letter(ahead) == '#').count();
+        let hashes = self.letters[self.at..].iter().take_while(|&&letter| letter == '#').count();
         match word.as_str() {
             "r" | "br" | "cr" if self.letter(hashes) == '"' => self.raw_text(hashes),
             "b" | "c" if self.letter(0) == '"' => self.text(),
@@ -156,8 +156,8 @@ impl Scanner {
 
 #[test]
 fn names_are_told_from_texts_and_comments() {
-    let source = r###"use a::b; // c::d
-        /* e /* f */ g */ 'h' '\'' 'i: b"j\"" r#"k"l"# r#type 1_u32 x.y"###;
+    let source = r##"use a::b; // c::d
+        /* e /* f */ g */ 'h' '\'' 'i: b"j\"" r#"k"l"# r#type 1_u32 x.y"##;
     let word = |word: &str| Token::Word(word.to_owned());
     let text = |text: &str| Token::Text(text.to_owned());
     let expected = [
