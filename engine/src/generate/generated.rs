@@ -31,7 +31,7 @@ pub struct GeneratedText {
     /// What texts were compared by: the log-probability in nats over the length to the power of the length penalty, less what
     /// diversity takes.
     pub score: f64,
-    /// Every prefix that a beam followed, where [`Search::keep_tree`] asks for it.
+    /// Every prefix that a beam followed, where [`Search::keep_tree`](super::Search::keep_tree) asks for it.
     pub tree: Vec<BeamNode>,
 }
 
