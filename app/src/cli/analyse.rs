@@ -15,6 +15,7 @@ use crate::findings;
 
 use super::{
     args::{AnalyseArgs, AnalysisArgs},
+    config_source,
     error::{CliError, CliResult},
     eval,
     files::{self, Files},
@@ -139,7 +140,7 @@ fn target(store: Option<&Path>, name: &str, which: Which) -> CliResult<(Target, 
     match named(store, name)? {
         Named::Directory(path) => Ok((Target::Directory(path), None)),
         Named::Run(_, record) => {
-            let config = eval::config_of(&record)?;
+            let config = config_source::config_of(&record)?;
             Ok((Target::Run { run: record.summary.id, which }, Some(config.data)))
         }
     }

@@ -12,7 +12,7 @@ use headroom_engine::{
 
 use super::{
     bench_args::BenchTask,
-    common_args::{ConfigArgs, DevicesArgs},
+    common_args::{ConfigArgs, DevicesArgs, share},
     convert_args::ConvertArgs,
     run_args::{
         AnalysesArgs, ArchiveArgs, ChartArgs, MapsArgs, MixingArgs, NoteArgs, RenameArgs, RepeatArgs, RunsGivenArgs,
@@ -709,14 +709,6 @@ pub struct AdviseArgs {
     /// Answer as JSON.
     #[arg(long)]
     pub json: bool,
-}
-
-/// A share, 0 to 1.
-pub(super) fn share(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("give a number from 0 to 1".to_owned()),
-    }
 }
 
 /// Arguments of `domains`.

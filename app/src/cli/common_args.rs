@@ -65,3 +65,11 @@ pub struct DevicesArgs {
     #[arg(long)]
     pub json: bool,
 }
+
+/// A share, 0 to 1.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("give a number from 0 to 1".to_owned()),
+    }
+}

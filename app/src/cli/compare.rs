@@ -14,9 +14,10 @@ use serde_json::{Value, json};
 
 use super::{
     args::CompareArgs,
+    config_source,
     curves::{self, Curve},
     error::{CliError, CliResult},
-    eval, more_seeds, open, plain, print,
+    more_seeds, open, plain, print,
     race_table::{self, Form},
     table::{Table, maybe},
 };
@@ -303,7 +304,7 @@ fn unequal_samples(judge: &Judge<'_>, metrics: &[String]) -> Option<String> {
     }
     let samples = |(record, name): (&RunRecord, &String)| {
         series(record, metric)?;
-        let samples = probe_samples(&eval::config_of(record).ok()?);
+        let samples = probe_samples(&config_source::config_of(record).ok()?);
         (samples > 0).then(|| (samples, name.clone()))
     };
     let found: Vec<(u64, String)> = judge.records.iter().zip(&judge.names).filter_map(samples).collect();

@@ -9,6 +9,7 @@ use headroom_engine::{
     hub,
     machine::free_bytes,
     objective::judging_metric,
+    store::RunRecord,
 };
 
 use super::{
@@ -208,6 +209,13 @@ fn is_open_stream(path: &Path) -> bool {
 /// The presets' names.
 fn names() -> String {
     presets().iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The config of a run.
+pub(super) fn config_of(record: &RunRecord) -> CliResult<RunConfig> {
+    record.run_config().map_err(|error| {
+        CliError::Failed(format!("The config of the run {} cannot be read. {error}", record.summary.id))
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use headroom_engine::protocol::Which;
 
-use super::args::share;
+use super::common_args::share;
 
 /// Arguments of `convert`.
 #[derive(Args, Debug)]

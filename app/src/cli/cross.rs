@@ -12,8 +12,8 @@ use serde_json::json;
 
 use super::{
     args::CrossArgs,
+    config_source::config_of,
     error::{CliError, CliResult},
-    eval::config_of,
     job::{Shown, ignored, run_job},
     plain, print,
     session::Session,

@@ -7,7 +7,8 @@ use headroom_engine::{
     worker::EngineError,
 };
 
-use super::refused::WHOLE;
+/// The field of what no argument and no field of a config is to blame for.
+pub const WHOLE: &str = "command";
 
 /// How a command ends when it does not do what was asked.
 #[derive(Debug)]

@@ -4,17 +4,17 @@ use std::path::Path;
 
 use headroom_engine::{
     config::{
-        Column, Coverage, DataConfig, LabelRules, OtherText, Precision, RunConfig, Source, SquadSource, TableSource,
-        counted,
+        Column, Coverage, DataConfig, LabelRules, OtherText, Precision, Source, SquadSource, TableSource, counted,
     },
     data::is_squad_name,
     objective::text_scores::Words,
     protocol::{Approximation, EvaluationCounts, Event, Mistake, Target, commands, events},
-    store::RunRecord,
     text::escaped_line,
 };
 
 use crate::findings::same_class;
+
+pub(super) use super::config_source::config_of;
 
 use super::{
     args::EvalArgs,
@@ -151,13 +151,6 @@ fn no_text() -> CliError {
     let message = "A model directory from elsewhere holds no text. Name some with --data, as in `headroom eval DIR \
                    --data text.txt`.";
     CliError::at("--data", message)
-}
-
-/// The config of a run.
-pub(super) fn config_of(record: &RunRecord) -> CliResult<RunConfig> {
-    record.run_config().map_err(|error| {
-        CliError::Failed(format!("The config of the run {} cannot be read. {error}", record.summary.id))
-    })
 }
 
 /// What `--coverage` says; nothing where all pairs are scored as ever.

@@ -14,7 +14,7 @@ use headroom_engine::{
 use serde_json::json;
 
 use super::{
-    analyses,
+    analyses, config_source,
     error::{CliError, CliResult, joined},
     eval,
     files::{self, Files},
@@ -48,7 +48,7 @@ pub fn run(store: Option<&Path>, args: &MapsArgs) -> CliResult {
     let (target, trained_on) = match named(store, &args.target)? {
         Named::Directory(path) => (Target::Directory(path), None),
         Named::Run(_, record) => {
-            let trained_on = eval::config_of(&record)?.data;
+            let trained_on = config_source::config_of(&record)?.data;
             (Target::Run { run: record.summary.id, which: args.which }, Some(trained_on))
         }
     };

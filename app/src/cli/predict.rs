@@ -16,8 +16,8 @@ use serde_json::{Map, Value, json};
 use super::{
     answers::{Asked, tell_answers},
     args::PredictArgs,
+    config_source,
     error::{CliError, CliResult},
-    eval,
     generation_config::ResolvedSearch,
     job::{Shown, ignored, run_job},
     plain, print,
@@ -53,7 +53,7 @@ pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
             (Target::Directory(path), own.map(|own| own.search))
         }
         Named::Run(_, record) => {
-            let search = search_of(&eval::config_of(&record)?);
+            let search = search_of(&config_source::config_of(&record)?);
             (Target::Run { run: record.summary.id, which: args.which }, search)
         }
     };

@@ -9,9 +9,9 @@ use headroom_engine::{
 
 use super::{
     args::RaceArgs,
+    config_source,
     config_source::GivenConfig,
     error::{CliError, CliResult},
-    eval,
     race_follow::QueuedRace,
     target::{Named, named},
 };
@@ -74,7 +74,7 @@ fn beginnings(store: Option<&Path>, given: &[String]) -> CliResult<Vec<Beginning
                 Ok(Beginning { name, initial: path.display().to_string(), model, attention })
             }
             Named::Run(_, record) => {
-                let RunConfig { model, attention, .. } = eval::config_of(&record)?;
+                let RunConfig { model, attention, .. } = config_source::config_of(&record)?;
                 // What was given by its id has a name that says more; of several by one name the ids tell them apart.
                 let is_id = *text == record.summary.id.to_string();
                 let name =

@@ -4,10 +4,10 @@ use clap::error::{ContextKind, ContextValue};
 use headroom_engine::config::Problem;
 use serde_json::json;
 
-use super::{error::CliError, print};
-
-/// The field of what no argument and no field of a config is to blame for.
-pub const WHOLE: &str = "command";
+use super::{
+    error::{CliError, WHOLE},
+    print,
+};
 
 /// Whether the arguments ask for JSON, also where they cannot be read otherwise.
 pub fn wants_json(arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {

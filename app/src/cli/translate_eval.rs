@@ -16,8 +16,9 @@ use serde_json::{Value, json};
 
 use super::{
     args::TranslateEvalArgs,
+    config_source,
     error::{CliError, CliResult},
-    eval, generate,
+    generate,
     generation_config::ResolvedSearch,
     job::{Shown, ignored, run_job},
     plain, print,
@@ -36,7 +37,7 @@ pub fn run(store: Option<&Path>, args: &TranslateEvalArgs) -> CliResult {
     let (trained_on, configured) = match &found {
         Named::Directory(_) => (None, None),
         Named::Run(_, record) => {
-            let config = eval::config_of(record)?;
+            let config = config_source::config_of(record)?;
             (Some(config.data), Some(config.attention.cache).filter(|cache| !cache.is_none()))
         }
     };

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use headroom_engine::store::RunState;
 use serde_json::Value;
 
 use super::plain;
@@ -95,6 +96,12 @@ pub fn short_key(key: &str) -> &str {
     };
     let cut = if vague { cuts.next() } else { last };
     cut.and_then(|at| key.get(at + 1..)).unwrap_or(key)
+}
+
+/// Whether a run trained to its end: where some of a group did, these alone count. Whatever ended in another way did not do all its
+/// steps.
+pub fn is_finished(state: RunState) -> bool {
+    state == RunState::Finished
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub use diff::{ConfigDiff, DiffRow};
 pub use evidence::{Basis, Delta, Reading, SEEDS_ALONE, Verdict, untested_words};
 pub use flatten::{flatten, plain};
 pub use frontier::pareto_front;
-pub use group::{Group, common_keys, group_all_but, group_by, short_key};
+pub use group::{Group, common_keys, group_all_but, group_by, is_finished, short_key};
 pub use judge::{NotJudged, RATE, direction_between, is_rate, judged_by_most, not_judged_words, why_not_judged};
 pub use metric::{
     LOSS_UNIT, common_loss_unit, loss_unit, metric_spread, metric_value, series_axis, series_hint, series_title,
@@ -42,7 +42,7 @@ pub use more_seeds::{FurtherRun, SEEDS_TO_TEST, further_runs, most_seeds_each, n
 pub use names::{first_names, is_of_race, name_of_seeds, names_apart, unequal_samples_words, unequal_training_words};
 pub use outcomes::RunOutcomes;
 pub use sampling::ExampleNoise;
-pub use standings::{Figure, Standing, Value, is_finished, standings};
+pub use standings::{Figure, Standing, Value, standings};
 pub use stats::{Band, Summary, student_t_95};
 pub use text_table::{Cell, TextTable};
 pub use within_run::WithinRunSpread;

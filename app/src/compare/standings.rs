@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use headroom_engine::{
     objective::{Metric, judging_metrics},
-    store::{Direction, RunRecord, RunState, series_names},
+    store::{Direction, RunRecord, series_names},
 };
 use serde_json::Value as Json;
 
 use super::{
-    Delta, Group, NotJudged, Reading, Summary, flatten, group_all_but, name_of_seeds, task_of, why_not_judged,
+    Delta, Group, NotJudged, Reading, Summary, flatten, group_all_but, is_finished, name_of_seeds, task_of,
+    why_not_judged,
 };
 use crate::format;
 
@@ -180,12 +181,6 @@ impl Standing {
     }
 }
 
-/// Whether a run trained to its end: where some of a group did, these alone count. Whatever ended in another way did not do all its
-/// steps.
-pub fn is_finished(state: RunState) -> bool {
-    state == RunState::Finished
-}
-
 /// Each of them once: a run that was repeated with its seed gives the same value.
 fn once(readings: Vec<Reading>) -> Vec<Reading> {
     let mut known: Vec<Reading> = Vec::with_capacity(readings.len());
@@ -275,7 +270,7 @@ fn shared_prefix<'a>(names: &[&'a str]) -> &'a str {
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::store::SeriesSummary;
+    use headroom_engine::store::{RunState, SeriesSummary};
 
     use super::*;
     use crate::{

@@ -1,6 +1,6 @@
 use headroom_engine::analysis::{Analysis, LayerEnergies, Similarity, Spectrum};
 
-use super::{about, layer_name, maps::program, method_words};
+use super::{about, figure_parts::program, layer_name, method_words};
 use crate::{
     export::{Figure, FigureAxis, FigureSeries},
     plot::{Axis, Quantity, Scale},

@@ -1,18 +1,11 @@
-use std::collections::BTreeMap;
-
 use headroom_engine::analysis::{Analysis, Similarity};
 
-use super::words::about;
+use super::figure_parts::{about, program, query_key_map};
 use crate::{
     export::MapFigure,
     plot::{HeatAxis, HeatData, HeatScale, Tone},
     theme::ColourMap,
 };
-
-/// What the files of the command line say of their origin.
-pub(super) fn program() -> BTreeMap<String, String> {
-    BTreeMap::from([("program".to_owned(), format!("headroom {}", env!("CARGO_PKG_VERSION")))])
-}
 
 /// Layers against layers: the similarity of their two most similar heads, from 0 to 1.
 pub fn similarity_map(similarity: &Similarity) -> MapFigure {
@@ -20,11 +13,6 @@ pub fn similarity_map(similarity: &Similarity) -> MapFigure {
     let axes = (HeatAxis::numbered("Layer", "L"), HeatAxis::numbered("Layer", "L"));
     let tone = Tone::between(ColourMap::Viridis, HeatScale::Linear, 0.0, 1.0);
     MapFigure::new(String::new(), data, axes, tone).value("Similarity")
-}
-
-/// Queries against keys, numbered.
-pub fn query_key_map(title: String, data: HeatData, tone: Tone) -> MapFigure {
-    MapFigure::new(title, data, (HeatAxis::numbered("Query", ""), HeatAxis::numbered("Key", "")), tone)
 }
 
 /// Components of scores as patterns of queries and keys, in their order.

@@ -3,6 +3,7 @@
 
 mod advice;
 mod curves;
+mod figure_parts;
 mod intervals;
 mod left_out;
 mod maps;
@@ -17,9 +18,10 @@ pub use advice::{
     outcome_rows, saving_rows, score_errors, sources_words, stands_words, trained,
 };
 pub use curves::{figures, ranked_curves};
+pub use figure_parts::{about, query_key_map};
 pub use intervals::{between, component_share, count_words, method_words, share_words};
 pub use left_out::{analyses_due, analyses_left_out};
-pub use maps::{component_maps, maps, query_key_map, similarity_map};
+pub use maps::{component_maps, maps, similarity_map};
 pub use npy::npy;
 pub use reconstruction::{
     ErrorLine, FLOPS_CONVENTION, METHODS, PLACE, UNRELIABLE, computed_pairs, error_lines, exact_rows_words,
@@ -27,4 +29,4 @@ pub use reconstruction::{
 };
 pub use same_class::same_class;
 pub use samples::{borrowed_words, few_samples_words, probe_samples};
-pub use words::{about, layer_name, layer_table, left_out_words, summary};
+pub use words::{layer_name, layer_table, left_out_words, summary};

@@ -8,10 +8,7 @@ use headroom_engine::{
     config::counted,
 };
 
-use super::{
-    about,
-    maps::{program, query_key_map},
-};
+use super::figure_parts::{about, program, query_key_map};
 use crate::{
     export::{Figure, FigureAxis, FigureSeries, MapFigure},
     format,

@@ -14,16 +14,6 @@ pub fn layer_name(layer: usize) -> String {
     format!("L{layer}")
 }
 
-/// Whose attention it is, on which text.
-pub fn about(analysis: &Analysis) -> String {
-    let step = match analysis.step {
-        Some(step) if !analysis.target.contains("step") => format!(", step {}", format::count(step)),
-        _ => String::new(),
-    };
-    let Analysis { target, data, examples, tokens, .. } = analysis;
-    format!("{target}{step} on {data}: {} of {}", counted(*examples, "example"), counted(*tokens, "token"))
-}
-
 /// That heads which borrow are left out of what is said of the most similar ones.
 pub fn left_out_words(borrowers: usize, heads: usize) -> String {
     let borrow = if borrowers == 1 { "borrows its map" } else { "borrow their maps" };

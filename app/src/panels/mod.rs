@@ -20,7 +20,6 @@ mod run_picker;
 pub mod runs;
 pub mod spectra;
 pub mod speed;
-pub mod welcome;
 
 pub use registry::Panels;
 pub(crate) use run_picker::run_choices_ui;

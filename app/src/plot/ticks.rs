@@ -1,6 +1,6 @@
 //! Where ticks go and what they say: 1-2-5 steps, decades, clock and calendar steps.
 
-use super::axis::Quantity;
+use super::quantity::Quantity;
 use crate::format;
 
 /// One tick of an axis.

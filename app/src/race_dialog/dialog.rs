@@ -8,6 +8,7 @@ use headroom_engine::config::{Entrant, Problem, Race, RunConfig, free_tag, runs_
 use super::{
     begin_form::BeginForm,
     control_form::ControlForm,
+    place::width,
     priced::{Priced, flops_of},
     sweep_form::SweepForm,
     variants::Variants,
@@ -24,24 +25,12 @@ use crate::{
 
 /// Seeds that can be queued at once.
 const MOST_SEEDS: u64 = 100;
-/// Width of the dialog in points: all columns of its lists find room.
-const WIDTH: f32 = 760.0;
 
 /// What a race of this config is called: one of a run of a race as that race is, and not as the run.
 fn race_name(base: &RunConfig) -> String {
     let entrants = Race { base: base.clone(), variants: Vec::new() }.entrants().unwrap_or_default();
     let own = entrants.iter().find_map(|entrant| base.name.strip_suffix(&format!(": {}", entrant.name)));
     own.unwrap_or(&base.name).to_owned()
-}
-
-/// Where it ends in the window.
-pub(super) fn right_edge(ctx: &Context) -> f32 {
-    let window = ctx.content_rect();
-    window.center().x + 0.5 * width(ctx)
-}
-
-fn width(ctx: &Context) -> f32 {
-    WIDTH.min(ctx.content_rect().width() - 40.0)
 }
 
 /// What is set up.

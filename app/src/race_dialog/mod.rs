@@ -5,6 +5,7 @@
 mod begin_form;
 mod control_form;
 mod dialog;
+mod place;
 mod priced;
 mod sweep_form;
 mod variants;

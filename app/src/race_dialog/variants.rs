@@ -7,7 +7,7 @@ use headroom_engine::{
 };
 
 use super::{
-    dialog::right_edge,
+    place::right_edge,
     priced::{Price, Priced},
 };
 use crate::{format, panels::configure::labels_of, theme, widgets::number_ui};

@@ -2,6 +2,7 @@
 //!
 //! Each part draws itself from the view model and returns what the user wants as actions.
 
+mod button_width;
 mod handbook;
 mod help;
 mod interrupted;

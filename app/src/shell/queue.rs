@@ -5,7 +5,7 @@ use headroom_engine::{
     store::{AnalysisId, BenchmarkId, RunId, RunState},
 };
 
-use super::top_bar::least_width;
+use super::button_width::least_width;
 use crate::{
     context::{Action, PanelContext},
     state::{GenerationPhase, State},

@@ -10,7 +10,7 @@ use headroom_engine::{
     store::{RunState, RunSummary},
 };
 
-use super::queue_ui;
+use super::{button_width::least_width, queue_ui};
 use crate::{
     common::state_text,
     context::{Action, PanelContext, PanelId},
@@ -37,9 +37,6 @@ const ROOMY: f32 = 300.0;
 const STORE_SHARE: f32 = 0.16;
 /// Below this width of the window the machine's load is left out.
 const LOAD_FROM: f32 = 1000.0;
-/// From this width of the window on, buttons are as wide as the widest words that they may have: what stands beside them does not move
-/// when the words change. A narrower window has no room to spare.
-const WIDEST_FROM: f32 = 900.0;
 /// The widest load that this machine can have: all cores in use, and the most letters that an amount of memory has.
 static WIDEST_LOAD: LazyLock<String> = LazyLock::new(|| {
     let most = 100 * thread::available_parallelism().map_or(1, NonZero::get);
@@ -156,15 +153,6 @@ fn shortages_ui(ui: &mut Ui, cx: &PanelContext<'_>) {
     let label = ui.label(RichText::new(short).color(theme::palette(ui.visuals()).warning));
     ui.ctx().accesskit_node_builder(label.id, |node| node.set_description(whole.as_str()));
     label.on_hover_text(whole);
-}
-
-/// The least width of a button that may have these words.
-pub(super) fn least_width(ui: &Ui, widest: &str) -> f32 {
-    if ui.ctx().content_rect().width() < WIDEST_FROM {
-        return 0.0;
-    }
-    let font = TextStyle::Button.resolve(ui.style());
-    (text_width(ui, widest, &font) + 2.0 * ui.spacing().button_padding.x).ceil()
 }
 
 /// Pause, stop, checkpoint; drawn from right to left.

@@ -5,30 +5,13 @@ use std::time::{Duration, Instant};
 use egui::{Context, Frame, Id, Margin, RichText, ViewportCommand};
 use headroom_engine::{config::counted, protocol::Command};
 
-use super::headroom_window::HeadroomWindow;
+use super::headroom_window::{Closing, HeadroomWindow};
 use crate::{common::dialog_ui, format, theme};
 
 /// Time that a run in progress gets to write its checkpoint when the window closes.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Interval at which the wait for the checkpoint is checked where no event wakes the window.
 const CHECK_EVERY: Duration = Duration::from_millis(200);
-
-/// How far the closing is.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) enum Closing {
-    /// The window stays open.
-    #[default]
-    No,
-    /// The user is asked whether a run that trains is to be stopped.
-    Asked,
-    /// The run is being stopped.
-    Stopping {
-        /// When the wait is over.
-        deadline: Instant,
-    },
-    /// The next request is granted.
-    Granted,
-}
 
 impl HeadroomWindow {
     /// Holds a request to close while a run trains, and grants it once the run has its checkpoint.

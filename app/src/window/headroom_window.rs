@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Instant};
 use egui::{CentralPanel, Context, Frame, Margin, Panel as Side, ThemePreference, Ui, UiBuilder};
 use headroom_engine::protocol::Command;
 
-use super::{closing::Closing, dropped::dropping_ui};
+use super::drop_hint::dropping_ui;
 use crate::{
     common::ExportDialog,
     context::{Action, Panel as _, PanelContext, PanelId},
@@ -360,4 +360,21 @@ impl HeadroomWindow {
         }
         self.settings.zoom = ctx.zoom_factor();
     }
+}
+
+/// How far the closing is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) enum Closing {
+    /// The window stays open.
+    #[default]
+    No,
+    /// The user is asked whether a run that trains is to be stopped.
+    Asked,
+    /// The run is being stopped.
+    Stopping {
+        /// When the wait is over.
+        deadline: Instant,
+    },
+    /// The next request is granted.
+    Granted,
 }

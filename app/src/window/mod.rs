@@ -5,6 +5,7 @@
 mod actions;
 mod clicks;
 mod closing;
+mod drop_hint;
 mod dropped;
 mod headroom_window;
 mod platform;

@@ -1,6 +1,6 @@
 //! The numbers that are multiplied, and which way each of them goes.
 
-use crate::{LEAST_SIDE, Matrix, MatrixMut, Paired, Start, elsewhere, instructions, paired};
+use crate::{LEAST_SIDE, Matrix, MatrixMut, Paired, Start, elsewhere, instructions};
 
 /// A number of which matrices are multiplied.
 pub trait Factor: Copy + 'static {
@@ -27,7 +27,7 @@ impl Factor for f64 {
 
 impl Factor for Paired {
     fn multiply(out: MatrixMut<'_, Self>, a: Matrix<'_, Self>, b: Matrix<'_, Self>, start: Start<'_, Self>) {
-        let (out, a, b, start) = (paired::singles_mut(out), paired::singles(a), paired::singles(b), start.singles());
+        let (out, a, b, start) = (out.singles(), a.singles(), b.singles(), start.singles());
         #[cfg(target_arch = "x86_64")]
         if instructions::multiplies_pairs() && is_for_panels(&out, a) {
             return crate::panels::pairs(out, a, b, start);

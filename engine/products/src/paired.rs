@@ -4,8 +4,6 @@
 
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub};
 
-use crate::{Matrix, MatrixMut};
-
 /// An `f32` that is rounded to bf16 (8 bits of precision, to nearest, ties to even) where it is a factor of a matrix product;
 /// sums are in `f32`, and so is everything else.
 ///
@@ -76,13 +74,4 @@ impl Paired {
 pub fn slice_of_singles(numbers: &[Paired]) -> &[f32] {
     // SAFETY: `Paired` is transparent over `f32`.
     unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), numbers.len()) }
-}
-
-pub fn singles(matrix: Matrix<'_, Paired>) -> Matrix<'_, f32> {
-    let Matrix { data, rows, columns, row_stride, column_stride } = matrix;
-    Matrix { data: slice_of_singles(data), rows, columns, row_stride, column_stride }
-}
-
-pub fn singles_mut(matrix: MatrixMut<'_, Paired>) -> MatrixMut<'_, f32> {
-    matrix.cast()
 }

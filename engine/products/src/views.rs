@@ -3,6 +3,8 @@
 
 use std::marker::PhantomData;
 
+use crate::paired::{Paired, slice_of_singles};
+
 /// A matrix to read: any two strides over a slice.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a, T> {
@@ -67,6 +69,14 @@ impl<'a, T> Matrix<'a, T> {
     }
 }
 
+impl<'a> Matrix<'a, Paired> {
+    /// The same elements as what they are made of.
+    pub(crate) fn singles(self) -> Matrix<'a, f32> {
+        let Self { data, rows, columns, row_stride, column_stride } = self;
+        Matrix { data: slice_of_singles(data), rows, columns, row_stride, column_stride }
+    }
+}
+
 /// A row-major matrix to write, or a block of columns or rows of one.
 #[derive(Debug)]
 pub struct MatrixMut<'a, T> {
@@ -98,9 +108,9 @@ impl<T: Copy> MatrixMut<'_, T> {
     }
 }
 
-impl<'a> MatrixMut<'a, crate::Paired> {
+impl<'a> MatrixMut<'a, Paired> {
     /// The same elements as what they are made of.
-    pub(crate) fn cast(self) -> MatrixMut<'a, f32> {
+    pub(crate) fn singles(self) -> MatrixMut<'a, f32> {
         let Self { data, rows, columns, row_stride, owner: _ } = self;
         MatrixMut { data: data.cast(), rows, columns, row_stride, owner: PhantomData }
     }

@@ -1,5 +1,8 @@
-use super::{ConversionStep, DimensionAdvice, HeadAdvice, PairAdvice, Prediction, Wishes};
-use crate::config::{Problem, RunConfig};
+use super::{Costs, DimensionAdvice, HeadAdvice, PairAdvice, Prediction, Wishes};
+use crate::{
+    config::{Problem, RunConfig},
+    convert::Conversion,
+};
 
 /// A plan, and what can be said of it beforehand.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,3 +118,12 @@ impl Advice {
 
 /// Why there is nothing to borrow.
 const NO_HEAD: &str = "No head could borrow at this similarity.";
+
+/// One conversion of those that are advised, and what the model costs after it and those before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConversionStep {
+    /// What the model is to become.
+    pub conversion: Conversion,
+    /// What it costs then, in reading one example as long as those of the analysis.
+    pub costs: Costs,
+}

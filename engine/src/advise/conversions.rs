@@ -1,7 +1,8 @@
 //! What is advised of a model that was trained elsewhere: conversions, one after the other.
 
 use super::{
-    Advice, Adviser, Costs, DimensionAdvice, HeadAdvice, PairAdvice, Prediction, Proposal, Wishes, adviser::sound,
+    Advice, Adviser, ConversionStep, Costs, DimensionAdvice, HeadAdvice, PairAdvice, Prediction, Proposal, Wishes,
+    adviser::sound,
 };
 use crate::{
     attention::ModelPlan,
@@ -11,15 +12,6 @@ use crate::{
 
 /// Examples from whose scores pairs are chosen.
 const EXAMPLES: usize = 256;
-
-/// One conversion of those that are advised, and what the model costs after it and those before.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ConversionStep {
-    /// What the model is to become.
-    pub conversion: Conversion,
-    /// What it costs then, in reading one example as long as those of the analysis.
-    pub costs: Costs,
-}
 
 /// A model on its way through conversions. Heads borrow first, since only standard attention is made to; pairs are left out
 /// last, since nothing else can be converted then.

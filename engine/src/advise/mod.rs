@@ -20,10 +20,9 @@ mod prediction;
 #[cfg(test)]
 mod tests;
 
-pub use advice::{Advice, Proposal};
+pub use advice::{Advice, ConversionStep, Proposal};
 pub use adviser::Adviser;
 pub use borrowing::{Borrowing, Lent};
-pub use conversions::ConversionStep;
 pub use costs::Costs;
 pub use dimensions::DimensionAdvice;
 pub use heads::{HeadAdvice, HeadVerdict, Verdict};

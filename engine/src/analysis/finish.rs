@@ -10,7 +10,7 @@ use super::{
     packing::Packing,
     samples::{Part, Samples},
     solve::{Solved, Source, Vectors, Wanted, Way, solve},
-    spectra_sum::Sums,
+    sums::Sums,
 };
 use crate::ops::{Real, part};
 

@@ -27,6 +27,7 @@ mod spec;
 mod spectra;
 mod spectra_sum;
 mod spectrum;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -43,6 +44,7 @@ pub use similarity::Similarity;
 pub use similarity_sum::{MapBatch, SimilaritySum};
 pub use spec::{AnalysisSpec, ReconstructionSpec, SpectrumSpec};
 pub use spectra::{ScoreSpectra, SpectrumMethod};
-pub use spectra_sum::{ScoreBatch, ScoreShape, SpectraSum};
+pub use spectra_sum::{ScoreBatch, SpectraSum};
 pub use spectrum::{Bounds, Spectrum};
+pub use sums::ScoreShape;
 pub use view::{MapThumbnails, MapView, THUMBNAIL};

@@ -1,13 +1,14 @@
 use rayon::prelude::*;
 
 use super::{
-    AnalysisError, ScoreSpectra, SpectrumSpec,
+    AnalysisError, ScoreShape, ScoreSpectra, SpectrumSpec,
     finish::{Finished, Watch, finish},
     krylov::most_directions,
     moments::{add_outer, add_sketch, subtract_row_means},
     nystroem::TESTS,
     packing::Packing,
     solve::is_dense,
+    sums::Sums,
 };
 use crate::ops::{
     Matrix, MatrixMut, Real, parallel_product,
@@ -19,21 +20,6 @@ const OVERSAMPLING: usize = 32;
 
 /// Operations that eigenvalues may take unless they are asked for whatever it costs: some minutes of two cores.
 const MOST_WORK: f64 = 2e13;
-
-/// The shape of the scores to be analysed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScoreShape {
-    /// Heads that score in each layer, from 0.
-    pub computing: Vec<Vec<usize>>,
-    /// Heads H of a layer.
-    pub heads: usize,
-    /// Sequence length n.
-    pub tokens: usize,
-    /// Pairs of a query and a later key are never used, so that they count as zero.
-    pub is_causal: bool,
-    /// Examples that will come, about.
-    pub examples: usize,
-}
 
 /// Scores of some examples, before mask and softmax, scaled.
 #[derive(Clone, Copy, Debug)]
@@ -71,18 +57,6 @@ pub struct SpectraSum<T> {
     /// Energy in the means of rows.
     row_mean_energy: f64,
     examples: u64,
-}
-
-/// What eigenvalues are found from; m are the entries of a packed map.
-#[derive(Clone, Debug)]
-pub(super) enum Sums<T> {
-    /// The samples themselves, layer by layer. `[b c, m]`
-    Samples { layers: Vec<Vec<T>> },
-    /// Sums of outer products by group, a head each where heads are asked for, else a layer, `[m, m]`; the last for rows
-    /// without their mean.
-    Outer { groups: Vec<Vec<f64>>, row_mean_subtracted: Vec<f64> },
-    /// Products with random directions. `omega` `[m, r]`, sums by group `[m, r]`.
-    Sketch { omega: Vec<T>, rank: usize, groups: Vec<Vec<f64>>, row_mean_subtracted: Vec<f64> },
 }
 
 /// What is kept while examples come.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     EmbeddingDesign, HeadPlan, HeadTable, LinearBiases, NormKind, Positions, StackDesign, StackName, StackPlan,
-    VocabularyHead, plan::supported_answers,
+    VocabularyHead, supported::supported_answers,
 };
 use crate::{
     config::{Architecture, AttentionConfig, ModelConfig, NormPlacement, Problem},

@@ -301,3 +301,44 @@ impl StackPlan {
         }
     }
 }
+
+/// The way from states to the token table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VocabularyHead {
+    /// Whether `norm(activation(x W + b))` comes first, as in BERT.
+    pub transforms: bool,
+    /// Whether a bias over the vocabulary is added.
+    pub has_bias: bool,
+    /// Which table the states are compared with.
+    pub table: HeadTable,
+    /// The activation of the transform where it is another than that of the stack (`RoBERTa`, ELECTRA).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activation: Option<Activation>,
+}
+
+/// The table of a vocabulary head.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HeadTable {
+    /// The token table of the embeddings.
+    #[default]
+    Tied,
+    /// The same, after states were divided by the root of their width (T5).
+    TiedScaled,
+    /// One of its own.
+    Own,
+    /// The same, after states were divided by the root of their width (T5 whose files hold another head).
+    OwnScaled,
+}
+
+impl HeadTable {
+    /// True if the head has another table than the embeddings.
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::Own | Self::OwnScaled)
+    }
+
+    /// True if states are divided by the root of their width before they are compared.
+    pub fn is_scaled(self) -> bool {
+        matches!(self, Self::TiedScaled | Self::OwnScaled)
+    }
+}

@@ -1,66 +1,21 @@
 //! The model card of a directory that is taken home: `README.md`, which people and hubs read, made of what the directory is made of.
 
-use std::{fmt::Write as _, fs::File, io::Read as _, path::Path};
+use std::{fmt::Write as _, path::Path};
 
 use candle_core::Tensor;
 
 use super::{
-    Lineage, ModelDirectory,
+    Lineage, ModelCard, ModelDirectory,
+    directory::MARK,
     hugging_face::{COMPUTED_THERE, module_class},
     in_transformers,
+    own_module::auto_class,
 };
 use crate::{
-    attention::{HeadPlan, InputPlan, ModelPlan, OutputPlan, StackPlan},
+    attention::{HeadPlan, ModelPlan, StackPlan},
     config::{Compatibility, RunConfig, counted},
     text::{escaped_json, escaped_line},
 };
-
-/// What computes models in PyTorch that `transformers` does not know.
-pub(super) const SOURCE: &str = include_str!("../../../assets/modeling_headroom.py");
-
-/// Its name as a module.
-pub(super) const MODULE_NAME: &str = "modeling_headroom";
-
-/// The most that is read of a card to see whose it is, in bytes.
-const BEGINNING: u64 = 1 << 16;
-
-/// By which a card of ours is known: a `README.md` without it is somebody's own, and is never replaced.
-pub(super) const MARK: &str = "<!-- Written by Headroom from the model's own files. -->";
-
-/// What a card says beside what follows from the directory itself.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ModelCard {
-    /// What people call the model.
-    pub name: String,
-    /// The run that it is a checkpoint of, and its step.
-    pub run: Option<(String, u64)>,
-    /// What was measured of this checkpoint: name, value, unit.
-    pub metrics: Vec<(String, f64, String)>,
-}
-
-/// Whether a file is a card of ours.
-pub(super) fn is_ours(path: &Path) -> bool {
-    let mut text = String::new();
-    File::open(path).and_then(|file| file.take(BEGINNING).read_to_string(&mut text)).is_ok() && text.contains(MARK)
-}
-
-/// The class of `transformers` that finds the right one for a plan, and the task that hubs list it under.
-pub(super) fn auto_class(plan: &ModelPlan) -> (&'static str, &'static str) {
-    match (plan.encoder.is_some(), plan.head, plan.input) {
-        (true, ..) => ("AutoModelForSeq2SeqLM", "text2text-generation"),
-        (false, OutputPlan::Vocabulary(_), _) if plan.stack.is_causal => ("AutoModelForCausalLM", "text-generation"),
-        (false, OutputPlan::Vocabulary(_), _) => ("AutoModelForMaskedLM", "fill-mask"),
-        (false, OutputPlan::Classes { .. }, InputPlan::Patches { .. }) => {
-            ("AutoModelForImageClassification", "image-classification")
-        }
-        (false, OutputPlan::Classes { .. }, InputPlan::Tokens { .. }) => {
-            ("AutoModelForSequenceClassification", "text-classification")
-        }
-        (false, OutputPlan::Span, _) => ("AutoModelForQuestionAnswering", "question-answering"),
-        (false, OutputPlan::Replaced, _) => ("AutoModelForPreTraining", "feature-extraction"),
-        (false, OutputPlan::States { .. }, _) => ("AutoModel", "feature-extraction"),
-    }
-}
 
 /// The text of the card.
 pub(super) fn text(contents: &ModelDirectory<'_>, card: &ModelCard) -> String {

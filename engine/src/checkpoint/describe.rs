@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::{
     BestMetric, CONFIG, CheckpointError, FILES, Lineage, RUN_CONFIG, TOKENIZER, TRAINING_STATE, WEIGHTS,
     directory::recovered,
-    load::{OpenedModel, text, training_header},
+    load::{OpenedModel, training_header},
     tensors::weight_files,
-    tokenizer_files::OLDER_TOKENIZERS,
+    text_files::{OLDER_TOKENIZERS, text},
     weights::file_shapes,
 };
 use crate::{

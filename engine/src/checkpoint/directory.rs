@@ -6,7 +6,7 @@
 use std::{
     ffi::OsString,
     fs::{self, File},
-    io,
+    io::{self, Read as _},
     path::{Path, PathBuf},
     sync::{
         OnceLock,
@@ -15,7 +15,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use super::{CARD, CONFIG, CheckpointError, FILES, INDEX, PICKLE, PICKLE_INDEX, WEIGHTS, card};
+use super::{CARD, CONFIG, CheckpointError, FILES, INDEX, PICKLE, PICKLE_INDEX, WEIGHTS};
 
 /// Tells directories of this process apart.
 static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -127,7 +127,7 @@ fn refuse_foreign(target: &Path) -> Result<(), CheckpointError> {
             let is_ours = FILES.contains(&name.as_str())
                 && entry.file_type().is_ok_and(|kind| !kind.is_dir())
                 // Many folders have one of that name.
-                && (name != CARD || card::is_ours(&entry.path()));
+                && (name != CARD || is_ours(&entry.path()));
             (!is_ours).then_some(name)
         })
         .collect();
@@ -219,6 +219,18 @@ pub(super) fn refuse_other_kinds(dir: &Path) -> Result<(), CheckpointError> {
 /// True when the directory looks like a model.
 pub(super) fn is_model(dir: &Path) -> bool {
     [CONFIG, WEIGHTS, INDEX, PICKLE, PICKLE_INDEX].iter().any(|file| dir.join(file).exists())
+}
+
+/// The most that is read of a card to see whose it is, in bytes.
+const BEGINNING: u64 = 1 << 16;
+
+/// By which a card of ours is known: a `README.md` without it is somebody's own, and is never replaced.
+pub(super) const MARK: &str = "<!-- Written by Headroom from the model's own files. -->";
+
+/// Whether a file is a card of ours.
+pub(super) fn is_ours(path: &Path) -> bool {
+    let mut text = String::new();
+    File::open(path).and_then(|file| file.take(BEGINNING).read_to_string(&mut text)).is_ok() && text.contains(MARK)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::{CONFIG, CheckpointError, GENERATION_CONFIG, directory::recovered, load::text};
+use super::{CONFIG, CheckpointError, GENERATION_CONFIG, directory::recovered, text_files::text};
 use crate::generate::{EarlyStopping, LogitsProcessors, Marks, SearchSettings};
 
 /// Settings of generation in a model directory.

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    CONFIG, CheckpointError, ModelDirectory, card,
+    CONFIG, CheckpointError, ModelDirectory,
     families::{Family, Keys, Own, TiedTensors, end_of_text, families, family},
-    labels,
+    labels, own_module,
     special_tokens::SpecialTokens,
     tensors::Weights,
 };
@@ -53,7 +53,7 @@ fn model_type(plan: &ModelPlan) -> (&'static str, &'static str) {
 /// not.
 pub(super) fn module_class(plan: &ModelPlan) -> Option<&'static str> {
     let (model_type, class) = model_type(plan);
-    let is_there = || card::SOURCE.contains(&format!("\nclass {class}("));
+    let is_there = || own_module::SOURCE.contains(&format!("\nclass {class}("));
     // The module knows one design of every family: that of its preset.
     let is_usual = plan.stacks().all(|stack| stack.design == StackDesign::default());
     (model_type == OWN_TYPE && is_usual && !has_own_table(plan) && is_there()).then_some(class)
@@ -158,8 +158,8 @@ pub(super) fn config_json(contents: &ModelDirectory<'_>, precision: Precision, s
         if model_type == OWN_TYPE {
             config.insert(NOTE.to_owned(), json!(in_transformers(plan).words));
             if let Some(class) = module_class(plan).filter(|_| contents.card.is_some()) {
-                let module = card::MODULE_NAME;
-                let (auto, _) = card::auto_class(plan);
+                let module = own_module::MODULE_NAME;
+                let (auto, _) = own_module::auto_class(plan);
                 let map =
                     json!({ "AutoConfig": format!("{module}.HeadroomConfig"), auto: format!("{module}.{class}") });
                 config.insert("auto_map".to_owned(), map);

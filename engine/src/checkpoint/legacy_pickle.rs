@@ -9,7 +9,7 @@ use std::{
     rc::Rc,
 };
 
-use super::pickle::{LARGEST_PICKLE, MOST_TENSORS, Reader, Value, cut, large};
+use super::pickle_reader::{LARGEST_PICKLE, MOST_TENSORS, Reader, Value, cut, large};
 
 /// The first pickle: the number 0x1950a86a20f9469cfc6c.
 const MARK: [u8; 15] = *b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";

@@ -1,10 +1,6 @@
 //! Where a converted model came from.
 
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
-
-use super::{CheckpointError, WEIGHTS, manifest::Manifest};
 
 /// From what, by what and with which errors a model was made; kept in `headroom.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,12 +64,4 @@ impl Lineage {
     pub fn largest_error(&self) -> Option<f64> {
         self.attentions.iter().map(|one| one.relative_error).reduce(f64::max)
     }
-}
-
-/// SHA-256 of the weights of a model directory; none where they are several files.
-///
-/// # Errors
-/// If they cannot be read.
-pub fn weights_sha256(dir: &Path) -> Result<Option<String>, CheckpointError> {
-    if dir.join(WEIGHTS).exists() { Manifest::sha256(&dir.join(WEIGHTS)).map(Some) } else { Ok(None) }
 }

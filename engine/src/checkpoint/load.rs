@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, fs, io, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use candle_core::{DType, Device};
 
@@ -12,14 +12,15 @@ use super::{
     preprocessor,
     tensor_file::TensorFile,
     tensors::{self, Weights},
-    tokenizer_files::{OLDER_TOKENIZERS, tokenizer_json},
+    text_files::text,
+    tokenizer_files::tokenizer_json,
     training_state::Header,
     weights::{self, Matched},
 };
 use crate::{
     attention::ModelPlan,
     config::{RunConfig, from_stored_toml},
-    data::{LARGEST_TOKENIZER, Normalisation, read_text_file},
+    data::Normalisation,
     model::{ParameterSet, tensor_shapes},
     objective::Labels,
 };
@@ -29,22 +30,6 @@ const MOST_STEPS: u64 = 1 << 53;
 
 /// Numbers of a training state beside the two moments of every trained number: counts of steps, a scale of losses.
 const MOST_COUNTS: u64 = 1 << 20;
-
-/// The largest files of a model directory that are read, in bytes: settings, the config of a run, the tokenizer, and the tables of
-/// older tokenizers. As values they take many times as much.
-const LARGEST_SETTINGS: u64 = 4 << 20;
-const LARGEST_RUN_CONFIG: u64 = 16 << 20;
-const LARGEST_TABLE: u64 = 16 << 20;
-
-/// The most bytes that are read of a file.
-fn largest(file: &str) -> u64 {
-    match file {
-        TOKENIZER => LARGEST_TOKENIZER,
-        RUN_CONFIG => LARGEST_RUN_CONFIG,
-        _ if OLDER_TOKENIZERS.contains(&file) => LARGEST_TABLE,
-        _ => LARGEST_SETTINGS,
-    }
-}
 
 /// A model that was read from a directory.
 #[derive(Clone, Debug)]
@@ -222,23 +207,4 @@ pub(super) fn training_header(dir: &Path) -> Result<(TensorFile, Header), Checkp
         return Err(damaged(format!("it says {} steps, more than any run can do", header.step)));
     }
     Ok((file, header))
-}
-
-/// The text of a file; none when it is not there.
-pub(super) fn text(dir: &Path, file: &str) -> Result<Option<String>, CheckpointError> {
-    match read_text_file(&dir.join(file), largest(file)) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Err(CheckpointError::Damaged {
-            file: file.to_owned(),
-            why: format!("{error}, which is the most that is read of it"),
-            path: dir.to_owned(),
-        }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(CheckpointError::Damaged {
-            file: file.to_owned(),
-            why: "it is not UTF-8 text".to_owned(),
-            path: dir.to_owned(),
-        }),
-        Err(error) => Err(CheckpointError::io(&format!("read {file}"), dir)(error)),
-    }
 }

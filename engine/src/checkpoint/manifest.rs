@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, io::Read, path::Path};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{CheckpointError, Lineage, MANIFEST};
+use super::{CheckpointError, Lineage, MANIFEST, WEIGHTS};
 use crate::data::{hex, open_file, read_text_file};
 
 /// The format of directories that this program writes.
@@ -154,4 +154,12 @@ fn measure(path: &Path) -> Result<Entry, CheckpointError> {
         bytes += read as u64;
     }
     Ok(Entry { bytes, sha256: hex(&hash.finalize()) })
+}
+
+/// SHA-256 of the weights of a model directory; none where they are several files.
+///
+/// # Errors
+/// If they cannot be read.
+pub fn weights_sha256(dir: &Path) -> Result<Option<String>, CheckpointError> {
+    if dir.join(WEIGHTS).exists() { Manifest::sha256(&dir.join(WEIGHTS)).map(Some) } else { Ok(None) }
 }

@@ -20,6 +20,7 @@
 
 mod archive;
 mod card;
+mod contents;
 mod describe;
 mod directory;
 mod error;
@@ -33,7 +34,9 @@ mod legacy_pickle;
 mod lineage;
 mod load;
 mod manifest;
+mod own_module;
 mod pickle;
+mod pickle_reader;
 mod preprocessor;
 mod removal;
 mod save;
@@ -52,21 +55,23 @@ mod tensor_names;
 mod tensors;
 #[cfg(test)]
 mod tests;
+mod text_files;
 mod tokenizer_files;
 mod training_state;
 mod weights;
 
-pub use card::ModelCard;
+pub use contents::{ModelCard, ModelDirectory};
 pub(crate) use describe::beside_the_model;
 pub use describe::{DirectoryFacts, FileFacts, TensorFacts, TrainingFacts, describe_model_dir};
 pub(crate) use directory::kind_words;
 pub use error::CheckpointError;
 pub use generation_config::{GenerationConfig, read_generation_config};
 pub use hugging_face::{InTransformers, in_transformers, refusal_of_config};
-pub use lineage::{AttentionError, Lineage, MeasuredChange, weights_sha256};
+pub use lineage::{AttentionError, Lineage, MeasuredChange};
 pub use load::{LoadedModel, load_model_dir, load_training_state, read_plan};
+pub use manifest::weights_sha256;
 pub(crate) use removal::{Removable, check_removable, remove_marked};
-pub use save::{ModelDirectory, SavedModel, check_can_be_made, save_model_dir};
+pub use save::{SavedModel, check_can_be_made, save_model_dir};
 pub(crate) use space::free_bytes;
 pub use training_state::{BestMetric, TrainingState};
 pub use weights::file_name;

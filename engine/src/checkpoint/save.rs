@@ -1,68 +1,18 @@
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{fs, path::Path};
 
 use candle_core::{DType, Tensor};
 use serde_json::json;
 
 use super::{
-    CARD, CONFIG, CheckpointError, GENERATION_CONFIG, Lineage, MANIFEST, MODULE, ModelCard, PREPROCESSOR, RUN_CONFIG,
+    CARD, CONFIG, CheckpointError, GENERATION_CONFIG, MANIFEST, MODULE, ModelDirectory, PREPROCESSOR, RUN_CONFIG,
     SPECIAL_TOKENS, TOKENIZER, TOKENIZER_CONFIG, TRAINING_STATE, TrainingState, WEIGHTS, card, directory::Scratch,
-    hugging_face, manifest::Manifest, preprocessor, space, special_tokens::SpecialTokens, tensors,
+    hugging_face, manifest::Manifest, own_module::SOURCE, preprocessor, space, special_tokens::SpecialTokens, tensors,
     training_state::Header, weights,
 };
-use crate::{
-    attention::ModelPlan,
-    config::{Precision, RunConfig, to_toml},
-    data::Normalisation,
-    objective::Labels,
-};
+use crate::config::{Precision, to_toml};
 
 /// Room for settings, headers and the file system's own needs.
 const MARGIN_BYTES: u64 = 1 << 20;
-
-/// What a model directory is made of.
-#[derive(Clone, Copy, Debug)]
-pub struct ModelDirectory<'a> {
-    /// The architecture.
-    pub plan: &'a ModelPlan,
-    /// The weights by our names.
-    pub tensors: &'a BTreeMap<String, Tensor>,
-    /// The text of `tokenizer.json`, where the model reads text.
-    pub tokenizer_json: Option<&'a str>,
-    /// The config of the run that made it, where there was one.
-    pub config: Option<&'a RunConfig>,
-    /// What it takes to continue training; none for an export.
-    pub training: Option<&'a TrainingState>,
-    /// The id of the run that it is a checkpoint of: only a directory that names its run is removed with it. None for an
-    /// export.
-    pub run: Option<&'a str>,
-    /// Where it came from, if it was converted.
-    pub lineage: Option<&'a Lineage>,
-    /// What its outputs stand for, where that is known.
-    pub labels: Option<&'a Labels>,
-    /// How pixels become the numbers that it reads, where it reads images and that is known.
-    pub normalisation: Option<&'a Normalisation>,
-    /// What its card says, if it is taken home: then a card comes along, and where `transformers` does not know the model a
-    /// module that computes it.
-    pub card: Option<&'a ModelCard>,
-}
-
-impl<'a> ModelDirectory<'a> {
-    /// Architecture and weights alone.
-    pub fn of(plan: &'a ModelPlan, tensors: &'a BTreeMap<String, Tensor>) -> Self {
-        Self {
-            plan,
-            tensors,
-            tokenizer_json: None,
-            config: None,
-            training: None,
-            run: None,
-            lineage: None,
-            labels: None,
-            normalisation: None,
-            card: None,
-        }
-    }
-}
 
 /// What was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,7 +116,7 @@ fn write(dir: &Path, contents: &ModelDirectory) -> Result<SavedModel, Checkpoint
     let mut saved = SavedModel { bytes: manifest.bytes() + manifest.text().len() as u64 };
     if let Some(card) = contents.card {
         // Outside of the manifest: whoever takes the directory may change them.
-        let module = hugging_face::module_class(contents.plan).map(|_| (MODULE, card::SOURCE.to_owned()));
+        let module = hugging_face::module_class(contents.plan).map(|_| (MODULE, SOURCE.to_owned()));
         for (file, text) in [(CARD, card::text(contents, card))].into_iter().chain(module) {
             let path = scratch.path.join(file);
             fs::write(&path, &text).map_err(CheckpointError::io(&format!("write {file}"), &path))?;

@@ -4,16 +4,12 @@ use std::{io, path::Path};
 
 use serde_json::{Map, Value, json};
 
-use super::{CheckpointError, TOKENIZER, TOKENIZER_CONFIG, load::text, sentence_pieces::tokenizer_of};
+use super::{
+    CheckpointError, TOKENIZER, TOKENIZER_CONFIG,
+    sentence_pieces::tokenizer_of,
+    text_files::{BYTE_PAIRS, MERGES, PIECES, WORD_PIECES, text},
+};
 use crate::data::{check_tokenizer, read_file};
-
-const WORD_PIECES: &str = "vocab.txt";
-const BYTE_PAIRS: &str = "vocab.json";
-const MERGES: &str = "merges.txt";
-const PIECES: &str = "spiece.model";
-
-/// What a tokenizer is made of where there is no `tokenizer.json`.
-pub(super) const OLDER_TOKENIZERS: [&str; 4] = [WORD_PIECES, BYTE_PAIRS, MERGES, PIECES];
 
 /// A file of pieces is smaller than this, in bytes.
 const LARGEST_PIECES: u64 = 1 << 24;

@@ -111,11 +111,6 @@ impl AttentionConfig {
     }
 }
 
-/// Every pair that the mask allows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Full {}
-
 /// What is kept while generating.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]

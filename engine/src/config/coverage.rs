@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    About, Full, Number, NumberValue, Problem,
+    About, Number, NumberValue, Problem,
     range::{End, outside},
 };
 
@@ -190,19 +190,6 @@ impl Coverage {
         std::iter::once(Self::default()).chain(Restore::ALL.map(partial)).collect()
     }
 
-    /// Reads `partial:k=16` or `eigen:k=16`: a kind with its numbers, as on a command line.
-    ///
-    /// # Errors
-    /// If the kind or a field is unknown, with the nearest known one, or a value is of the wrong type.
-    pub fn from_words(text: &str) -> Result<Self, super::ConfigError> {
-        let (kind, numbers) = text.split_once(':').unwrap_or((text, ""));
-        let kind = toml::Value::String(kind.trim().to_owned());
-        let fields = numbers.split(',').map(str::trim).filter(|number| !number.is_empty());
-        let mut overrides = vec![format!("attention.coverage.kind={kind}")];
-        overrides.extend(fields.map(|field| format!("attention.coverage.{field}")));
-        Ok(super::from_toml_with("format = 1\n", &overrides)?.attention.coverage)
-    }
-
     /// Numbers outside of what sequences of `tokens` tokens allow.
     pub fn problems(&self, tokens: usize) -> Vec<Problem> {
         let mut found = Vec::new();
@@ -229,6 +216,11 @@ impl Coverage {
         found
     }
 }
+
+/// Every pair that the mask allows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Full {}
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize, Serializer, de::Error as _};
 
-use super::{ImagesSource, ListOpsSource, PathfinderSource, SquadSource, TableSource};
+use super::{ImageShape, ImagesSource, ListOpsSource, PathfinderSource, SquadSource, TableSource, images::MOST_SIDE};
 
 /// `[data]`. The source's own fields stand beside the common ones, as in
 /// `kind = "file"`, `path = "train.txt"`, `sequence_length = 128`.
@@ -472,4 +472,47 @@ pub struct InitialTokenizer {}
 pub struct FileTokenizer {
     /// The file. A relative path is taken from the folder of the config file.
     pub path: PathBuf,
+}
+
+impl Source {
+    /// Whether it gives images, which have no text, no tokenizer and no sequence length of their own.
+    pub fn has_images(&self) -> bool {
+        match self {
+            Self::Images(_) | Self::Pathfinder(_) => true,
+            Self::File(_)
+            | Self::Grammar(_)
+            | Self::Random(_)
+            | Self::Pairs(_)
+            | Self::NumberWords(_)
+            | Self::Table(_)
+            | Self::Squad(_)
+            | Self::ListOps(_) => false,
+        }
+    }
+
+    /// The shape of its images; where it is not known, one that squares of `patch` pixels cut and that is about that of MNIST
+    /// and CIFAR: for estimates.
+    pub fn image_shape_or_assumed(&self, patch: usize) -> ImageShape {
+        const SIDE: usize = 32;
+        let patch = patch.clamp(1, MOST_SIDE);
+        self.image_shape().unwrap_or(ImageShape { size: SIDE.div_ceil(patch) * patch, channels: 3 })
+    }
+
+    /// The shape of its images, where it is known without looking at them.
+    pub fn image_shape(&self) -> Option<ImageShape> {
+        match self {
+            Self::Images(images) => {
+                images.size.zip(images.channels).map(|(size, channels)| ImageShape { size, channels })
+            }
+            Self::Pathfinder(pathfinder) => Some(ImageShape { size: pathfinder.size, channels: 1 }),
+            Self::File(_)
+            | Self::Grammar(_)
+            | Self::Random(_)
+            | Self::Pairs(_)
+            | Self::NumberWords(_)
+            | Self::Table(_)
+            | Self::Squad(_)
+            | Self::ListOps(_) => None,
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::{ops::RangeInclusive, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Architecture, Problem, RunConfig, Source, TaskConfig};
+use super::Problem;
 
 /// Images with a class each: an IDX file of images (MNIST), CIFAR-10 or CIFAR-100 binaries (each also gzipped), or a folder
 /// with a folder of PNG and JPEG files for every class.
@@ -147,105 +147,4 @@ impl ImageShape {
     pub fn tokens(self, patch: usize) -> usize {
         self.size.checked_div(patch).map_or(0, |side| side * side + 1)
     }
-}
-
-impl Source {
-    /// Whether it gives images, which have no text, no tokenizer and no sequence length of their own.
-    pub fn has_images(&self) -> bool {
-        match self {
-            Self::Images(_) | Self::Pathfinder(_) => true,
-            Self::File(_)
-            | Self::Grammar(_)
-            | Self::Random(_)
-            | Self::Pairs(_)
-            | Self::NumberWords(_)
-            | Self::Table(_)
-            | Self::Squad(_)
-            | Self::ListOps(_) => false,
-        }
-    }
-
-    /// The shape of its images; where it is not known, one that squares of `patch` pixels cut and that is about that of MNIST
-    /// and CIFAR: for estimates.
-    pub fn image_shape_or_assumed(&self, patch: usize) -> ImageShape {
-        const SIDE: usize = 32;
-        let patch = patch.clamp(1, MOST_SIDE);
-        self.image_shape().unwrap_or(ImageShape { size: SIDE.div_ceil(patch) * patch, channels: 3 })
-    }
-
-    /// The shape of its images, where it is known without looking at them.
-    pub fn image_shape(&self) -> Option<ImageShape> {
-        match self {
-            Self::Images(images) => {
-                images.size.zip(images.channels).map(|(size, channels)| ImageShape { size, channels })
-            }
-            Self::Pathfinder(pathfinder) => Some(ImageShape { size: pathfinder.size, channels: 1 }),
-            Self::File(_)
-            | Self::Grammar(_)
-            | Self::Random(_)
-            | Self::Pairs(_)
-            | Self::NumberWords(_)
-            | Self::Table(_)
-            | Self::Squad(_)
-            | Self::ListOps(_) => None,
-        }
-    }
-}
-
-impl RunConfig {
-    /// The same with the sequence length that follows from images and patches, where it reads images; from an assumed shape where
-    /// theirs is not known yet.
-    #[must_use]
-    pub fn with_image_tokens(mut self) -> Self {
-        if self.data.source.has_images() {
-            let tokens = |patch| self.data.source.image_shape_or_assumed(patch).tokens(patch);
-            self.data.sequence_length = self.model.patch.map_or(0, tokens);
-        }
-        self
-    }
-
-    /// What does not fit where images are read, or does not fit where none are.
-    pub(super) fn problems_of_images(&self) -> Vec<Problem> {
-        let mut found = Vec::new();
-        let mut add = |field: &str, message: String| found.push(Problem::new(field, message));
-        let (reads_images, model) = (self.data.source.has_images(), &self.model);
-        let is_task = matches!(self.task, Some(TaskConfig::ImageClassification(_)));
-        match (reads_images, model.patch) {
-            (true, None) => add(
-                "model.patch",
-                "a model reads images in squares; give the pixels of a side of a square, such as 4 for images of 28 or 32"
-                    .to_owned(),
-            ),
-            (false, Some(_)) => add(
-                "model.patch",
-                "only models of images have it; leave it out, or set data.kind to \"images\"".to_owned(),
-            ),
-            (true, Some(patch)) => {
-                if let Some(message) = self.data.source.image_shape().and_then(|shape| does_not_divide(patch, shape)) {
-                    add("model.patch", message);
-                }
-            }
-            (false, None) => {}
-        }
-        if reads_images && is_task && model.kind == Architecture::Encoder && model.positions.is_some() {
-            add("model.positions", "they follow from the images and model.patch; leave it out".to_owned());
-        }
-        if reads_images && self.data.shuffled {
-            add("data.shuffled", "the control of shuffled tokens is for text; leave it out".to_owned());
-        }
-        found
-    }
-}
-
-/// Why squares of `patch` pixels a side do not cut an image, with the nearest that do.
-fn does_not_divide(patch: usize, ImageShape { size, .. }: ImageShape) -> Option<String> {
-    if patch > 0 && size.is_multiple_of(patch) {
-        return None;
-    }
-    let fitting: Vec<String> =
-        (1..=size).filter(|side| size.is_multiple_of(*side)).map(|side| side.to_string()).collect();
-    Some(format!(
-        "an image of {size} pixels a side is not cut into squares of {patch}; take one of {}",
-        fitting.join(", ")
-    ))
 }

@@ -14,6 +14,7 @@ mod data;
 mod descriptor;
 mod device;
 mod entrant;
+mod image_input;
 mod images;
 mod label_rules;
 mod listops;
@@ -39,12 +40,12 @@ mod train;
 mod validate;
 
 pub use answer::{Answer, attention_words};
-pub use attention::{AttentionConfig, Baseline, Cache, Full, HiddenCache, KeyValueCache, NoCache, OtherAnswers};
+pub use attention::{AttentionConfig, Baseline, Cache, HiddenCache, KeyValueCache, NoCache, OtherAnswers};
 pub use axis::{Axis, Setting, Side, SpecError};
 // A way to score a pair is named in its own file alone.
 pub use compatibility::*;
 pub use counted::{counted, grouped};
-pub use coverage::{Coverage, EigenCoverage, PartialCoverage, Restore};
+pub use coverage::{Coverage, EigenCoverage, Full, PartialCoverage, Restore};
 pub use data::{
     ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, InitialTokenizer, LongPairs,
     NumberWordsSource, PairsSource, RandomSource, Source, Tokenizer, TrainedTokenizer, WordTokenizer,

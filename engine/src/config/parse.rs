@@ -7,7 +7,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{FORMAT, Problem, RunConfig, data};
+use super::{Coverage, FORMAT, Problem, RunConfig, data};
 use crate::text::shortened;
 
 /// The kind of tokenizer that comes from `model.initial`.
@@ -236,7 +236,7 @@ fn faults(table: &Table) -> Vec<Problem> {
     judge::<super::ModelConfig>(table, "model", &mut found);
     judge::<super::Reuse>(table, "attention.reuse", &mut found);
     judge::<super::Compatibility>(table, "attention.compatibility", &mut found);
-    judge::<super::Coverage>(table, "attention.coverage", &mut found);
+    judge::<Coverage>(table, "attention.coverage", &mut found);
     judge::<super::Cache>(table, "attention.cache", &mut found);
     for others in ["attention.encoder", "attention.cross"] {
         judge::<super::Reuse>(table, &format!("{others}.reuse"), &mut found);
@@ -561,6 +561,21 @@ fn drop_fields(section: &mut Table, path: &str, kind: &Value) -> Option<String> 
         let of = if before.is_empty() { String::new() } else { format!(" (of {before})") };
         format!("{path} is now {kind}, which leaves out {}{of}.", gone.join(", "))
     })
+}
+
+impl Coverage {
+    /// Reads `partial:k=16` or `eigen:k=16`: a kind with its numbers, as on a command line.
+    ///
+    /// # Errors
+    /// If the kind or a field is unknown, with the nearest known one, or a value is of the wrong type.
+    pub fn from_words(text: &str) -> Result<Self, ConfigError> {
+        let (kind, numbers) = text.split_once(':').unwrap_or((text, ""));
+        let kind = Value::String(kind.trim().to_owned());
+        let fields = numbers.split(',').map(str::trim).filter(|number| !number.is_empty());
+        let mut overrides = vec![format!("attention.coverage.kind={kind}")];
+        overrides.extend(fields.map(|field| format!("attention.coverage.{field}")));
+        Ok(from_toml_with("format = 1\n", &overrides)?.attention.coverage)
+    }
 }
 
 #[cfg(test)]

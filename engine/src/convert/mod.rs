@@ -8,6 +8,7 @@
 
 mod borrow;
 mod collaborative;
+mod collaborative_attention;
 mod error;
 mod grouped;
 mod model;

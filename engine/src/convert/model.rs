@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::ControlFlow, time::Instant};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Conversion, ConvertError, OneMap, ToCollaborative, ToGrouped, borrow, collaborative, grouped, one_map,
+    Conversion, ConvertError, OneMap, ToCollaborative, ToGrouped, borrow, collaborative_attention, grouped, one_map,
     weights::{Weights, complete, places},
 };
 use crate::{
@@ -241,7 +241,8 @@ pub fn convert(
                 let mut tell = |start: usize, sweep: usize, relative_error: f64| {
                     each(Progress { attention: &place.name, number, count, start, sweep, relative_error })
                 };
-                if let Some(found) = collaborative::attention(&weights, to, number, &mut tensors, &mut tell)? {
+                if let Some(found) = collaborative_attention::attention(&weights, to, number, &mut tensors, &mut tell)?
+                {
                     (relative_error, sweeps) = (Some(found.relative_error), found.sweeps);
                 }
             }

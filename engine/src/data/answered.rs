@@ -7,7 +7,7 @@ use super::encode::Encoder;
 use super::pairs::SORTED_BATCHES;
 use super::questions::{Cutting, WindowNotes, documents, token_range, with_places};
 use super::tokenizer::Frame;
-use super::{DataError, Documents, Silent, TextTokenizer, TokenStream};
+use super::{DataError, Documents, NumberedBatch, Silent, TextTokenizer, TokenStream};
 use crate::config::Span;
 use crate::objective::{Answers, Batch, IGNORED, Questions, Spans, Window};
 
@@ -233,9 +233,6 @@ impl Rows {
         }
     }
 }
-
-/// A batch with the numbers of its rows.
-pub type NumberedBatch = (Vec<usize>, Batch);
 
 /// Batches of rows whose answers nobody knows, each with the numbers of its rows; rows of almost equal lengths stand together.
 /// Beside them how many rows were cut off.

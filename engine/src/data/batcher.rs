@@ -1,12 +1,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::answered::{NumberedBatch, Rows};
 use super::images::Pictures;
 use super::pairs::Pairs;
 use super::questions::token_range;
 use super::rng::{Purpose, Stream};
 use super::windows::{Cut, Windows};
-use super::{Corpus, DataError, ImageError, TableError, TokenStream};
+use super::{Corpus, DataError, ImageError, NumberedBatch, TableError, TokenStream, answered::Rows};
 use crate::objective::{Answers, Batch, Objective};
 
 /// Seeds the random choices on held-out text, the same for every run so that runs can be compared.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::reading::{Edition, Reading};
 use super::table_error::TableError;
+use super::{Edition, Reading};
 use crate::config::LabelRules;
 
 /// Text that stands for a missing label in SNLI and its relatives.

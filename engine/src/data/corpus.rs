@@ -1,10 +1,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::answers::{Labelled, RowAnswers, all_of_table, split_table};
+use super::answers::{all_of_table, split_table};
 use super::cache::TokenizerCache;
 use super::encode::Encoder;
-use super::error::cell;
+use super::error_wording::cell;
 use super::file::{PairFiles, load_pairs};
 use super::hash::sha256_hex;
 use super::images::{Pictured, all_images, split_images};
@@ -13,6 +13,7 @@ use super::number_words::{all_number_words, generate_number_words};
 use super::progress::advance;
 use super::questions::{all_questions, located, split_questions};
 use super::rng::{Purpose, Stream};
+use super::row_answers::{Labelled, RowAnswers};
 use super::split::split_in_pairs;
 use super::tokenizer::{bpe, bytes, given, of_model, symbols, word_piece, words_of};
 use super::{
@@ -88,22 +89,8 @@ pub struct PartStatistics {
 }
 
 impl Corpus {
-    /// Reads or generates the text, holds out a part, trains or opens the tokenizer, encodes.
-    ///
-    /// Relative paths start at `base_dir`; trained tokenizers are kept in `cache_dir`.
-    pub fn load(
-        config: &DataConfig,
-        objective: &Objective,
-        base_dir: &Path,
-        cache_dir: &Path,
-        progress: &dyn Progress,
-    ) -> Result<Self, DataError> {
-        Self::load_for(None, config, (objective, &Reading::default()), base_dir, cache_dir, progress)
-    }
-
-    /// The same for a model whose `tokenizer.json` has the text `model_tokenizer`: where the config asks for that of the model
-    /// which training begins with, it is this one. Pairs are framed as `framing` says.
-    pub fn load_for(
+    /// Everything of [`Self::load_for`] that needs no batches.
+    pub(super) fn assembled(
         model_tokenizer: Option<&str>,
         config: &DataConfig,
         (objective, reading): (&Objective, &Reading),
@@ -156,32 +143,6 @@ impl Corpus {
         let mut corpus = Self { pair_rules, ..corpus };
         if config.shuffled {
             corpus = corpus.shuffled();
-        }
-        // Before a model is built for text that does not fill one example.
-        let batcher = super::Batcher::new(&corpus, objective, 1, config.sequence_length, 0)?;
-        if batcher.long_rows() > 0 {
-            corpus.warnings.push(format!(
-                "{} for training {} longer than {} and {} cut off. Raise data.sequence_length to read {} whole.",
-                counted(batcher.long_rows(), "row"),
-                if batcher.long_rows() == 1 { "is" } else { "are" },
-                counted(config.sequence_length, "token"),
-                if batcher.long_rows() == 1 { "was" } else { "were" },
-                if batcher.long_rows() == 1 { "it" } else { "them" },
-            ));
-        }
-        corpus.warnings.extend(batcher.window_notes());
-        if batcher.long_pairs() > 0 {
-            corpus.warnings.push(format!(
-                "{} for training {} a side of more than {} and {}. Raise data.sequence_length to read {} whole.",
-                counted(batcher.long_pairs(), "pair"),
-                if batcher.long_pairs() == 1 { "has" } else { "have" },
-                counted(config.sequence_length.saturating_sub(1), "token"),
-                match corpus.pair_rules.long {
-                    LongPairs::LeaveOut => "were left out",
-                    LongPairs::Truncate => "were cut off",
-                },
-                if batcher.long_pairs() == 1 { "it" } else { "them" },
-            ));
         }
         Ok(corpus)
     }

@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
-use super::{ImageError, SquadError, TableError, memory::words, wrong_kind};
+use super::error_wording::{list, suggestion, words};
+use super::{ImageError, SquadError, TableError, wrong_kind};
 use crate::config::{TrainedTokenizer, counted};
 
 /// Why text could not become tokens. Every message says what failed, why, what to do, and the path last.
@@ -642,30 +643,5 @@ fn longer(part: &str) -> &'static str {
         "Raise data.validation_fraction, name a text of its own by data.validation_path, or give more text, in several documents"
     } else {
         "Give more text or lower data.sequence_length"
-    }
-}
-
-pub(super) fn suggestion(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!(" Did you mean `{name}`?")).unwrap_or_default()
-}
-
-/// The first names, quoted, of a list that may be long.
-pub(super) fn list(names: &[String]) -> String {
-    const SHOWN: usize = 12;
-    if names.is_empty() {
-        return "none".to_owned();
-    }
-    let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{}`", cell(name))).collect();
-    if names.len() > SHOWN {
-        shown.push(format!("and {} more", names.len() - SHOWN));
-    }
-    shown.join(", ")
-}
-
-/// At most 40 characters of a cell.
-pub(super) fn cell(cell: &str) -> String {
-    match cell.char_indices().nth(40) {
-        Some((end, _)) => format!("{}…", cell.get(..end).unwrap_or_default()),
-        None => cell.to_owned(),
     }
 }

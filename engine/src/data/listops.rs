@@ -9,10 +9,10 @@ use std::collections::HashSet;
 
 use rayon::prelude::*;
 
-use super::answers::{Labelled, RowAnswers};
 use super::hash::sha256_prefix;
 use super::progress::advance;
 use super::rng::{Purpose, Stream, below};
+use super::row_answers::{Labelled, RowAnswers};
 use super::{DataError, Progress, Silent, Split, Stage, memory};
 use crate::config::ListOpsSource;
 use crate::objective::{Answers, Labels};

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use super::DataError;
+pub use super::error_wording::words;
 
 /// Bytes held at once for each byte of text: the file, its documents, the two sides of the split, and tokens of
 /// 4 bytes for some three bytes of text, twice while they are put in place.
@@ -25,20 +26,6 @@ pub fn total_bytes() -> Option<u64> {
     let total = system.total_memory();
     let total = system.cgroup_limits().map_or(total, |limits| total.min(limits.total_memory));
     (total > 0).then_some(total)
-}
-
-/// Bytes in words, such as `1.5 GiB`.
-pub fn words(bytes: u64) -> String {
-    let mib = bytes as f64 / f64::from(1 << 20);
-    if bytes < 1 << 20 {
-        format!("{bytes} bytes")
-    } else if mib < 1024.0 {
-        format!("{mib:.1} MiB")
-    } else if mib < 1024.0 * 1024.0 {
-        format!("{:.1} GiB", mib / 1024.0)
-    } else {
-        format!("{:.1} TiB", mib / (1024.0 * 1024.0))
-    }
 }
 
 /// What text may take of the memory that was free before the first of it was read.

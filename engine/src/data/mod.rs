@@ -20,15 +20,19 @@ mod check;
 mod class_labels;
 mod corpus;
 mod documents;
+mod edition;
 mod encode;
 mod error;
+mod error_wording;
 mod examples;
 mod file;
 mod grammar;
 mod guard;
 mod hash;
+mod image_error;
 mod images;
 mod listops;
+mod load;
 /// What the machine has of memory.
 pub mod memory;
 mod number_words;
@@ -40,19 +44,22 @@ mod questions;
 mod random;
 mod reading;
 mod rng;
+mod row_answers;
 mod seen;
 mod split;
 mod squad_error;
 mod table_error;
+mod text_pieces;
 mod tokenizer;
 mod windows;
 
-pub use answered::{Asked, NumberedBatch, question_batches, unanswered_batches};
-pub use answers::{RowAnswers, source_labels};
+pub use answered::{Asked, question_batches, unanswered_batches};
+pub use answers::source_labels;
 pub use batcher::{Batcher, EvaluatedSet, HeldOut};
 pub use check::{data_problems, short_text_problems};
 pub use corpus::{Corpus, PartStatistics, Statistics, all_pairs, held_out_pairs};
 pub use documents::Documents;
+pub use edition::{Edition, PairFraming};
 pub use encode::TokenStream;
 pub use error::DataError;
 pub use examples::ExamplesPreview;
@@ -60,9 +67,10 @@ pub use file::{Loaded, is_squad_name, load_files};
 pub use grammar::{Agreement, Checked, Checker, Grammar, Passage, generate_grammar};
 pub use guard::is_guarded;
 pub(crate) use hash::hex;
+pub use image_error::ImageError;
 pub use images::{
-    ImageCorpus, ImageError, ImagesPreview, Normalisation, PreviewImage, UnansweredImages, holds_images,
-    unanswered_images, with_image_shape,
+    ImageCorpus, ImagesPreview, Normalisation, PreviewImage, UnansweredImages, holds_images, unanswered_images,
+    with_image_shape,
 };
 pub use open::{open_file, read_file, read_stream, read_text_file, wrong_kind};
 pub use pairs::PairRules;
@@ -70,10 +78,12 @@ pub use preview::{DataPreview, PreviewAnswers, TablePreview, preview};
 pub use progress::{Progress, Silent, Stage};
 pub use questions::{questions_at, questions_of};
 pub use random::generate_random;
-pub use reading::{Edition, Reading};
+pub use reading::Reading;
+pub use row_answers::RowAnswers;
 pub use seen::{PreviewExample, given_vocabulary, pair_as_read, with_model_tokenizer};
 pub use split::{Split, split};
 pub use squad_error::{SquadError, SquadPlace};
 pub use table_error::TableError;
-pub use tokenizer::{Frame, PairFraming, TextTokenizer};
+pub use tokenizer::{Frame, TextTokenizer};
 pub(crate) use tokenizer::{LARGEST_TOKENIZER, check_tokenizer};
+pub use windows::NumberedBatch;

@@ -66,7 +66,7 @@ fn read_at_most(source: &mut dyn Read, expected: u64, most: u64) -> io::Result<V
 }
 
 fn too_long(most: u64) -> io::Error {
-    io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {}", super::memory::words(most)))
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {}", super::error_wording::words(most)))
 }
 
 /// What it is that was not opened for not being a file, such as `a pipe (FIFO)`; none for every other error.

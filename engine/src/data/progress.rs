@@ -62,3 +62,6 @@ pub(super) fn advance(progress: &dyn Progress, stage: Stage, done: u64, total: u
     progress.report(stage, fraction);
     Ok(())
 }
+
+/// Bytes read between two reports.
+pub(super) const CHUNK: usize = 1 << 20;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::answers::{Labelled, RowAnswers};
 use super::file::{Needs, load_questions, parse_questions};
 use super::progress::advance;
+use super::row_answers::{Labelled, RowAnswers};
 use super::split::held_out_rows;
 use super::{DataError, Documents, Progress, Silent, Split, SquadError, Stage, TextTokenizer, TokenStream};
 use crate::config::{SquadSource, counted};

@@ -1,29 +1,7 @@
 //! Rules by which data are read.
 
-use super::PairFraming;
+use super::Edition;
 use crate::config::{LabelRules, TaskConfig};
-
-/// Version of the rules by which data become examples.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Edition {
-    /// Every label text is a class, images stay as they are stored, a tokenizer's model may find its own special tokens in a text, and the
-    /// end token stands after each side of a pair.
-    First,
-    /// Rows without a label are left out, images are turned as their EXIF data say, a text never holds a special token, and the sides of a
-    /// pair are framed by the tokenizer's template.
-    #[default]
-    Current,
-}
-
-impl Edition {
-    /// Framing of the sides of a pair.
-    pub fn pair_framing(self) -> PairFraming {
-        match self {
-            Self::First => PairFraming::End,
-            Self::Current => PairFraming::Template,
-        }
-    }
-}
 
 /// Reading of data for a run, a model or a preview.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 use std::{fmt, path::PathBuf};
 
-use super::error::list;
+use super::error_wording::list;
 
 /// Where in a file of questions something stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use super::error::{list, suggestion};
+use super::error_wording::{list, suggestion};
 use crate::config::counted;
 
 /// Why a table of texts with labels cannot be learnt from. Every message says what failed, why, what to do, and the path last.

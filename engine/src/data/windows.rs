@@ -125,3 +125,6 @@ impl Windows {
         }
     }
 }
+
+/// A batch with the numbers of its rows.
+pub type NumberedBatch = (Vec<usize>, Batch);

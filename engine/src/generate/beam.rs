@@ -1,7 +1,5 @@
-use serde::{Deserialize, Serialize};
-
 use super::{
-    Ending, GenerateError, GeneratedText, Marks, Search,
+    BeamNode, Ending, GenerateError, GeneratedText, Marks, Search,
     choice::{Candidate, Choice, TextSoFar},
 };
 
@@ -28,25 +26,6 @@ struct Group {
     /// Texts that ended, the best first.
     pool: Vec<Beam>,
     is_done: bool,
-}
-
-/// A token that a beam chose: with those before it, a prefix that was followed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BeamNode {
-    /// The token before it, as a place in the list; none for a first one.
-    pub parent: Option<usize>,
-    /// The token.
-    pub token: u32,
-    /// The group of beams, from 0.
-    pub group: usize,
-    /// Log-probability in nats from the first token on, less what diversity takes.
-    #[serde(with = "crate::text::floats")]
-    pub log_probability: f64,
-    /// What texts are compared by, where the text ended here.
-    #[serde(default, with = "crate::text::floats", skip_serializing_if = "Option::is_none")]
-    pub score: Option<f64>,
-    /// Whether it was still followed when the search ended.
-    pub is_running: bool,
 }
 
 #[derive(Clone)]

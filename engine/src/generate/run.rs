@@ -1,10 +1,9 @@
 use std::{ops::ControlFlow, time::Instant};
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::{
-    BeamNode, Ending, GenerateError, Marks, Search,
+    Ending, GenerateError, Generated, GeneratedText, Marks, Search,
     beam::SourceBeams,
     choice::{Choice, TextSoFar},
 };
@@ -14,37 +13,6 @@ use crate::{
     model::{Begun, Model, Room, sources_read_together},
     ops::random::{Purpose, Stream},
 };
-
-/// What was generated.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Generated {
-    /// One for each source, in order.
-    pub texts: Vec<GeneratedText>,
-    /// Time from the sources to the last token.
-    pub seconds: f64,
-    /// Time until the first token was chosen: what it takes to read the sources.
-    pub first_seconds: f64,
-    /// Tokens that were read one by one, over all rows.
-    pub steps: usize,
-    /// The most that was kept between tokens, room for tokens to come included.
-    pub cache_bytes: u64,
-    /// The most of it that held something.
-    pub filled_bytes: u64,
-}
-
-/// A text that was generated.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct GeneratedText {
-    /// The new tokens; an end token is the last.
-    pub tokens: Vec<u32>,
-    /// Why there are no more.
-    pub ending: Ending,
-    /// What texts were compared by: the log-probability in nats over the length to the power of the length penalty, less what
-    /// diversity takes.
-    pub score: f64,
-    /// Every prefix that a beam followed, where [`Search::keep_tree`] asks for it.
-    pub tree: Vec<BeamNode>,
-}
 
 /// How far the text of a source is.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -306,7 +306,7 @@ fn revisions_in(refs: &Path) -> Vec<(Revision, CommitHash)> {
 
 /// Whether a folder holds what makes a model.
 fn is_model(folder: &Path) -> bool {
-    folder.join("config.json").is_file() && super::info::has_weights(folder)
+    folder.join("config.json").is_file() && super::model_files::has_weights(folder)
 }
 
 /// What was fetched before, by this program or another one. A model is there where its config and weights are; nothing is asked of

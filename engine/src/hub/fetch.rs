@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use ureq::http::{HeaderMap, header};
 
 use super::{
-    HubError, HubSettings,
+    FetchRequest, HubError, HubSettings,
     cache::{RepoCache, cached},
     content_range::ContentRange,
     http::{Ask, Client, LINKED_MARK, Refusal, Reply, Trouble, backoff},
@@ -27,26 +27,6 @@ use crate::{checkpoint::free_bytes, data::hex};
 const SPARE: u64 = 64 << 20;
 /// The longest file that is fetched where nothing says its size; its hash is known.
 const LARGEST_UNSIZED: u64 = 32 << 20;
-
-/// What is to be brought here.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FetchRequest {
-    /// What it holds.
-    pub kind: RepoKind,
-    /// Its name.
-    pub name: RepoName,
-    /// Which state of it.
-    pub revision: Revision,
-    /// Files and folders of it; all that are of use where there are none.
-    pub only: Vec<RepoPath>,
-}
-
-impl FetchRequest {
-    /// A model, as its main branch is.
-    pub fn of(name: RepoName) -> Self {
-        Self { kind: RepoKind::Model, name, revision: Revision::default(), only: Vec::new() }
-    }
-}
 
 /// How far a download is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,50 +1,18 @@
 //! What a hub says about a repository before anything is downloaded, and which of its files would be.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    HubError, HubSettings,
+    FetchRequest, HubError, HubSettings,
     cache::RepoCache,
     http::{Ask, Client, Refusal},
+    model_files::{MODEL_FILES, WEIGHTS, is_part},
     names::{CommitHash, FileHash, RepoKind, RepoName, RepoPath, Revision, shortened},
 };
 use crate::checkpoint::refusal_of_config;
-
-/// Files beside the weights that say how a model computes and reads text.
-const MODEL_FILES: [&str; 18] = [
-    "config.json",
-    "generation_config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "tokenizer.model",
-    "source.spm",
-    "target.spm",
-    "target_vocab.json",
-    "preprocessor_config.json",
-    "headroom.toml",
-    "headroom.json",
-];
-
-/// Weights in one file, and in several: their name, their index, and how the names of the parts begin and end. The first that is
-/// there is taken.
-const WEIGHTS: [(&str, &str, &str, &str); 2] = [
-    ("model.safetensors", "model.safetensors.index.json", "model-", ".safetensors"),
-    ("pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-", ".bin"),
-];
 
 /// The most files that are fetched at once.
 const MOST_FILES: usize = 100_000;
@@ -144,7 +112,7 @@ pub struct RepoFacts {
 /// Where the hub cannot be asked or refuses.
 pub fn inspect(
     settings: &HubSettings,
-    request: &super::FetchRequest,
+    request: &FetchRequest,
     should_stop: &dyn Fn() -> bool,
 ) -> Result<RepoFacts, HubError> {
     let client = Client::new(settings, should_stop);
@@ -318,7 +286,7 @@ fn read_answer(
 
 /// The files that a fetch brings: of a model its settings, its tokenizer and its weights, safetensors before others; of a data set
 /// everything but what belongs to git; else those that were named.
-pub(super) fn choose(answer: &HubAnswer, request: &super::FetchRequest) -> Result<Vec<RemoteFile>, HubError> {
+pub(super) fn choose(answer: &HubAnswer, request: &FetchRequest) -> Result<Vec<RemoteFile>, HubError> {
     let chosen = choose_any(answer, request)?;
     if chosen.len() > MOST_FILES {
         return Err(HubError::TooManyFiles { name: answer.facts.name.clone(), count: chosen.len(), most: MOST_FILES });
@@ -326,7 +294,7 @@ pub(super) fn choose(answer: &HubAnswer, request: &super::FetchRequest) -> Resul
     Ok(chosen)
 }
 
-fn choose_any(answer: &HubAnswer, request: &super::FetchRequest) -> Result<Vec<RemoteFile>, HubError> {
+fn choose_any(answer: &HubAnswer, request: &FetchRequest) -> Result<Vec<RemoteFile>, HubError> {
     let name = &answer.facts.name;
     let nothing = |why: &str, remedy: &str| HubError::NothingToFetch {
         name: name.clone(),
@@ -381,27 +349,6 @@ fn choose_any(answer: &HubAnswer, request: &super::FetchRequest) -> Result<Vec<R
 /// Whether a path is what was named, or lies in it.
 fn is_named(path: &str, wanted: &RepoPath) -> bool {
     path.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// Whether `rest` is `00001-of-00003` with the ending.
-fn is_part(rest: &str, end: &str) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    rest.strip_suffix(end)
-        .and_then(|numbers| numbers.split_once("-of-"))
-        .is_some_and(|(part, parts)| is_number(part) && is_number(parts))
-}
-
-/// Whether a folder holds weights under one of the names that are fetched.
-pub(super) fn has_weights(folder: &Path) -> bool {
-    WEIGHTS.iter().any(|(whole, index, ..)| folder.join(whole).is_file() || folder.join(index).is_file())
-}
-
-/// Whether a file of this name belongs to a model that is uploaded.
-pub(super) fn is_model_file(name: &str) -> bool {
-    let is_weights = WEIGHTS.iter().any(|(whole, index, start, end)| {
-        [*whole, *index].contains(&name) || name.strip_prefix(start).is_some_and(|rest| is_part(rest, end))
-    });
-    is_weights || MODEL_FILES.contains(&name)
 }
 
 /// Address of a file of a commit.
@@ -467,6 +414,7 @@ pub(super) fn bytes_here(cache: &RepoCache, hash: &FileHash, bytes: Option<u64>)
 
 #[cfg(test)]
 mod tests {
+
     use super::*;
 
     fn answer(paths: &[&str]) -> HubAnswer {
@@ -497,8 +445,7 @@ mod tests {
 
     fn chosen(paths: &[&str], kind: RepoKind, only: &[&str]) -> Result<Vec<String>, HubError> {
         let only = only.iter().map(|path| path.parse().unwrap()).collect();
-        let request =
-            super::super::FetchRequest { kind, only, ..super::super::FetchRequest::of("org/m".parse().unwrap()) };
+        let request = FetchRequest { kind, only, ..FetchRequest::of("org/m".parse().unwrap()) };
         choose(&answer(paths), &request).map(|files| files.into_iter().map(|file| file.path.to_string()).collect())
     }
 

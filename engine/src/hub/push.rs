@@ -18,7 +18,8 @@ use super::{
     HubError, HubSettings,
     fetch::{git_hash, sha256},
     http::{Ask, Client, Refusal, Sent, Trouble, backoff},
-    info::{self, is_model_file},
+    info,
+    model_files::{has_weights, is_model_file},
     names::{CommitHash, RepoKind, RepoName, Revision, shortened},
     rate::TOO_SLOW,
 };
@@ -472,7 +473,7 @@ pub fn contents(directory: &Path) -> Result<PushContents, HubError> {
                             `headroom convert` made",
         ));
     }
-    if !info::has_weights(directory) {
+    if !has_weights(directory) {
         return Err(refused(
             "This model directory has no weights. Name one that `headroom export` or `headroom convert` made",
         ));

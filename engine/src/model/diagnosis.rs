@@ -1,7 +1,6 @@
-use candle_core::{DType, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::{ForwardOptions, Model, ModelError, ModelInput, ModelOutput};
+use super::{ForwardOptions, Model, ModelError, ModelInput, ModelOutput, parameters::is_finite};
 
 /// Where numbers first stopped being finite in a forward pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -70,13 +69,4 @@ impl Model {
         )?
         .first_non_finite()
     }
-}
-
-/// True when every number of the tensor is finite.
-pub(super) fn is_finite(tensor: &Tensor) -> Result<bool, ModelError> {
-    let flat = tensor.detach().flatten_all()?;
-    Ok(match flat.dtype() {
-        DType::F64 => flat.to_vec1::<f64>()?.iter().all(|x| x.is_finite()),
-        _ => flat.to_dtype(DType::F32)?.to_vec1::<f32>()?.iter().all(|x| x.is_finite()),
-    })
 }

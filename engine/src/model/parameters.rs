@@ -4,7 +4,6 @@ use candle_core::{DType, Device, Tensor, Var};
 
 use super::{
     CoverageState, Initial, ModelError,
-    diagnosis::is_finite,
     name_table::seed_names,
     names,
     specification::{StateKind, state_specifications, trained_restores},
@@ -329,4 +328,13 @@ fn seed_name(plan: &ModelPlan, name: &str) -> String {
 /// The random stream of a parameter: the 64-bit FNV-1a hash of its seed name.
 fn stream_index(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// True when every number of the tensor is finite.
+pub(super) fn is_finite(tensor: &Tensor) -> Result<bool, ModelError> {
+    let flat = tensor.detach().flatten_all()?;
+    Ok(match flat.dtype() {
+        DType::F64 => flat.to_vec1::<f64>()?.iter().all(|x| x.is_finite()),
+        _ => flat.to_dtype(DType::F32)?.to_vec1::<f32>()?.iter().all(|x| x.is_finite()),
+    })
 }

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use super::text_scores::{SquadRules, SquadScore};
+use super::squad_score::{SquadRules, SquadScore};
 
 /// A text in which answers stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

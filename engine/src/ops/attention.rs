@@ -7,8 +7,9 @@ use super::composed;
 use super::dropout::dropout;
 use super::element::{Element, Reading, by_dtype, check_dtype, is_fused, tensor};
 use super::gpu::{self, CoreMask, CoreMemory};
+use super::options::MaskSpec;
 use super::profile::{Work, span};
-use super::softmax::{MaskSpec, masked_softmax};
+use super::softmax::masked_softmax;
 use super::threaded::{Batch, batched_product};
 use super::tracked::{Backward, Computed, tracked2};
 

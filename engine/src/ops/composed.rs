@@ -4,11 +4,10 @@
 
 use candle_core::{D, DType, Result, Tensor};
 
-use super::gelu::Gelu;
+use super::options::{Gelu, IGNORED_LABEL, MaskSpec};
 use super::pair_sets::PairSets;
 use super::random::DropoutStream;
-use super::softmax::MaskSpec;
-use super::{IGNORED_LABEL, threaded};
+use super::threaded;
 
 /// See [`super::linear()`].
 pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, is_transposed: bool) -> Result<Tensor> {

@@ -5,10 +5,7 @@ use candle_core::{D, DType, Result, Tensor, bail};
 use super::composed;
 use super::element::{Reading, by_dtype, is_fused, tensor};
 use super::tracked::{Backward, Computed, tracked1};
-use super::{gpu, kernels::Real as _, linear_transposed, threaded};
-
-/// The label of a position that does not count.
-pub const IGNORED_LABEL: i64 = -100;
+use super::{IGNORED_LABEL, gpu, kernels::Real as _, linear_transposed, threaded};
 
 /// The mean of `-log softmax(logits)[label]` in nats over the rows whose label is not [`IGNORED_LABEL`]; zero if none
 /// counts. Of the forward pass only one number a row is kept.

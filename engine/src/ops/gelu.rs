@@ -1,23 +1,11 @@
 //! The Gaussian error linear unit.
 
 use candle_core::{Result, Tensor};
-use serde::{Deserialize, Serialize};
 
 use super::composed;
 use super::element::{Reading, by_dtype, is_fused, tensor};
 use super::tracked::{Backward, Computed, tracked1};
-use super::{Affine, gpu, kernels, threaded};
-
-/// Which form of the unit a model was made with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Gelu {
-    /// `x Φ(x)` with the normal distribution function, by the error function: BERT's.
-    #[default]
-    Exact,
-    /// `x (1 + tanh(sqrt(2/pi) (x + 0.044715 x³))) / 2`: GPT-2's, `gelu_new` in its configuration.
-    Tanh,
-}
+use super::{Affine, Gelu, gpu, kernels, threaded};
 
 /// The Gaussian error linear unit of every element (Hendrycks and Gimpel, 2016). In `f32` within 2e-7 |x| of the exact
 /// value.

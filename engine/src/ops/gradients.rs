@@ -8,10 +8,10 @@ use candle_core::backprop::GradStore;
 use candle_core::{DType, Device, Result, Shape, Tensor, TensorId, bail};
 
 use super::element::{Element, Reading, by_dtype, is_fused};
+use super::flows::Flows;
 use super::kernels::Paired;
 use super::profile::{Work, span};
 use super::threaded::{Pooled, Slot};
-use super::tracked::Flows;
 use super::{Parameter, gpu, threaded};
 
 /// What is added to the norm before dividing by it, as `PyTorch` does.

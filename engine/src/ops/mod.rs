@@ -27,12 +27,14 @@ mod decoding;
 mod dropout;
 mod element;
 mod embedding;
+mod flows;
 mod gelu;
 mod gpu;
 mod gradients;
 mod kernels;
 mod layer_norm;
 mod linear;
+mod options;
 mod pair_positions;
 mod pair_sets;
 mod parameter;
@@ -67,8 +69,7 @@ pub use blocks::{
 };
 pub use copies::Copies;
 pub use cross_entropy::{
-    IGNORED_LABEL, RowLosses, at_least_f32, cross_entropy, cross_entropy_by_row, vocabulary_loss,
-    weighted_cross_entropy,
+    RowLosses, at_least_f32, cross_entropy, cross_entropy_by_row, vocabulary_loss, weighted_cross_entropy,
 };
 pub use decoding::{
     Group, LayerCache, Past, Reach, Reaches, SharedParts, SharedRows, StepAttentionParts, StepLayerParts, StepStack,
@@ -77,7 +78,9 @@ pub use decoding::{
 pub use dropout::{dropout, residual};
 pub use element::Products;
 pub use embedding::embedding;
-pub use gelu::{Gelu, gelu, gelu_of_linear};
+#[cfg(test)]
+pub use flows::Flows;
+pub use gelu::{gelu, gelu_of_linear};
 pub use gpu::FLASH_SIZES;
 #[cfg(test)]
 pub(crate) use gpu::emulating;
@@ -87,6 +90,7 @@ pub use kernels::{Matrix, MatrixMut, Real, add_js_divergences, add_l1_distances,
 pub(crate) use kernels::{part, part_mut};
 pub use layer_norm::layer_norm;
 pub use linear::{linear, linear_transposed};
+pub use options::{Gelu, IGNORED_LABEL, MaskSpec};
 pub use pair_positions::{RelativeBias, rotate, rotate_from, sinusoids};
 pub use pair_sets::{PairSets, RowPairs, restored_pairs};
 pub use parameter::Parameter;
@@ -97,7 +101,5 @@ pub use process::tune_process;
 pub use random::DropoutStream;
 pub use rms_norm::rms_norm;
 pub use rotary::{RotaryScaling, Rotation};
-pub use softmax::{MaskSpec, masked_softmax, softmax};
+pub use softmax::{masked_softmax, softmax};
 pub use threaded::{HEAD_ROWS, NormAt, parallel_product, release_buffers};
-#[cfg(test)]
-pub use tracked::Flows;

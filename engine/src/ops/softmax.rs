@@ -1,38 +1,13 @@
 //! Softmax over attention scores, with its scale and its mask.
 
-use candle_core::{DType, Result, Tensor, bail};
+use candle_core::{Result, Tensor, bail};
 
 use super::composed;
 use super::element::{Reading, by_dtype, is_fused, tensor};
 use super::gpu;
+use super::options::MaskSpec;
 use super::threaded::{self, SoftmaxShape};
 use super::tracked::{Backward, Computed, tracked1};
-
-/// Which keys each query may attend to.
-#[derive(Clone, Debug, Default)]
-pub struct MaskSpec {
-    /// Whether key `j` is visible to query `i` only where `j <= i + (s - t)`: the last query sees every key.
-    pub causal: bool,
-    /// `[b, s]` of `u8`: one where a key may be attended to, zero where no query sees it (padding).
-    pub keys: Option<Tensor>,
-}
-
-impl MaskSpec {
-    /// Refuses a key mask of another shape than `[b, s]`, or another element type.
-    ///
-    /// # Errors
-    /// With both shapes.
-    pub(super) fn check(&self, b: usize, s: usize) -> Result<()> {
-        match &self.keys {
-            Some(keys) if keys.dims() != [b, s] || keys.dtype() != DType::U8 => bail!(
-                "The key mask of {b} sequences of {s} keys must be of shape [{b}, {s}] and type U8, not {:?} and {:?}.",
-                keys.shape(),
-                keys.dtype()
-            ),
-            _ => Ok(()),
-        }
-    }
-}
 
 /// `softmax(scale * scores)` over the visible keys.
 ///
@@ -93,7 +68,7 @@ impl Backward<1> for MaskedSoftmax {
 
 #[cfg(test)]
 mod tests {
-    use candle_core::{Device, Var};
+    use candle_core::{DType, Device, Var};
     use proptest::prelude::*;
 
     use super::super::random::{Purpose, Stream};

@@ -1,7 +1,7 @@
-//! Results that candle's backward pass knows how to differentiate, and a backward pass of our own over them, on every device.
+//! Results that candle's backward pass knows how to differentiate, and [`Flows`](super::flows::Flows), on every device.
 //!
 //! Candle begins every gradient as a tensor of zeros and adds to it: three times the memory traffic for each tensor of a graph, and
-//! on a GPU two launches, more than the gradients themselves take. [`Flows`] hands gradients on as they
+//! on a GPU two launches, more than the gradients themselves take. [`Flows`](super::flows::Flows) hands gradients on as they
 //! are, and adds only where a tensor was used twice. It knows nothing but operations of ours; a graph with any other goes through
 //! candle's.
 
@@ -14,7 +14,6 @@ use candle_core::{
 };
 
 use super::element::Element;
-use super::gpu;
 
 /// The result of an operation, without a graph.
 pub struct Computed(pub Storage, pub Shape);
@@ -54,7 +53,7 @@ struct Joint<const N: usize, B> {
 }
 
 /// Any of them.
-trait Flow: Send + Sync {
+pub trait Flow: Send + Sync {
     fn inputs(&self) -> &[Tensor];
 
     /// The gradients of the inputs, in their order.
@@ -80,7 +79,7 @@ impl<const N: usize, B> Drop for Joint<N, B> {
 }
 
 /// The joints of results that are there, by the result: candle's graph holds them, and shows them to nobody.
-fn joints() -> MutexGuard<'static, HashMap<TensorId, Weak<dyn Flow>>> {
+pub fn joints() -> MutexGuard<'static, HashMap<TensorId, Weak<dyn Flow>>> {
     static JOINTS: LazyLock<Mutex<HashMap<TensorId, Weak<dyn Flow>>>> = LazyLock::new(Mutex::default);
     JOINTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -91,68 +90,13 @@ pub fn is_known(id: TensorId) -> bool {
     joints().contains_key(&id)
 }
 
-/// The operations that led to a tensor, all of them ours, from the last to the first.
-pub struct Flows(Vec<(Tensor, Arc<dyn Flow>)>);
-
-impl Flows {
-    /// Those of a loss; none where an operation of candle is among them.
-    pub fn of(loss: &Tensor) -> Option<Self> {
-        let nodes = loss.sorted_nodes();
-        let joints = joints();
-        let flow = |node: &&Tensor| Some(((*node).clone(), joints.get(&node.id())?.upgrade()?));
-        let flows = nodes.iter().filter(|node| !node.is_variable()).map(flow).collect::<Option<Vec<_>>>();
-        // What is let go of here takes itself out of the list.
-        drop(joints);
-        flows.map(Self)
-    }
-
-    /// Carries the gradient of the loss back and tells every variable's, once, as soon as nothing more flows to it. Memory of
-    /// gradients is freed as soon as they were handed on.
-    ///
-    /// # Errors
-    /// If the device or `told` fails.
-    pub fn run(self, loss: &Tensor, mut told: impl FnMut(&Tensor, Tensor) -> Result<()>) -> Result<()> {
-        let mut found = HashMap::from([(loss.id(), loss.ones_like()?)]);
-        let mut to_come = HashMap::<TensorId, usize>::new();
-        for input in self.0.iter().flat_map(|(_, flow)| flow.inputs()).filter(|input| input.is_variable()) {
-            *to_come.entry(input.id()).or_default() += 1;
-        }
-        for (node, flow) in self.0 {
-            // Nothing may flow here, as to labels.
-            let mut gradients = match found.remove(&node.id()) {
-                Some(gradient) => flow.flow(&node, &gradient.contiguous()?)?.into_iter(),
-                None => Vec::new().into_iter(),
-            };
-            for input in flow.inputs() {
-                let gradient = gradients.next().flatten().map(|gradient| gradient.detach());
-                if let Some(gradient) = gradient.filter(|_| input.track_op()) {
-                    let sum = match found.remove(&input.id()) {
-                        Some(before) if gpu::has_kernels(&before) => gpu::sum(&before, &gradient)?,
-                        Some(before) => (before + gradient)?.detach(),
-                        None => gradient,
-                    };
-                    found.insert(input.id(), sum);
-                }
-                let Some(left) = to_come.get_mut(&input.id()) else { continue };
-                *left -= 1;
-                if *left == 0
-                    && let Some(gradient) = found.remove(&input.id())
-                {
-                    told(input, gradient)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
 impl<const N: usize, B: Backward<N>> Made<N, B> {
     fn new(inputs: [&Tensor; N], result: impl Into<Computed>, backward: B) -> Self {
         let joint = Joint { inputs: inputs.map(Tensor::clone), backward, id: OnceLock::new() };
         Self { result: Mutex::new(Some(result.into())), joint: Arc::new(joint) }
     }
 
-    /// The result of `apply`, found by [`Flows`].
+    /// The result of `apply`, found by [`Flows`](super::flows::Flows).
     fn joined(self, apply: impl FnOnce(Self) -> Result<Tensor>) -> Result<Tensor> {
         let joint = Arc::clone(&self.joint);
         let result = apply(self)?;

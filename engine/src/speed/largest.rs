@@ -1,10 +1,9 @@
 use std::cell::Cell;
 
 use candle_core::Device;
-use serde::{Deserialize, Serialize};
 
 use super::{
-    MemoryAnswer, MemoryProbe, MemoryRequest, Outcome,
+    LargestBatch, MemoryAnswer, MemoryProbe, MemoryRequest, Outcome,
     probe::{Asked, measure_memory},
 };
 use crate::{
@@ -22,35 +21,6 @@ const LEAST_LIMIT: u64 = 256 << 20;
 
 /// How often a batch that turned out too large is made smaller.
 const ATTEMPTS: usize = 6;
-
-/// The most examples of a forward pass that fit into memory.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LargestBatch {
-    /// Examples; 0 = not even one fits.
-    pub batch: usize,
-    /// Estimated need at that batch in bytes; at one example where none fits.
-    pub needed_bytes: u64,
-    /// What may be used: a share of what was free, or less where that was asked for.
-    pub free_bytes: u64,
-    /// What was free on the device at the start; none where it does not tell.
-    #[serde(default)]
-    pub machine_free_bytes: Option<u64>,
-    /// The most that a process held that took a step with it; none where no process of its own did.
-    #[serde(default)]
-    pub peak_memory_bytes: Option<u64>,
-    /// Whether a step was really taken with it, or texts were generated.
-    pub is_confirmed: bool,
-    /// What that took, where texts were generated, in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_secs: Option<f64>,
-}
-
-impl LargestBatch {
-    /// Share of the memory that is free at the start which the estimate of a batch may take, in percent.
-    pub const SHARE_PERCENT: u64 = 75;
-    /// Share at which the process that tries a batch is ended: the rest is the machine's.
-    pub const MOST_PERCENT: u64 = 80;
-}
 
 /// Finds the largest batch by the memory estimate, doubling and then halving the gap, and takes one step with it; where
 /// that takes more after all, with an eighth less. The estimate takes at most `limit_bytes`, and at most
@@ -208,6 +178,7 @@ pub(super) fn search(fits: impl Fn(usize) -> Result<bool, TrainError>) -> Result
 
 #[cfg(test)]
 mod tests {
+    use super::super::LargestBatch;
     use super::*;
 
     #[test]

@@ -3,6 +3,7 @@ use rayon::ThreadPool;
 use super::{
     LargestBatch, MachineLimits, Measurement, MemoryAnswer, MemoryFound, MemoryProbe, MemoryRequest, MemorySource,
     Outcome, Point, PointResult, SideResult, SpecError, Spread, StepSpeed, StepTime, Subject, SweepResult, SweepSpec,
+    failure::{failure_of, reason_of},
     largest_batch, limits_of,
     others::{Others, Spent},
     pool,
@@ -394,24 +395,6 @@ fn fits_together(found: &[Found]) -> bool {
     let sound = found.iter().filter(|found| found.failure.is_none());
     let needed = sound.map(|found| found.needed_bytes).fold(0, u64::saturating_add);
     found.iter().filter_map(|found| found.free_bytes).min().is_none_or(|free| needed <= free)
-}
-
-/// Problems as a sentence.
-pub(super) fn reason_of(problems: &[crate::config::Problem]) -> String {
-    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-}
-
-/// What went wrong with a side, for whose measurement `free` bytes were free.
-pub(super) fn failure_of(error: &TrainError, free: Option<u64>) -> Outcome {
-    match error {
-        TrainError::Memory { needed, free } => Outcome::OutOfMemory { needed_bytes: *needed, free_bytes: *free },
-        TrainError::OutOfMemory { needed } => {
-            Outcome::OutOfMemory { needed_bytes: *needed, free_bytes: free.unwrap_or(0) }
-        }
-        TrainError::Config(problems) => Outcome::Invalid { reason: reason_of(problems) },
-        TrainError::State(message) => Outcome::Failed { reason: message.clone() },
-        other => Outcome::Failed { reason: other.to_string() },
-    }
 }
 
 #[cfg(test)]

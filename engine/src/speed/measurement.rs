@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{GenerationMeasurement, LargestBatch, MachineLimits, Setting, Spread, StepTime};
+use super::{GenerationMeasurement, MachineLimits, Setting, Spread, StepTime};
 use crate::ops::profile::OperationTime;
 
 /// Everything that a sweep has measured so far.
@@ -215,4 +215,33 @@ impl PointResult {
     pub fn side(&self, name: &str) -> Option<&Outcome> {
         self.sides.iter().find(|side| side.side == name).map(|side| &side.outcome)
     }
+}
+
+/// The most examples of a forward pass that fit into memory.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LargestBatch {
+    /// Examples; 0 = not even one fits.
+    pub batch: usize,
+    /// Estimated need at that batch in bytes; at one example where none fits.
+    pub needed_bytes: u64,
+    /// What may be used: a share of what was free, or less where that was asked for.
+    pub free_bytes: u64,
+    /// What was free on the device at the start; none where it does not tell.
+    #[serde(default)]
+    pub machine_free_bytes: Option<u64>,
+    /// The most that a process held that took a step with it; none where no process of its own did.
+    #[serde(default)]
+    pub peak_memory_bytes: Option<u64>,
+    /// Whether a step was really taken with it, or texts were generated.
+    pub is_confirmed: bool,
+    /// What that took, where texts were generated, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_secs: Option<f64>,
+}
+
+impl LargestBatch {
+    /// Share of the memory that is free at the start which the estimate of a batch may take, in percent.
+    pub const SHARE_PERCENT: u64 = 75;
+    /// Share at which the process that tries a batch is ended: the rest is the machine's.
+    pub const MOST_PERCENT: u64 = 80;
 }

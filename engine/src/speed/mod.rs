@@ -11,8 +11,12 @@
 mod check;
 mod csv;
 mod energy;
+mod failure;
 mod generation;
+mod generation_points;
+mod generation_preset;
 mod largest;
+mod largest_generation;
 mod limits;
 mod measure;
 mod measurement;
@@ -30,13 +34,13 @@ pub use check::{DeviceCheck, check_device};
 pub use csv::sweep_csv;
 pub use energy::CpuEnergy;
 pub use generation::{
-    AttentionGroup, GenerationMeasurement, GenerationPreset, GenerationSpec, GenerationSpeed, GenerationTask,
-    GenerationTime, GroupTime,
+    AttentionGroup, GenerationMeasurement, GenerationSpec, GenerationSpeed, GenerationTask, GenerationTime, GroupTime,
 };
-pub use largest::{LargestBatch, largest_batch};
+pub use generation_preset::GenerationPreset;
+pub use largest::largest_batch;
 pub use limits::{MachineLimits, limits_of};
 pub use measure::{SweepProgress, SweepWatch, measure, measure_with};
-pub use measurement::{Measurement, MemorySource, Outcome, PointResult, SideResult, SweepResult};
+pub use measurement::{LargestBatch, Measurement, MemorySource, Outcome, PointResult, SideResult, SweepResult};
 pub use memory::{peak_memory_bytes, reset_peak_memory, resident_memory_bytes};
 pub use pool::in_pool;
 pub use probe::{MEASURE_MEMORY, MemoryAnswer, MemoryFound, MemoryProbe, MemoryRequest, serve_memory};

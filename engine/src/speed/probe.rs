@@ -14,7 +14,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    GenerationSpeed, GenerationTask, StepSpeed, measure::failure_of, measurement::Outcome, peak_memory_bytes, pool,
+    GenerationSpeed, GenerationTask, Outcome, StepSpeed, failure::failure_of, peak_memory_bytes, pool,
     reset_peak_memory, resident_memory_bytes,
 };
 use crate::{

@@ -6,6 +6,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::clock::now_ms;
 use super::entry::{Entry, OtherEntry, Point};
 use super::outcome_blobs::packed;
+use super::rows::{Newest, Row};
 use super::{
     CheckpointKind, Direction, ExampleOutcomes, NewCheckpoint, NewSnapshot, OutcomeKind, Progress, RunFacts, RunId,
     RunState, StateDetails, StorePaths,
@@ -83,24 +84,6 @@ pub(crate) struct Source<'a> {
     pub is_late: bool,
 }
 
-/// A point with its keys.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
-    pub run: i64,
-    pub series: i64,
-    pub attempt: i64,
-    pub step: i64,
-    pub value: f64,
-    pub wall_ms: i64,
-    pub tokens: i64,
-}
-
-impl Row {
-    pub fn key(&self) -> (i64, i64, i64, i64) {
-        (self.run, self.series, self.attempt, self.step)
-    }
-}
-
 /// Writes entries in the transaction that the connection is in. Entries of runs that are gone are left out.
 pub(crate) async fn apply(
     connection: &mut SqliteConnection,
@@ -152,14 +135,6 @@ async fn resolve(
     let attempt = if point.attempt == 0 { newest.attempt } else { i64::from(point.attempt) };
     let (wall_ms, tokens, step) = (point.wall_ms as i64, point.tokens as i64, point.step as i64);
     Ok(Some(Row { run, series, attempt, step, value: point.value, wall_ms, tokens }))
-}
-
-/// The newest attempt of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Newest {
-    pub attempt: i64,
-    /// Its first visible step.
-    pub start: i64,
 }
 
 /// The newest attempt of a run; a run that logs before its first attempt gets one from step 0.

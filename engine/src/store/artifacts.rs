@@ -8,7 +8,7 @@ use super::edit::known_number;
 use super::entry::OtherEntry;
 use super::fault::Fault;
 use super::fields::Fields;
-use super::list::Owners;
+use super::owners::Owners;
 use super::restart::restarts;
 use super::windows::windows;
 use super::{

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::list::Owners;
+use super::owners::Owners;
 use super::{RunSummary, series_names};
 
 /// The step that each run resumes from which is in the queue or being prepared once more, by number; of one run or of all.

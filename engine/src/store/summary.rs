@@ -3,7 +3,7 @@ use std::ops::Range;
 
 use sqlx::sqlite::SqliteConnection;
 
-use super::apply::{Newest, Row};
+use super::rows::{Newest, Row};
 use super::windows::{Window, windows};
 use super::{Direction, SeriesSummary};
 

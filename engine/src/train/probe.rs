@@ -6,7 +6,7 @@ use candle_core::DType;
 
 use super::{
     TrainError, boundary, spans,
-    writing::{goes_on, translation_marks},
+    writing::{goes_on, one_line, translation_marks},
 };
 use crate::{
     config::RunConfig,
@@ -213,12 +213,6 @@ fn example(corpus: &Corpus, batch: &Batch, row: usize) -> Result<String, TrainEr
         text.push_str(&one_line(&corpus.tokenizer.decode(second)?));
     }
     Ok(text)
-}
-
-/// Text without line breaks, and with nothing in it that a terminal would obey.
-pub(super) fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").replace(char::is_control, "·")
 }
 
 #[cfg(test)]

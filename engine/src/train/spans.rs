@@ -1,6 +1,6 @@
 //! Questions of held-out text with their answers, as text.
 
-use super::{TrainError, probe::one_line};
+use super::{TrainError, writing::one_line};
 use crate::{
     model::{ForwardOptions, Model},
     objective::{Batch, Guess, Spans, guesses},

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use candle_core::{DType, Device, Tensor};
 
-use super::{
-    Divergence, Numerics, TrainError, accumulation::Shares, dtype_of, error::first_line, loss_scale::LossScale,
-};
+use super::{Divergence, Numerics, TrainError, accumulation::Shares, error::first_line, loss_scale::LossScale};
 use crate::{
     attention::ModelPlan,
     config::{MapMemoryChoice, Precision, RunConfig},
@@ -310,6 +308,14 @@ impl Stepper {
             *own = scale;
         }
         Ok(())
+    }
+}
+
+/// The element type of weights, gradients and moments.
+pub fn dtype_of(precision: Precision) -> DType {
+    match precision {
+        Precision::F32 | Precision::Tf32 | Precision::F16 | Precision::Bf16 => DType::F32,
+        Precision::F64 => DType::F64,
     }
 }
 

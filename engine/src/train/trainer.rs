@@ -1,12 +1,13 @@
 use std::{collections::BTreeMap, time::Instant};
 
-use candle_core::{DType, Device, Tensor};
+use candle_core::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::{
     AgreementMeasure, Chosen, CoverageReport, Divergence, EvaluationReport, Numerics, StepReport, Stepper, TrainError,
     TranslationMeasure,
     coverage::{choose, require_memory, row_covariances, training_batches},
+    dtype_of,
     evaluate::{Found, evaluate},
     live_analyses::LiveAnalyses,
     probe::Probe,
@@ -15,8 +16,8 @@ use crate::{
     analysis::{Analysis, AnalysisError},
     attention::{Cost, ModelPlan, Workload},
     config::{
-        Coverage, DEFAULT_STEPS, ModelPart, PartialCoverage, Precision, Problem, RunConfig, StopEarly, TrainConfig,
-        counted, grouped,
+        Coverage, DEFAULT_STEPS, ModelPart, PartialCoverage, Problem, RunConfig, StopEarly, TrainConfig, counted,
+        grouped,
     },
     data::{Batcher, Corpus, EvaluatedSet},
     model::{ParameterSet, depth_of},
@@ -96,14 +97,6 @@ pub struct Trainer {
     needed: u64,
     /// By what evaluations are judged.
     judged_by: &'static Metric,
-}
-
-/// The element type of weights, gradients and moments.
-pub fn dtype_of(precision: Precision) -> DType {
-    match precision {
-        Precision::F32 | Precision::Tf32 | Precision::F16 | Precision::Bf16 => DType::F32,
-        Precision::F64 => DType::F64,
-    }
 }
 
 /// The share of the learning rate with which a parameter moves; 0 where its part is frozen.

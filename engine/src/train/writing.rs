@@ -35,3 +35,9 @@ pub(super) fn goes_on(progress: &Progress<'_>, should_stop: &dyn Fn() -> bool) -
         ControlFlow::Continue(())
     }
 }
+
+/// Text without line breaks, and with nothing in it that a terminal would obey.
+pub(super) fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").replace(char::is_control, "·")
+}

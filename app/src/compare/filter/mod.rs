@@ -16,8 +16,10 @@
 mod error;
 mod evaluate;
 mod lexer;
+mod operator;
 mod parser;
 
 pub use error::FilterError;
 pub use evaluate::{Record, Value};
-pub use parser::{Expression, Filter, Operator};
+pub use operator::Operator;
+pub use parser::{Expression, Filter};

@@ -3,44 +3,10 @@
 use std::{iter::Peekable, ops::Range};
 
 use super::{
-    FilterError, Record, Value,
+    FilterError, Operator, Record, Value,
     evaluate::is_called,
     lexer::{Kind, Token, tokens},
 };
-
-/// A comparison between a run's field and a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operator {
-    /// `<`
-    Less,
-    /// `<=`
-    AtMost,
-    /// `>`
-    More,
-    /// `>=`
-    AtLeast,
-    /// `=`
-    Equal,
-    /// `!=`
-    Unequal,
-    /// `~`
-    Contains,
-}
-
-impl Operator {
-    /// As it is written.
-    pub fn symbol(self) -> &'static str {
-        match self {
-            Self::Less => "<",
-            Self::AtMost => "<=",
-            Self::More => ">",
-            Self::AtLeast => ">=",
-            Self::Equal => "=",
-            Self::Unequal => "!=",
-            Self::Contains => "~",
-        }
-    }
-}
 
 /// A filter's meaning.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,6 +3,7 @@
 mod csv;
 mod figure;
 mod image;
+mod pixels;
 mod svg;
 
 #[cfg(test)]

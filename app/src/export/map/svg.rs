@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
-use super::{MapBlocks, MapFigure, image::map_pixels};
+use super::{MapBlocks, MapFigure, pixels::map_pixels};
 use crate::{
     export::svg::{LABEL, NOTE, Ruler, TICK, escape, open, text, write_metadata},
     theme::{self, hex},

@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use headroom_engine::store::{Direction, RunSummary, series_names};
 use serde_json::Value;
 
-use super::lines::Bundle;
+use super::{lines::Bundle, view::View};
 use crate::{
+    compare::LOSS_UNIT,
     compare::{common_keys, plain, series_axis, series_title, short_key},
     panels::runs::FlatConfigs,
     plot::{Axis, Quantity, Scale},
@@ -120,6 +121,15 @@ pub(super) fn result_axes(bundles: &[Bundle], metrics: &[String]) -> Vec<Paralle
     ];
     let is_known = |axis: &ParallelAxis| axis.values.iter().any(Option::is_some);
     metrics.iter().map(metric).chain(costs.into_iter().filter(is_known)).collect()
+}
+
+/// The y axis of a metric, of losses in the unit of the runs that are shown.
+pub(super) fn axis_of(metric: &str, view: &View) -> Axis {
+    let axis = series_axis(metric);
+    match view.loss_unit {
+        Some(unit) if axis.unit == LOSS_UNIT => axis.unit(unit),
+        _ => axis,
+    }
 }
 
 #[cfg(test)]

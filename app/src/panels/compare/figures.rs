@@ -5,28 +5,20 @@ use std::collections::BTreeMap;
 use headroom_engine::store::{RunId, RunRecord, RunSummary, SeriesData};
 
 use super::{
+    axes::axis_of,
     difference::DifferenceMaker,
     lines::{Bundle, Line, LineMaker, Made, bundles, style_bundles},
     scatter::{Given, ScatterView, cost_keys},
     view::View,
 };
 use crate::{
-    compare::{LOSS_UNIT, names_apart, series_axis, series_title},
+    compare::{names_apart, series_title},
     export::Figure,
     panels::runs::FlatConfigs,
     plot::{Axis, Scale},
     state::State,
     widgets::{Chart, ChartLine, ChartState, SharedX},
 };
-
-/// The y axis of a metric, of losses in the unit of the runs that are shown.
-pub(super) fn axis_of(metric: &str, view: &View) -> Axis {
-    let axis = series_axis(metric);
-    match view.loss_unit {
-        Some(unit) if axis.unit == LOSS_UNIT => axis.unit(unit),
-        _ => axis,
-    }
-}
 
 /// The chart of a metric.
 pub(super) fn chart<'a>(

@@ -2,6 +2,7 @@
 //! differences of their configs.
 
 mod axes;
+mod charts;
 mod configs;
 mod controls;
 mod courses;

@@ -6,8 +6,7 @@ use egui::{ComboBox, RichText, Ui};
 use headroom_engine::store::{Direction, RunSummary};
 
 use super::{
-    axes::{ConfigAxes, result_axes},
-    figures::axis_of,
+    axes::{ConfigAxes, axis_of, result_axes},
     lines::Bundle,
     view::View,
 };
@@ -480,14 +479,12 @@ fn chart<'a>(lines: &'a [ChartLine<'a>], x: Axis, y: Axis, view: &View) -> Chart
         .empty_text("No run has both a value and a cost yet")
 }
 
-/// The cost that is shown unless another was chosen.
-pub(super) const USUAL_COST: &str = "parameters";
-
 #[cfg(test)]
 mod tests {
     use headroom_engine::store::{RunState, series_names};
 
     use super::super::lines::{bundles, tests};
+    use super::super::view::USUAL_COST;
     use super::*;
     use crate::compare::names_apart;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use headroom_engine::store::series_names;
 use serde::{Deserialize, Serialize};
 
-use super::{scatter::USUAL_COST, workspace::Charts};
+use super::charts::Charts;
 use crate::{
     compare::Band,
     plot::{DEFAULT_SMOOTHING, XAxis},
@@ -126,3 +126,6 @@ impl Default for View {
         }
     }
 }
+
+/// The cost that is shown unless another was chosen.
+pub(super) const USUAL_COST: &str = "parameters";

@@ -15,6 +15,7 @@ mod panel;
 mod sections;
 mod start;
 mod summary;
+mod welcome;
 
 pub use estimate::Estimate;
 pub(crate) use field::{Labels, in_labels, told};

@@ -17,12 +17,13 @@ use super::{
     },
     start::Start,
     summary::{TextTokens, summary_ui},
+    welcome::Choice,
+    welcome::welcome_ui,
 };
 use crate::{
     context::{Action, Panel, PanelContext},
     file_dialogs::current_folder,
     keys,
-    panels::welcome::{Choice, welcome_ui},
     settings::{KeptForm, Settings},
     theme,
 };

@@ -5,6 +5,7 @@ mod arcs;
 mod grid;
 mod image;
 mod large;
+mod memory;
 mod panel;
 mod shown;
 mod tokens;

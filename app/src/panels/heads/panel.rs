@@ -12,10 +12,10 @@ use headroom_engine::{
     protocol::{MapText, Which},
     store::RunSummary,
 };
-use serde::{Deserialize, Serialize};
 
 use super::{
     grid::{grid_figure, grid_ui, width_of},
+    memory::Memory,
     shown::{Beside, LargeView, Part, Shown},
     tokens::of_text,
 };
@@ -24,10 +24,9 @@ use crate::{
     context::{Panel, PanelContext},
     format::{self, with_capital},
     panels::{
-        analysis::{About, AnalysisFrame, MapStyle, Subject, failed_ui, head_name, which_words},
+        analysis::{About, AnalysisFrame, Subject, failed_ui, head_name, which_words},
         run_picker::{chosen_name, run_choices_ui, run_combo},
     },
-    plot::HeatScale,
     state::{MapsOf, ShownMaps, SubjectId},
     theme,
     widgets::{HeatState, number_ui},
@@ -52,30 +51,6 @@ const ABOUT: About = About {
                        bar.",
     is_of_reconstructions: false,
 };
-
-/// What the panel remembers between starts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct Memory {
-    pub look: MapStyle,
-    pub hides_special: bool,
-    example: usize,
-    written: String,
-    is_written: bool,
-    /// Whether all heads of a layer are shown as arcs between tokens.
-    pub arcs: bool,
-    /// The least attention of one of these arcs.
-    pub arcs_from: f64,
-}
-
-impl Default for Memory {
-    fn default() -> Self {
-        // Rows are peaky: square roots show what is small beside it.
-        let look = MapStyle { scale: HeatScale::SquareRoot, ..MapStyle::default() };
-        let written = String::new();
-        Self { look, hides_special: false, example: 0, written, is_written: false, arcs: false, arcs_from: 0.2 }
-    }
-}
 
 /// Width of the list of what stands beside a head, in points.
 const BESIDE: f32 = 160.0;

@@ -11,7 +11,7 @@ use super::{
     arcs::ArcsView,
     image::ImageView,
     large::{Large, Left, Lock, help_ui, looks_even, titled},
-    panel::Memory,
+    memory::Memory,
     tokens::{Kept, difference, of_text},
 };
 use crate::{

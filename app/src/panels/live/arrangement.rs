@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::charts::Plot;
+use super::plots::Plot;
 use crate::widgets::TileWish;
 
 /// As the user arranged them, by their stable names.
@@ -47,7 +47,7 @@ impl Arrangement {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::charts::SMALL, *};
+    use super::{super::plots::SMALL, *};
 
     #[test]
     fn charts_keep_the_order_that_they_were_given_and_those_left_out_come_back_in_it() {

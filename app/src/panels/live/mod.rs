@@ -7,8 +7,10 @@ mod confusion;
 mod follow;
 mod mistakes;
 mod panel;
+mod plots;
 mod samples;
 mod strip;
+mod view;
 
 pub(in crate::panels) use follow::live_run;
 pub use panel::LivePanel;

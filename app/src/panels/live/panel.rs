@@ -9,17 +9,17 @@ use headroom_engine::{
     protocol::Command,
     store::{RunId, RunState, RunSummary},
 };
-use serde::{Deserialize, Serialize};
 
 use super::{
     alerts::alerts_ui,
-    arrangement::Arrangement,
-    charts::{Curves, ENERGY, LOSS, Plot, SIMILARITY, SMALL, X_AXES},
+    charts::{Curves, X_AXES},
     confusion::{ConfusionView, WIDTH as CONFUSION},
     follow::{follow_ui, live_run},
     mistakes::MistakesView,
+    plots::{ENERGY, LOSS, Plot, SIMILARITY, SMALL},
     samples::{SampleView, samples_ui},
     strip::{Numbers, PROGRESS_HEIGHT, judged_beside_loss, progress_ui, strip_ui},
+    view::View,
 };
 use crate::{
     common::{ExportDialog, Exportable, RunOperation, no_runs_ui, perform, state_sign_ui, state_text, working_ui},
@@ -27,7 +27,7 @@ use crate::{
     context::{Panel, PanelContext},
     findings,
     panels::run_picker::run_list_ui,
-    plot::{CurveX, DEFAULT_SMOOTHING, XAxis},
+    plot::{CurveX, XAxis},
     state::CurrentRun,
     theme::{self, Dash, LineStyle},
     widgets::{
@@ -43,40 +43,6 @@ const WIDE: f32 = 860.0;
 const BETWEEN: f32 = 26.0;
 /// The usual height of the small charts, and of similarity and energy below the loss.
 const SMALL_HEIGHT: f32 = 150.0;
-
-/// How the charts are drawn; remembered between starts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct View {
-    /// What x counts.
-    pub x: XAxis,
-    /// Logarithmic y.
-    pub log_y: bool,
-    /// Weight of the past, 0..=0.999.
-    pub smoothing: f64,
-    /// Fits y to the 5th to 95th percentile.
-    pub ignore_outliers: bool,
-    /// Height of the chart of the loss in points; none: a share of the panel.
-    pub height: Option<f32>,
-    /// The same of the small charts.
-    pub small_height: Option<f32>,
-    /// Order of the small charts.
-    pub small: Arrangement,
-}
-
-impl Default for View {
-    fn default() -> Self {
-        Self {
-            x: XAxis::Step,
-            log_y: false,
-            smoothing: DEFAULT_SMOOTHING,
-            ignore_outliers: false,
-            height: None,
-            small_height: None,
-            small: Arrangement::default(),
-        }
-    }
-}
 
 /// What is said of the analyses that a run makes while it trains.
 struct Probed {

@@ -5,16 +5,15 @@ use std::cell::OnceCell;
 use egui::{Button, Color32, Label, RichText, Sense, Shape, Stroke, TextStyle, Ui, Vec2};
 use headroom_engine::{
     objective::Metric,
-    store::{RunId, RunSummary, series_names},
+    store::{RunSummary, series_names},
 };
 
 use super::{
-    Column, Order, RunFields, RunsPanel,
+    Column, Order, RunFields,
     groups::{Rows, main_column, summary_words},
-    memory::Memory,
     table_columns::EYE,
 };
-use crate::{common::paint_eye, context::PanelContext, format, state::State, theme, widgets::elided};
+use crate::{common::paint_eye, format, state::State, theme, widgets::elided};
 
 /// The least room for the name of a group, in points.
 const NAME: f32 = 72.0;
@@ -125,30 +124,6 @@ pub(super) fn head_cell_ui(
         ui.add(label).on_hover_text(whole);
     }
     None
-}
-
-impl RunsPanel {
-    /// Folds a group, or opens or closes the eyes of all its runs.
-    pub(super) fn fold_or_show(&self, wish: HeadWish, memory: &mut Memory, cx: &mut PanelContext<'_>) {
-        let (HeadWish::Fold(place) | HeadWish::Eye(place)) = wish;
-        let Some(group) = self.rows.groups().get(place) else { return };
-        if matches!(wish, HeadWish::Fold(_)) {
-            if !memory.folded.remove(&group.label) {
-                memory.folded.insert(group.label.clone());
-            }
-            return;
-        }
-        let of = |number: &u64| self.order.place(*number).and_then(|at| cx.state.runs.get(at));
-        let ids: Vec<RunId> = group.numbers.iter().filter_map(of).map(|run| run.id.clone()).collect();
-        let all_shown = ids.iter().all(|run| cx.state.selection.is_visible(run));
-        for run in ids {
-            if all_shown {
-                cx.state.selection.visible.remove(&run);
-            } else {
-                cx.state.selection.visible.insert(run);
-            }
-        }
-    }
 }
 
 /// Points right where the group is folded, else down.

@@ -410,6 +410,28 @@ impl RunsPanel {
         }
         self.want_of_several(of_several, &selected, memory, cx);
     }
+
+    /// Folds a group, or opens or closes the eyes of all its runs.
+    fn fold_or_show(&self, wish: HeadWish, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        let (HeadWish::Fold(place) | HeadWish::Eye(place)) = wish;
+        let Some(group) = self.rows.groups().get(place) else { return };
+        if matches!(wish, HeadWish::Fold(_)) {
+            if !memory.folded.remove(&group.label) {
+                memory.folded.insert(group.label.clone());
+            }
+            return;
+        }
+        let of = |number: &u64| self.order.place(*number).and_then(|at| cx.state.runs.get(at));
+        let ids: Vec<RunId> = group.numbers.iter().filter_map(of).map(|run| run.id.clone()).collect();
+        let all_shown = ids.iter().all(|run| cx.state.selection.is_visible(run));
+        for run in ids {
+            if all_shown {
+                cx.state.selection.visible.remove(&run);
+            } else {
+                cx.state.selection.visible.insert(run);
+            }
+        }
+    }
 }
 
 /// What keys do to a run: its baseline, its name, its end.

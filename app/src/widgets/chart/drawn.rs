@@ -7,9 +7,10 @@ use egui::{Pos2, Shape, Stroke, Vec2};
 use egui_plot::PlotPoint;
 
 use super::curve::Curve;
+use super::keys::{MeshKey, PointsKey, View};
 use super::mesh::line_mesh;
 use super::scene::{MANY_LINES, Scene};
-use crate::{plot::Scale, theme::Dash};
+use crate::theme::Dash;
 
 /// While the view moves because a run grows, the triangles of many lines are moved along with it; they are made anew
 /// once they would be stretched by more than this share.
@@ -20,26 +21,6 @@ const MOST_STRETCH: f64 = 1.0;
 
 /// How many columns of stretched lines are made anew in one frame.
 pub(super) const RENEWED_COLUMNS: usize = 16_000;
-
-/// What the drawn points of a curve depend on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct PointsKey {
-    pub version: (u64, usize, u64, Scale, Scale),
-    pub x_range: (u64, u64),
-    pub columns: usize,
-}
-
-/// What the triangles depend on besides the points.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct MeshKey {
-    pub points: PointsKey,
-    pub other: Option<PointsKey>,
-    pub y_range: (u64, u64),
-    pub size: Vec2,
-    pub pixels_per_point: f32,
-    pub stroke: Stroke,
-    pub dash: Dash,
-}
 
 /// The decimated points of a curve and their triangles.
 #[derive(Default)]
@@ -56,24 +37,6 @@ pub(super) struct Drawn {
     shown: View,
     /// It was stretched by too much and waits for its turn to be made anew.
     is_waiting: bool,
-}
-
-/// A range of both axes, in axis positions.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct View {
-    pub x: (f64, f64),
-    pub y: (f64, f64),
-}
-
-impl View {
-    /// How much larger or smaller, as a share, things are along the axis that changed more.
-    fn stretch(self, other: Self) -> f64 {
-        let share = |a: (f64, f64), b: (f64, f64)| {
-            let ratio = (a.1 - a.0) / (b.1 - b.0);
-            ratio.max(ratio.recip()) - 1.0
-        };
-        share(self.x, other.x).max(share(self.y, other.y))
-    }
 }
 
 impl Drawn {
@@ -193,7 +156,7 @@ mod tests {
     use egui_plot::PlotTransform;
 
     use super::*;
-    use crate::plot::Series;
+    use crate::plot::{Scale, Series};
     use crate::widgets::chart::curve::{Misfit, Settings};
 
     #[test]

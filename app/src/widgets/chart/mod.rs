@@ -9,6 +9,7 @@ mod curve;
 mod drawn;
 mod figure;
 mod hover;
+mod keys;
 mod legend;
 mod line;
 mod line_cache;

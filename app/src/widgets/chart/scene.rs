@@ -7,7 +7,7 @@ use egui::{Pos2, Rect, Stroke, pos2};
 use egui_plot::{PlotPoint, PlotTransform};
 
 use super::curve::Curve;
-use super::drawn::{MeshKey, PointsKey, View};
+use super::keys::{MeshKey, PointsKey, View};
 use crate::theme::Dash;
 
 /// How many columns all lines of a chart may use together. Each costs at most four vertices: the whole stays well

@@ -4,7 +4,7 @@
 
 use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
 
-use super::LANES;
+use super::sizes::LANES;
 
 /// The most lines that are fetched at a time.
 const MOST: usize = 4;

@@ -11,29 +11,19 @@
 mod ahead;
 mod pack;
 mod room;
+mod sizes;
+mod steps;
 mod tile;
 mod word;
 
 use crate::{Matrix, MatrixMut, Start};
 use pack::Side;
 use room::with_room;
+use sizes::{COLUMNS, DEPTH, LANES, PANEL_OF_ROWS, ROWS};
+use steps::{Pair, Single};
 use tile::Strip;
-use word::{Pair, Single, Word};
+use word::Word;
 
-/// Rows of a tile: with two vectors of columns, 24 sums stand in registers, beside two of columns and one of a row.
-const ROWS: usize = 12;
-/// Columns of a tile.
-const COLUMNS: usize = 2 * LANES;
-/// Words of a vector.
-const LANES: usize = 16;
-/// The most words of a panel: a panel of rows takes a third of the first cache.
-const DEPTH: usize = 256;
-/// Words from one row of a panel to the next, where they lie along it: rows begin at different places of the caches.
-const ROW_ROOM: usize = DEPTH + LANES;
-/// Words of a panel of rows.
-const PANEL_OF_ROWS: usize = ROWS * ROW_ROOM;
-/// The farthest that places may lie apart for tiles to read them as they are, in numbers.
-const FAR: usize = 4_096;
 /// Rows of a block: as many as are read in whole lines where they lie beside each other.
 const BLOCK_ROWS: usize = 96;
 /// The most columns of a block, whose panels lie in the second cache and the third.

@@ -9,10 +9,10 @@ use std::arch::x86_64::{
 };
 
 use super::{
-    COLUMNS, DEPTH, FAR, LANES, PANEL_OF_ROWS, ROW_ROOM, ROWS,
     ahead::Ahead,
+    sizes::{COLUMNS, DEPTH, FAR, LANES, PANEL_OF_ROWS, ROW_ROOM, ROWS},
+    steps::Steps,
     tile::{Lying, lanes},
-    word::Steps,
 };
 use crate::Matrix;
 

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use super::LANES;
+use super::sizes::LANES;
 
 /// A line of the caches: a vector that begins with one is read from a single line.
 #[derive(Clone, Copy)]

@@ -7,7 +7,11 @@ use std::arch::x86_64::{
     _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps, _mm512_set1_epi32, _mm512_setzero_ps, _mm512_storeu_ps,
 };
 
-use super::{COLUMNS, LANES, ROW_ROOM, ROWS, ahead::Ahead, word::Steps};
+use super::{
+    ahead::Ahead,
+    sizes::{COLUMNS, LANES, ROW_ROOM, ROWS},
+    steps::Steps,
+};
 use crate::{MatrixMut, Start};
 
 /// How many words before the end of a tile the output is fetched: later than all that would take its place in the first cache.

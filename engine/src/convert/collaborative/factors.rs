@@ -1,4 +1,3 @@
-use super::{HeadMaps, head_maps::dot};
 use crate::analysis::Dense;
 
 /// What heads share, and how each mixes it: `T_i ≈ W~_Q diag(m_i) W~_Kᵀ`.
@@ -13,23 +12,6 @@ pub struct Factors {
 }
 
 impl Factors {
-    /// The factors that lose nothing: heads side by side, each mixing row one in its own columns and zero elsewhere
-    /// (equation 8). Columns beyond those of the heads are zero. None where `d_k` is less than `H` times the size of a head.
-    pub fn exact(maps: &HeadMaps, d_k: usize) -> Option<Self> {
-        let beyond = d_k.checked_sub(maps.exact_width())?;
-        let padded = |all: &Dense| {
-            let none = Dense::zeros(all.rows, beyond);
-            Dense::side_by_side(&[all.clone(), none])
-        };
-        let mut mixing = Dense::zeros(maps.heads(), d_k);
-        for (head, row) in mixing.values.chunks_exact_mut(d_k.max(1)).enumerate() {
-            for weight in row.iter_mut().skip(head * maps.size).take(maps.size) {
-                *weight = 1.0;
-            }
-        }
-        Some(Self { mixing, query: padded(&maps.query), key: padded(&maps.key) })
-    }
-
     /// Shared width D.
     pub fn width(&self) -> usize {
         self.mixing.columns
@@ -116,4 +98,9 @@ pub(super) fn inner(a: &Dense, b: &Dense) -> f64 {
 pub(super) fn beyond(a: &Dense, before: &Dense, weight: f64) -> Dense {
     let values = a.values.iter().zip(&before.values).map(|(a, before)| a + weight * (a - before)).collect();
     Dense { values, ..*a }
+}
+
+/// The sum of the products of two lists.
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

@@ -1,6 +1,6 @@
 use rayon::prelude::*;
 
-use super::Factors;
+use super::{Factors, factors::dot};
 use crate::{
     analysis::Dense,
     convert::products::norm_squared,
@@ -155,7 +155,21 @@ impl HeadMaps {
     }
 }
 
-/// The sum of the products of two lists.
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+impl Factors {
+    /// The factors that lose nothing: heads side by side, each mixing row one in its own columns and zero elsewhere
+    /// (equation 8). Columns beyond those of the heads are zero. None where `d_k` is less than `H` times the size of a head.
+    pub fn exact(maps: &HeadMaps, d_k: usize) -> Option<Self> {
+        let beyond = d_k.checked_sub(maps.exact_width())?;
+        let padded = |all: &Dense| {
+            let none = Dense::zeros(all.rows, beyond);
+            Dense::side_by_side(&[all.clone(), none])
+        };
+        let mut mixing = Dense::zeros(maps.heads(), d_k);
+        for (head, row) in mixing.values.chunks_exact_mut(d_k.max(1)).enumerate() {
+            for weight in row.iter_mut().skip(head * maps.size).take(maps.size) {
+                *weight = 1.0;
+            }
+        }
+        Some(Self { mixing, query: padded(&maps.query), key: padded(&maps.key) })
+    }
 }

@@ -6,15 +6,12 @@
 //! concatenate", 2020, equations 9 to 13.
 
 mod alternate;
-mod attention;
 mod factors;
 mod head_maps;
 mod least_squares;
 mod start;
 #[cfg(test)]
 mod tests;
-
-pub(super) use attention::attention;
 
 pub use alternate::{Found, Search, decompose};
 pub use factors::Factors;

@@ -3,7 +3,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::read::refuse_binary;
 use crate::data::{DataError, open};
 
 /// How a file is laid out.
@@ -130,4 +129,23 @@ pub(super) fn format(path: &Path) -> Option<(Format, bool)> {
 /// Says why the system refused.
 pub(super) fn wrong(path: &Path, error: &std::io::Error) -> DataError {
     DataError::unreadable(path, error)
+}
+
+/// Refuses text of other encodings, by its first bytes, and bytes that no text has, by what came after the first `from`
+/// bytes.
+pub(super) fn refuse_binary(bytes: &[u8], from: usize, path: &Path) -> Result<(), DataError> {
+    for (mark, encoding) in [
+        ([0xff, 0xfe, 0, 0].as_slice(), "UTF-32"),
+        (&[0, 0, 0xfe, 0xff], "UTF-32"),
+        (&[0xff, 0xfe], "UTF-16"),
+        (&[0xfe, 0xff], "UTF-16"),
+    ] {
+        if bytes.starts_with(mark) {
+            return Err(DataError::OtherEncoding { path: path.to_owned(), encoding });
+        }
+    }
+    match bytes.iter().skip(from).position(|byte| *byte == 0) {
+        Some(offset) => Err(DataError::Binary { path: path.to_owned(), offset: from + offset }),
+        None => Ok(()),
+    }
 }

@@ -19,7 +19,7 @@ use parquet::{
 use serde_json::{Map, Number, Value};
 
 use super::find::{Found, wrong};
-use super::read::CHUNK;
+use crate::data::progress::CHUNK;
 use crate::data::{DataError, guard, memory, open_file};
 use crate::text::shortened;
 

@@ -3,12 +3,10 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use super::find::{Format, Found, find_among, wrong};
+use super::find::{Format, Found, find_among, refuse_binary, wrong};
 use super::parquet;
+use crate::data::progress::CHUNK;
 use crate::data::{DataError, memory, open_file};
-
-/// Bytes read between two reports.
-pub(super) const CHUNK: usize = 1 << 20;
 
 /// Size of the text in a file. For gzip, what its trailer says (which is modulo 4 GiB), or the packed size where that
 /// is more.
@@ -82,25 +80,6 @@ pub(super) fn read_text(
         advance((read as u64 * found.bytes).checked_div(expected).unwrap_or(0))?;
     }
     to_text(bytes, path)
-}
-
-/// Refuses text of other encodings, by its first bytes, and bytes that no text has, by what came after the first `from`
-/// bytes.
-pub(super) fn refuse_binary(bytes: &[u8], from: usize, path: &Path) -> Result<(), DataError> {
-    for (mark, encoding) in [
-        ([0xff, 0xfe, 0, 0].as_slice(), "UTF-32"),
-        (&[0, 0, 0xfe, 0xff], "UTF-32"),
-        (&[0xff, 0xfe], "UTF-16"),
-        (&[0xfe, 0xff], "UTF-16"),
-    ] {
-        if bytes.starts_with(mark) {
-            return Err(DataError::OtherEncoding { path: path.to_owned(), encoding });
-        }
-    }
-    match bytes.iter().skip(from).position(|byte| *byte == 0) {
-        Some(offset) => Err(DataError::Binary { path: path.to_owned(), offset: from + offset }),
-        None => Ok(()),
-    }
 }
 
 /// Refuses text whose lines end in CR alone: it would be read as one line.

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
-use super::lexicon::{Inventory, Lexicon, Word, forms};
-use super::rule::{Alternative, Class, Flags, Part, VerbClass};
+use super::lexicon::{Inventory, Lexicon, VerbClass, Word, forms};
+use super::rule::{Alternative, Class, Flags, Part};
 use super::written::{DocumentShape, Written};
 use crate::data::DataError;
 

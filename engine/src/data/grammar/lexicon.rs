@@ -1,7 +1,6 @@
 use std::collections::HashMap;
 
 use super::entity::Kind;
-use super::rule::VerbClass;
 use super::written::{Topic, Written};
 
 /// Number of a word in the inventory.
@@ -175,4 +174,13 @@ fn verbs_of(topic: &Topic, class: VerbClass) -> &[String] {
 pub(super) fn forms<const N: usize>(entry: &str) -> Result<[&str; N], String> {
     let words: Vec<&str> = entry.split_whitespace().collect();
     words.try_into().map_err(|_| format!("`{entry}` should have {N} forms"))
+}
+
+/// The verb classes of a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum VerbClass {
+    Intransitive,
+    Transitive,
+    Sentential,
+    OfThings,
 }

@@ -1,4 +1,4 @@
-use super::lexicon::Word;
+use super::lexicon::{VerbClass, Word};
 
 /// One way to expand a symbol.
 #[derive(Debug)]
@@ -33,15 +33,6 @@ pub(super) enum Class {
     Pronoun(usize),
     /// Index among `[words]`.
     List(usize),
-}
-
-/// The verb classes of a topic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum VerbClass {
-    Intransitive,
-    Transitive,
-    Sentential,
-    OfThings,
 }
 
 /// A set of facts that guards ask for.

@@ -1,8 +1,8 @@
 //! The binaries of CIFAR-10 (Krizhevsky 2009): a byte for the class, then 3,072 of the image, channel by channel; those of
 //! CIFAR-100 have a byte for the coarse class before it.
 
-use super::ImageError;
 use crate::config::ImageShape;
+use crate::data::ImageError;
 
 /// The shape of its images.
 pub(super) const SHAPE: ImageShape = ImageShape { size: 32, channels: 3 };

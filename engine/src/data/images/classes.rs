@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::ImageError;
+use crate::data::ImageError;
 use crate::data::{DataError, read_text_file};
 
 /// The most classes: what is counted of them grows with their square.

@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use super::classes::{self, Label};
 use super::examples::Pictures;
-use super::load::{Place, Set, load, load_unlabelled, require_shape};
+use super::load::{load, load_unlabelled, require_shape};
+use super::place::Place;
+use super::set::Set;
 use super::{Normalisation, PreviewImage, pathfinder};
 use crate::config::{DataConfig, ImageShape, ImagesSource, Source, counted};
-use crate::data::answers::RowAnswers;
 use crate::data::class_labels::ClassFinder;
 use crate::data::hash::{sha256_hex, sha256_prefix};
+use crate::data::row_answers::RowAnswers;
 use crate::data::split::held_out_places;
 use crate::data::{DataError, Edition, NumberedBatch, Progress, Reading, Silent};
 use crate::objective::{Answers, Labels};

@@ -6,8 +6,8 @@ use std::path::Path;
 use image::metadata::Orientation;
 use image::{ColorType, DynamicImage, ImageDecoder as _, ImageFormat, ImageReader, ImageResult, Limits};
 
-use super::ImageError;
 use crate::config::MOST_SIDE;
+use crate::data::ImageError;
 use crate::data::{Edition, guard};
 use crate::text::shortened;
 

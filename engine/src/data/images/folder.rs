@@ -7,10 +7,11 @@ use rayon::prelude::*;
 use super::classes::Label;
 use super::decode::{Decoded, decode};
 use super::kind::{holds_many, single};
-use super::load::Set;
+use super::raw;
 use super::raw::Raw;
-use super::{ImageError, raw};
+use super::set::Set;
 use crate::config::ImageShape;
+use crate::data::ImageError;
 use crate::data::progress::advance;
 use crate::data::{DataError, Edition, Progress, Stage, memory};
 

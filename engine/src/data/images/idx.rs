@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::ImageError;
+use crate::data::ImageError;
 
 /// Bytes of the longest header that is read: the magic number and three dimensions.
 pub(super) const LONGEST_HEADER: usize = 16;

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use image::ImageFormat;
 
-use super::{ImageError, cifar, idx, raw::Raw};
+use super::{cifar, idx, raw::Raw};
 use crate::data::DataError;
+use crate::data::ImageError;
 
 /// A file of images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@
 
 use rayon::prelude::*;
 
-use super::ImageError;
 use crate::config::PathfinderSource;
+use crate::data::ImageError;
 use crate::data::progress::advance;
 use crate::data::rng::{Purpose, Stream, below};
 use crate::data::{DataError, Progress, Stage};
@@ -16,7 +16,7 @@ use crate::objective::Labels;
 
 mod canvas;
 
-use canvas::{Canvas, Mask};
+use canvas::{Canvas, Mask, Point};
 
 /// How often two curves are begun before there is no place for them.
 const RESTARTS: usize = 50_000;
@@ -99,9 +99,6 @@ impl Parameters {
         }
     }
 }
-
-/// A place in pixels, `[x, y]`.
-type Point = [f64; 2];
 
 /// One dash of a curve.
 #[derive(Clone, Copy, Debug)]

@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::classes::{self, Label};
 use super::kind::{Kind, beginning};
-use super::load::{Place, shape_at};
+use super::place::{Place, shape_at};
 use super::raw::{self, Raw};
-use super::{ImageError, cifar, folder, idx, pathfinder};
+use super::{cifar, folder, idx, pathfinder};
 use crate::config::{ImageShape, ImagesSource, Source};
 use crate::data::DataError;
+use crate::data::ImageError;
 
 /// Images that are shown, as far as there are classes: one of each.
 const SHOWN: usize = 10;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use super::ImageError;
+use crate::data::ImageError;
 use crate::data::{DataError, memory, open_file};
 
 /// What a gzip file begins with.

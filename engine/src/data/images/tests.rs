@@ -5,11 +5,15 @@ use flate2::{Compression, write::GzEncoder};
 use image::{GrayImage, RgbImage};
 use tempfile::TempDir;
 
-use super::load::{Place, load, load_unlabelled, shape_at};
+use super::load::{load, load_unlabelled};
+use super::place::{Place, shape_at};
 use super::*;
-use crate::config::{DataConfig, ImageClassificationTask, ImageShape, ImagesSource, RunConfig, Source, TaskConfig};
 use crate::data::{Batcher, Corpus, DataError, HeldOut, Silent};
 use crate::objective::{Answers, Labels, Objective};
+use crate::{
+    config::{DataConfig, ImageClassificationTask, ImageShape, ImagesSource, RunConfig, Source, TaskConfig},
+    data::ImageError,
+};
 
 fn idx(dimensions: &[usize], content: impl IntoIterator<Item = u8>) -> Vec<u8> {
     let mut bytes = vec![0, 0, 8, dimensions.len() as u8];

@@ -1,5 +1,5 @@
 use super::TextTokenizer;
-use crate::data::DataError;
+use crate::data::{DataError, PairFraming};
 
 /// The special tokens around one or two texts of an example: `[CLS] a [SEP] b [SEP]` for a BERT.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,16 +70,6 @@ impl TextTokenizer {
         };
         Ok(Frame { before: vec![cls], between: is_pair.then(|| vec![sep]), after: vec![sep] })
     }
-}
-
-/// Tokens around each side of a pair of texts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PairFraming {
-    /// Tokens that the tokenizer's template puts around a text; where it puts none, the end token stands after it.
-    #[default]
-    Template,
-    /// The end token after it, whatever the template says.
-    End,
 }
 
 impl TextTokenizer {

@@ -7,6 +7,7 @@ mod byte_level;
 mod frame;
 mod given;
 mod json;
+mod library;
 mod limits;
 mod pieces;
 mod shielded;
@@ -15,7 +16,7 @@ mod text_tokenizer;
 mod train;
 mod words;
 
-pub use frame::{Frame, PairFraming};
+pub use frame::Frame;
 pub use text_tokenizer::TextTokenizer;
 
 pub(crate) use limits::{LARGEST_TOKENIZER, check_tokenizer};

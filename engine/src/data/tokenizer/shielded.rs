@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 use tokenizers::Tokenizer;
 
-use super::text_tokenizer::called;
+use super::library::called;
 use crate::data::DataError;
 
 /// A noncharacter of Unicode, which stands around the spelling of a token that no text may be.

@@ -3,12 +3,12 @@ use std::sync::{Arc, OnceLock};
 
 use tokenizers::{Encoding, Tokenizer};
 
+use super::library::{called, failure};
 use super::limits::{self, Growth, LARGEST_TOKENIZER};
 use super::shielded;
 use crate::{
-    data::{DataError, Edition, guard, memory::words},
+    data::{DataError, Edition, memory::words},
     objective::{Specials, Vocabulary},
-    text::shortened,
 };
 
 /// Turns text into token ids and back. Cheap to clone.
@@ -321,17 +321,4 @@ impl std::fmt::Debug for TextTokenizer {
             .field("specials", &self.inner.specials)
             .finish_non_exhaustive()
     }
-}
-
-/// Calls the library, whose panics are errors of the tokenizer.
-pub(super) fn called<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, DataError> {
-    match guard::guarded(call) {
-        Ok(answer) => answer.map_err(failure),
-        Err(panic) => Err(DataError::Tokenizer { why: panic.to_string() }),
-    }
-}
-
-/// The library's errors are boxed; ours hold their text.
-pub(super) fn failure(error: tokenizers::Error) -> DataError {
-    DataError::Tokenizer { why: shortened(&error.to_string(), 400) }
 }

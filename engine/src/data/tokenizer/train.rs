@@ -8,7 +8,7 @@ use tokenizers::models::bpe::{BPE, BpeTrainer};
 use tokenizers::{AddedToken, Tokenizer};
 
 use super::byte_level::alphabet;
-use super::text_tokenizer::failure;
+use super::library::failure;
 use super::words::count_words;
 use super::{TextTokenizer, json};
 use crate::config::SpecialTokens;

@@ -5,9 +5,9 @@ use tokenizers::{
     NormalizedString, Normalizer, OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer, Tokenizer,
 };
 
-use super::text_tokenizer::failure;
-use crate::data::encode::groups;
+use super::library::failure;
 use crate::data::progress::advance;
+use crate::data::text_pieces::groups;
 use crate::data::{DataError, Documents, Progress, Stage};
 
 /// Words of more characters are counted in parts: the trainer's work grows with the square of a word's length.

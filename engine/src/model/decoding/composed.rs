@@ -1,7 +1,7 @@
 use candle_core::{DType, Tensor};
 
 use super::{
-    Begun, Decoder,
+    decoder::{Begun, Decoder},
     source::{Read, Sources, numbers},
 };
 use crate::{

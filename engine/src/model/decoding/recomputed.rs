@@ -1,5 +1,5 @@
 use super::{
-    Begun, Decoder,
+    decoder::{Begun, Decoder},
     source::{Read, Sources, numbers},
 };
 use crate::model::{Model, ModelError, ModelInput};

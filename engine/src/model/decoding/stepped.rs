@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
 use super::{
-    Begun, Decoder, READING_TOKENS, Room,
+    decoder::{Begun, Decoder, READING_TOKENS, Room},
     source::{Texts, numbers},
 };
 use crate::{

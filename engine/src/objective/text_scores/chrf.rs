@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::bleu::is_space;
+use super::tokenize::is_space;
 
 /// The longest runs of characters that are compared.
 const ORDERS: usize = 6;

@@ -11,14 +11,13 @@ mod goldens;
 mod porter;
 mod rouge;
 mod scores;
-mod squad;
 mod tokenize;
 
-pub use bleu::{Bleu, BleuOptions, BleuSums, split_compounds, tokenize_13a};
+pub use super::squad_score::{SquadRules, SquadScore, normalized};
+pub use bleu::{Bleu, BleuOptions, BleuSums, split_compounds};
 pub use chrf::ChrfSums;
 pub use exact_match::ExactMatches;
 pub use porter::porter_stem;
 pub use rouge::{Rouge, RougeScore, RougeSums};
 pub use scores::{TEXT_SCORES, TextScores, UnscoredReferences};
-pub use squad::{SquadRules, SquadScore, normalized};
-pub use tokenize::{Words, WordsError, tokenize_intl, tokenize_zh};
+pub use tokenize::{Words, WordsError, tokenize_13a, tokenize_intl, tokenize_zh};

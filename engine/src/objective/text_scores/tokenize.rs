@@ -5,8 +5,6 @@ use std::{fmt, str::FromStr, sync::LazyLock};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use super::bleu::{is_space, spaced, split_symbols, tokenize_13a};
-
 /// Cutting of texts into words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Words {
@@ -144,6 +142,59 @@ pub fn tokenize_zh(text: &str) -> Vec<String> {
 pub fn is_ideograph_or_kana(letter: char) -> bool {
     matches!(letter, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
         | '\u{20000}'..='\u{323af}')
+}
+
+/// White space as `str.split` of Python has it: four control characters more than Unicode's.
+pub(super) fn is_space(letter: char) -> bool {
+    letter.is_whitespace() || ('\x1c'..='\x1f').contains(&letter)
+}
+
+pub(super) fn spaced(text: &str) -> Vec<String> {
+    text.split(is_space).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// The words of `mteval-v13a`: punctuation and symbols of ASCII stand alone, but periods and commas only where no digit
+/// is on both sides, hyphens only after a digit, and apostrophes never.
+pub fn tokenize_13a(text: &str) -> Vec<String> {
+    let mut text = text.replace("<skipped>", "").replace("-\n", "").replace('\n', " ");
+    for (name, letter) in [("&quot;", "\""), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")] {
+        text = text.replace(name, letter);
+    }
+    let framed: Vec<char> = [' '].into_iter().chain(text.chars()).chain([' ']).collect();
+    split_symbols(&framed)
+}
+
+/// Words of a text whose symbols of ASCII stand alone, and its periods, commas and hyphens as [`tokenize_13a`] has it.
+pub(super) fn split_symbols(text: &[char]) -> Vec<String> {
+    let is_symbol = |letter: char| matches!(letter, '{'..='~' | '['..='`' | ' '..='&' | '('..='+' | ':'..='@' | '/');
+    let mut letters: Vec<char> = Vec::with_capacity(text.len() + 2);
+    for letter in text.iter().copied() {
+        if is_symbol(letter) { letters.extend([' ', letter, ' ']) } else { letters.push(letter) }
+    }
+    let is_stop = |letter: char| letter == '.' || letter == ',';
+    let letters = pairwise(&letters, |a, b| !a.is_ascii_digit() && is_stop(b), |a, b| [a, ' ', b, ' '].into());
+    let letters = pairwise(&letters, |a, b| is_stop(a) && !b.is_ascii_digit(), |a, b| [' ', a, ' ', b].into());
+    let letters = pairwise(&letters, |a, b| a.is_ascii_digit() && b == '-', |a, b| [a, ' ', b, ' '].into());
+    spaced(&letters.into_iter().collect::<String>())
+}
+
+/// Replaces pairs of neighbours, from left to right; no letter is part of two.
+fn pairwise(letters: &[char], is_pair: impl Fn(char, char) -> bool, by: impl Fn(char, char) -> Vec<char>) -> Vec<char> {
+    let mut replaced = Vec::with_capacity(letters.len() + letters.len() / 4);
+    let mut rest = letters;
+    while let [a, after @ ..] = rest {
+        match after {
+            [b, after @ ..] if is_pair(*a, *b) => {
+                replaced.extend(by(*a, *b));
+                rest = after;
+            }
+            _ => {
+                replaced.push(*a);
+                rest = after;
+            }
+        }
+    }
+    replaced
 }
 
 #[cfg(test)]

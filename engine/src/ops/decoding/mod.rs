@@ -14,6 +14,6 @@ mod store;
 
 pub use attention::StepAttentionParts;
 pub use reach::{Reach, Reaches, Through};
-pub use shared::{Group, SharedParts};
+pub use shared::SharedParts;
 pub use stack::{LayerCache, StepLayerParts, StepStack, StepStackParts};
-pub use store::{Past, SharedRows, WrittenRows};
+pub use store::{Group, Past, SharedRows, WrittenRows};

@@ -3,7 +3,7 @@ use candle_core::{Result, bail};
 use super::{
     map::StepMap,
     reach::{Reaches, Side},
-    store::{Blocks, SharedRows},
+    store::{Blocks, Group, SharedRows},
 };
 use crate::ops::{
     Affine, LayerReading,
@@ -28,15 +28,6 @@ pub(super) struct Shared {
     side: Side,
     /// Outputs of all maps of the stream, and which of them are kept, where a layer reads its own.
     own: (usize, Vec<(usize, usize)>),
-}
-
-/// Where neighbouring sources stand that are read together.
-#[derive(Clone, Copy, Debug)]
-pub struct Group {
-    /// The first of them.
-    pub first: usize,
-    /// Positions of each, padding included.
-    pub longest: usize,
 }
 
 impl Shared {

@@ -4,8 +4,7 @@ use rayon::prelude::*;
 use super::{
     attention::{Attended, StepAttention, StepAttentionParts, StepMaps},
     map::{StepMap, StepNorm, WORTH_THREADS_PASS},
-    shared::Group,
-    store::{Past, Run, SharedRows, WrittenRows},
+    store::{Group, Past, Run, SharedRows, WrittenRows},
 };
 use crate::ops::{
     Affine, Gelu, LayerReading, Norm, NormAt,

@@ -3,10 +3,7 @@ use std::sync::Arc;
 use candle_core::{Result, bail};
 use rayon::prelude::*;
 
-use super::{
-    reach::{Reach, Reaches},
-    shared::Group,
-};
+use super::reach::{Reach, Reaches};
 use crate::ops::{
     kernels::{Places, Rows, combine, dots, part, part_mut},
     threaded::Slab,
@@ -358,6 +355,15 @@ impl Past {
         }
         runs
     }
+}
+
+/// Where neighbouring sources stand that are read together.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    /// The first of them.
+    pub first: usize,
+    /// Positions of each, padding included.
+    pub longest: usize,
 }
 
 #[cfg(test)]

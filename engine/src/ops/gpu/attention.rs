@@ -6,7 +6,7 @@ use super::{
     buffer::{Buffer, address},
     device::{passes, run, timed},
     dropout::launched,
-    flash,
+    flash::{self, CoreMask},
     launch::{Launch, wide},
     softmax::{Rows, probabilities, score_gradient},
 };
@@ -26,17 +26,6 @@ pub enum CoreMemory {
     /// Nothing: they are computed again, for so many queries at a time; none = as many as fit into 64 Mi scores. Scores
     /// are never there as a whole, and keys that no query of a chunk may see are left out.
     Recompute(Option<usize>),
-}
-
-/// What is done to scores on their way to probabilities.
-#[derive(Clone, Debug)]
-pub struct CoreMask {
-    /// What scores are multiplied with.
-    pub scale: f64,
-    /// Which keys are seen.
-    pub mask: MaskSpec,
-    /// Which probabilities are dropped; none = no dropout.
-    pub dropout: Option<DropoutMask>,
 }
 
 /// `dropout(softmax(scale q kᵀ)) v` of every head over the visible keys.

@@ -9,7 +9,7 @@ use candle_core::{
     op::BackpropOp,
 };
 
-use super::{columns::add_bias, cuda};
+use super::cuda;
 use crate::ops::tracked::Computed;
 
 /// Memory for a result, not filled yet.
@@ -57,17 +57,17 @@ impl Buffer {
         Ok(Self { storage, shape: shape.into() })
     }
 
-    /// One product, with a bias `[n]` added to every row.
+    /// One product, with a bias `[n]` added to every row, where the vendor's library does both at once.
     ///
     /// # Errors
     /// As [`Buffer::product`].
-    pub fn product_with_bias(
+    pub fn fused_product_with_bias(
         x: &Tensor,
         y: &Tensor,
         sizes: [usize; 4],
         shape: impl Into<Shape>,
         bias: &Tensor,
-    ) -> Result<Self> {
+    ) -> Result<Option<Self>> {
         let ((storage, layout), (other, other_layout)) = (x.storage_and_layout(), y.storage_and_layout());
         let (of_bias, bias_layout) = bias.storage_and_layout();
         if let (Storage::Cuda(x), Storage::Cuda(y), Storage::Cuda(bias)) = (&*storage, &*other, &*of_bias)
@@ -75,13 +75,10 @@ impl Buffer {
         {
             let operands = [(x, layout), (y, other_layout), (bias, bias_layout)];
             if let Some(product) = cuda::product_with_bias(operands, [rows, inner, columns])? {
-                return Ok(Self { storage: Storage::Cuda(product), shape: shape.into() });
+                return Ok(Some(Self { storage: Storage::Cuda(product), shape: shape.into() }));
             }
         }
-        drop((storage, other, of_bias));
-        let product = Self::product(x, y, sizes, shape)?;
-        add_bias(&product, product.elem_count(), bias)?;
-        Ok(product)
+        Ok(None)
     }
 
     /// Where it lies.

@@ -4,13 +4,12 @@
 use candle_core::{DType, Device, Result, Tensor};
 
 use super::{
-    attention::CoreMask,
     buffer::{Buffer, address},
     device::{has_kernels, run, timed},
     launch::{FLASH_SIZES, Launch, Module},
 };
-use crate::ops::profile::Work;
 use crate::ops::tracked::{Backward, tracked1, tracked3};
+use crate::ops::{MaskSpec, kernels::DropoutMask, profile::Work};
 
 /// Threads of a block.
 const THREADS: u32 = 128;
@@ -307,4 +306,15 @@ impl Backward<1> for Flash {
         self.gradients(dy, places, side_by_side(gradient.address()?, of_one, 0), [true; 2])?;
         Ok([Some(gradient.into_tensor())])
     }
+}
+
+/// What is done to scores on their way to probabilities.
+#[derive(Clone, Debug)]
+pub struct CoreMask {
+    /// What scores are multiplied with.
+    pub scale: f64,
+    /// Which keys are seen.
+    pub mask: MaskSpec,
+    /// Which probabilities are dropped; none = no dropout.
+    pub dropout: Option<DropoutMask>,
 }

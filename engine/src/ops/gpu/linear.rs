@@ -2,7 +2,11 @@
 
 use candle_core::{Result, Tensor};
 
-use super::{buffer::Buffer, columns::column_sums, device::timed};
+use super::{
+    buffer::Buffer,
+    columns::{add_bias, column_sums},
+    device::timed,
+};
 use crate::ops::tracked::{Backward, tracked2, tracked3};
 use crate::ops::{Orientation, profile::Work};
 
@@ -26,7 +30,7 @@ pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, orientation: O
     let sizes = [1, rows, inputs, outputs];
     let bias = bias.map(Tensor::contiguous).transpose()?;
     let y = timed(&flat, "linear map", work, || match &bias {
-        Some(bias) => Buffer::product_with_bias(&flat, &matrix, sizes, shape, bias),
+        Some(bias) => product_with_bias(&flat, &matrix, sizes, shape, bias),
         None => Buffer::product(&flat, &matrix, sizes, shape),
     })?;
     let backward = Linear { sizes: [rows, inputs, outputs], orientation };
@@ -34,6 +38,16 @@ pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, orientation: O
         Some(bias) => tracked3([&x, &weight, bias], y, backward),
         None => tracked2([&x, &weight], y, backward),
     }
+}
+
+/// One product, with a bias `[n]` added to every row.
+fn product_with_bias(x: &Tensor, y: &Tensor, sizes: [usize; 4], shape: Vec<usize>, bias: &Tensor) -> Result<Buffer> {
+    if let Some(product) = Buffer::fused_product_with_bias(x, y, sizes, shape.as_slice(), bias)? {
+        return Ok(product);
+    }
+    let product = Buffer::product(x, y, sizes, shape)?;
+    add_bias(&product, product.elem_count(), bias)?;
+    Ok(product)
 }
 
 struct Linear {

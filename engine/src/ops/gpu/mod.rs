@@ -32,14 +32,14 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub use attention::{CoreMask, CoreMemory, attention_core};
+pub use attention::{CoreMemory, attention_core};
 pub use cross_entropy::{cross_entropy, cross_entropy_by_row, vocabulary_loss};
 pub use device::has_kernels;
 pub use dropout::{dropout, residual, sum};
 pub use embedding::embedding;
 #[cfg(test)]
 pub use emulated::{emulating, is_on as is_emulating};
-pub use flash::{has_joint_core, joint_core};
+pub use flash::{CoreMask, has_joint_core, joint_core};
 pub use gelu::gelu;
 pub use heads::{merge_heads, split_heads};
 pub use launch::FLASH_SIZES;

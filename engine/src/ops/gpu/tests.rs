@@ -478,7 +478,7 @@ fn gradients_are_handed_on_without_zeros_as_candle_adds_them_up() {
         let (ours, candles, alike) = emulating(|| {
             let (ours, candles) = (Gradients::new(&parameters).unwrap(), Gradients::new(&parameters).unwrap());
             let loss = network(&parameters).unwrap();
-            assert!(tracked::Flows::of(&loss).is_some());
+            assert!(ops::Flows::of(&loss).is_some());
             // Two passes add up.
             for _ in 0..2 {
                 ours.add_of(&loss).unwrap();
@@ -487,7 +487,7 @@ fn gradients_are_handed_on_without_zeros_as_candle_adds_them_up() {
             // An operation of candle's in between: its own backward pass does it all.
             let with_other = Gradients::new(&parameters).unwrap();
             let loss = network(&parameters).unwrap().affine(2.0, 0.0).unwrap();
-            assert!(tracked::Flows::of(&loss).is_none());
+            assert!(ops::Flows::of(&loss).is_none());
             with_other.add_of(&loss).unwrap();
             (ours, candles, with_other)
         });
@@ -509,7 +509,7 @@ fn what_led_to_a_tensor_is_forgotten_with_it() {
     emulating(|| {
         let drop = BlockDropout { probability: 0.5, stream: STREAM };
         let y = ops::residual(&x, &x, Some(&drop)).unwrap();
-        assert!(tracked::Flows::of(&y).is_some());
+        assert!(ops::Flows::of(&y).is_some());
         let id = y.id();
         assert!(tracked::is_known(id));
         drop_all([y]);

@@ -5,15 +5,12 @@
 //! [`GenerationMeasurement`] what came of it.
 
 mod groups;
-mod largest;
-mod measure;
 mod measurement;
-mod preset;
 mod spec;
 mod speed;
 
 pub use groups::{AttentionGroup, GroupTime};
 pub use measurement::{GenerationMeasurement, GenerationTime};
-pub use preset::GenerationPreset;
 pub use spec::{GenerationSpec, GenerationTask};
 pub use speed::GenerationSpeed;
+pub(super) use speed::Profiled;

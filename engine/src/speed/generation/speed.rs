@@ -21,7 +21,7 @@ pub struct GenerationSpeed {
 }
 
 /// What was recorded of one run.
-pub(in crate::speed) struct Profiled {
+pub struct Profiled {
     /// Attention to the source in a step, as the mean of all steps.
     pub groups: Vec<GroupTime>,
     /// While the sources were read.

@@ -17,6 +17,9 @@ use super::{
     },
     examples::{self, expressions_ui, found_ui, images_ui, pathfinder_ui},
     questions::{self, questions_ui},
+    shared_words::PATH,
+    shared_words::TEXT_SEED,
+    shared_words::VALIDATION_PATH,
     table::{self, table_ui, weights_ui},
     translation::{self, pairs_ui, scored_ui},
 };
@@ -26,17 +29,6 @@ use crate::{
 };
 
 const SOURCE: Words = Words::new("data.kind", "Source", "Where the text, the images or the expressions come from.");
-pub(super) const PATH: Words = Words::new(
-    "data.path",
-    "File or folder",
-    "Text files: .txt, .jsonl, .csv, .tsv, any of them gzipped, .parquet, or a folder of such.",
-);
-pub(super) const VALIDATION_PATH: Words = Words::new(
-    "data.validation_path",
-    "Held-out text",
-    "A file or folder to evaluate on. When it is empty, a share of the text is held out.",
-)
-.empty("a share of the text");
 const FIELD: Words =
     Words::new("data.field", "JSONL field", "The field of each JSONL object that holds the text; empty = `text`.")
         .empty("text");
@@ -47,11 +39,6 @@ const COLUMN: Words = Words::new(
 );
 const PAIRS: Words = Words::new("data.pairs", "Pairs", "How many generated pairs there are to train on.").unit("pairs");
 const AMOUNT: Words = Words::new("data.words", "Words", "Amount of generated text.").unit("words");
-pub(super) const TEXT_SEED: Words = Words::new(
-    "data.text_seed",
-    "Text seed",
-    "Seed of the text, apart from the run's seed, so that runs with several seeds see the same text.",
-);
 const SEQUENCE: Words = Words::new(
     "data.sequence_length",
     "Sequence length",

@@ -13,7 +13,7 @@ use super::{
         field::Words,
         form::{Form, note_ui, under_ui},
     },
-    data::{PATH, TEXT_SEED},
+    shared_words::{PATH, TEXT_SEED},
     table::{WEIGHTS, counts_ui},
 };
 use crate::{

@@ -17,6 +17,7 @@ mod probe;
 mod questions;
 mod reuse;
 mod run;
+mod shared_words;
 mod stopping;
 mod table;
 mod train;

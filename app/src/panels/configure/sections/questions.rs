@@ -8,7 +8,7 @@ use super::{
         field::Words,
         form::{Form, note_ui},
     },
-    data::VALIDATION_PATH,
+    shared_words::VALIDATION_PATH,
 };
 use crate::file_dialogs::{Ask, Pick};
 

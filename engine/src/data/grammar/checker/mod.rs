@@ -6,6 +6,7 @@
 
 mod counts;
 mod determined;
+mod read;
 mod sentence;
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-use super::{Agreement, Checked, Checker, Passage, counts::words_of};
+use super::{Agreement, Checked, Checker, Passage, read::words_of};
 use crate::data::{Silent, generate_grammar};
 
 fn checker() -> Checker {

@@ -1,7 +1,5 @@
 //! What is occupied of an image, and the image itself, at twice its size.
 
-use super::Point;
-
 /// The image is drawn at so many times its size.
 const SCALE: usize = 2;
 
@@ -157,6 +155,9 @@ fn taps() -> [f64; 2 * REACH as usize] {
         sinc(x) * sinc(x / 3.0)
     })
 }
+
+/// A place in pixels, `[x, y]`.
+pub(super) type Point = [f64; 2];
 
 #[cfg(test)]
 mod tests {

@@ -1,20 +1,13 @@
 use std::cell::Cell;
 
-use super::GenerationTask;
-use crate::{
-    attention::ModelPlan,
-    config::RunConfig,
-    model::open_device_of,
-    speed::{
-        LargestBatch, MemoryAnswer, MemoryProbe, MemoryRequest,
-        largest::{confirm, search, smaller, usable_memory, within},
-        measurement::Outcome,
-        probe::{Asked, measure_memory},
-    },
-    train::TrainError,
+use super::{
+    GenerationTask, LargestBatch, MemoryAnswer, MemoryProbe, MemoryRequest, Outcome,
+    largest::{confirm, search, smaller, usable_memory, within},
+    probe::{Asked, measure_memory},
 };
+use crate::{attention::ModelPlan, config::RunConfig, model::open_device_of, train::TrainError};
 
-/// Finds the most sources at the same time by the memory estimate, as [`largest_batch`](crate::speed::largest_batch) does for
+/// Finds the most sources at the same time by the memory estimate, as [`largest_batch`](super::largest_batch) does for
 /// training, and generates once with them, in a process of its own that ends when it holds too much or takes too long.
 ///
 /// # Errors

@@ -6,20 +6,16 @@ use std::{
 use rayon::ThreadPool;
 
 use super::{
-    GenerationMeasurement, GenerationSpeed, GenerationTask, GenerationTime, largest::largest_generation,
-    speed::Profiled,
+    GenerationMeasurement, GenerationSpeed, GenerationTask, GenerationTime, LargestBatch, Outcome, Point, PointResult,
+    SideResult, Spread, Subject, SweepWatch,
+    failure::{failure_of, reason_of},
+    generation::Profiled,
+    largest_generation::largest_generation,
+    measure::At,
+    others::Others,
+    pool,
 };
-use crate::{
-    attention::ModelPlan,
-    model::open_device_of,
-    speed::{
-        LargestBatch, Outcome, Point, PointResult, SideResult, Spread, Subject, SweepWatch,
-        measure::{At, failure_of, reason_of},
-        others::Others,
-        pool,
-    },
-    train::free_memory,
-};
+use crate::{attention::ModelPlan, model::open_device_of, train::free_memory};
 
 /// How often a run is asked to end.
 const LOOK: Duration = Duration::from_millis(10);
@@ -37,7 +33,7 @@ struct Found<'a> {
 
 impl At<'_> {
     /// Generates with each cache in turns, then once more to see where attention's time goes. None if it was stopped.
-    pub(in crate::speed) fn generation_point(&mut self, point: &Point) -> Option<PointResult> {
+    pub(super) fn generation_point(&mut self, point: &Point) -> Option<PointResult> {
         let mut found: Vec<Found<'_>> =
             point.subjects.iter().filter_map(|subject| self.judge_generation(subject)).collect();
         let mut parameters = 0;

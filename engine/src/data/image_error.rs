@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
+use super::error_wording::list;
 use crate::config::{ImageShape, counted};
-use crate::data::error::list;
 
 /// Why images cannot be learnt from. Every message says what failed, why, what to do, and the path last.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,13 +1,12 @@
 use std::ops::ControlFlow;
 
-use super::{Found, Search, decompose};
-use crate::convert::{
-    ConvertError, ToCollaborative,
+use super::{
+    ConvertError, Found, Search, ToCollaborative, decompose,
     weights::{Scoring, Tensors, Weights, tensor},
 };
 
 /// Makes one attention collaborative; none where no head computes. Query biases become content biases, key biases go.
-pub(in crate::convert) fn attention(
+pub(super) fn attention(
     weights: &Weights<'_>,
     to: &ToCollaborative,
     number: usize,

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     fn golden() -> Value {
-        serde_json::from_str(include_str!("../../../../tests/golden/metrics.json")).unwrap()
+        serde_json::from_str(include_str!("../../../tests/golden/metrics.json")).unwrap()
     }
 
     #[test]

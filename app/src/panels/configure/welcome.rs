@@ -8,7 +8,7 @@ use headroom_engine::{
     config::{NumberWordsSource, Preset, PresetGroup, RunConfig, Source, presets},
 };
 
-use super::configure::Estimate;
+use super::Estimate;
 use crate::{common::Expected, format, state::State, theme};
 
 /// Size of a card.

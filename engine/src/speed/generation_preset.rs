@@ -1,8 +1,5 @@
-use super::GenerationSpec;
-use crate::{
-    config::{Axis, preset},
-    speed::SweepSpec,
-};
+use super::{GenerationSpec, SweepSpec};
+use crate::config::{Axis, preset};
 
 /// Measurements of generation that papers on what is kept publish, at a size for two cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
