@@ -1,8 +1,8 @@
 use super::value::Json;
 
-/// Largest relative difference of two floats that count as equal. Processors with other vector widths sum in another order: between
-/// 256 and 512 bits no float of these goldens differed by more than 7e-6, their rounding to six digits included.
-const RELATIVE: f64 = 1e-4;
+/// Largest relative difference of two floats that count as equal. Processors sum in other orders: with every matrix product summed in
+/// two halves, losses differed by less than 7e-6, and small eigenvalues, overlaps and logits by up to 5e-4.
+const RELATIVE: f64 = 5e-3;
 /// Largest absolute difference: a difference of nearly equal numbers has few digits that all processors share.
 const ABSOLUTE: f64 = 1e-6;
 
@@ -75,13 +75,13 @@ mod tests {
     #[test]
     fn what_is_equal_and_floats_within_the_tolerance_pass() {
         assert_eq!(differences_of(GOLDEN), [""; 0]);
-        assert_eq!(differences_of(&GOLDEN.replace("5.25", "5.2501")), [""; 0]);
+        assert_eq!(differences_of(&GOLDEN.replace("5.25", "5.251")), [""; 0]);
     }
 
     #[test]
     fn every_change_is_told_with_its_place() {
         for (from, to, place) in [
-            ("5.25", "5.26", ".loss: 5.26 instead of 5.25"),
+            ("5.25", "5.28", ".loss: 5.28 instead of 5.25"),
             ("5.25", "5", ".loss: integer 5 instead of float 5.25"),
             ("5.25", "null", ".loss: null null instead of float 5.25"),
             ("\"step\": 3", "\"step\": 4", ".step: 4 instead of 3"),
