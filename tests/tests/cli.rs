@@ -1,6 +1,11 @@
 //! The command line, end to end: every command, the shapes of `--json`, the exit codes, stopping and going on.
 #![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
+// Devices, paths and signals of other systems differ.
+#[cfg(target_os = "linux")]
+#[path = "cli/json_goldens/mod.rs"]
+mod json_goldens;
+
 use std::fs;
 #[cfg(unix)]
 use std::{
