@@ -236,7 +236,7 @@ impl Text {
             return Err(JobError::refusal(NO_TEXT));
         }
         let read = || {
-            let subject = Subject::load_on_processor(&context.store, &job.target, job.data.as_deref())?;
+            let subject = Subject::load_on_processor(&context.store, &job.target, job.data.as_deref(), &|_| ())?;
             subject.require_analysable()?;
             let tokens = job.tokens.unwrap_or_else(|| subject.tokens());
             subject.require_positions(tokens)?;
