@@ -107,6 +107,7 @@ fn a_run_that_was_trained_further_is_set_up_as_a_conversion() {
     assert!(!screen.has("Train what is advised"));
     screen.click("Set it up in Models");
     assert_eq!(screen.window().open_panel(), PanelId::MODELS);
+    screen.settle();
     let asked = screen.window().link().map(Link::take_requests).unwrap_or_default();
     let is_it = |request: &Request| {
         let Command::DescribeModel { target: Target::Run { run, .. } } = &request.command else { return false };
