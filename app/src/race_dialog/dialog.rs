@@ -234,7 +234,7 @@ impl RaceDialog {
             }
             if left_out > 0 {
                 let left_out = of(left_out, "config", "configs");
-                let text = format!("{left_out} cannot be trained, for the reason beside it.");
+                let text = format!("{left_out} cannot be trained, for the reason given.");
                 ui.label(RichText::new(text).color(palette.error));
             }
         });
@@ -489,7 +489,7 @@ mod tests {
         shown.dialog.sweep = SweepForm::new(&base);
         shown.frame(Vec::new());
         let nodes = shown.frame(Vec::new());
-        let told = place(&nodes, "2 configs cannot be trained, for the reason beside it.");
+        let told = place(&nodes, "2 configs cannot be trained, for the reason given.");
         let count = place(&nodes, "0 configs × 1 seed = 0 runs, 0 FLOP in all");
         assert_eq!(told.center().y, count.center().y);
     }

@@ -1,7 +1,5 @@
 //! The Adviser: what follows the sliders, what is trained, and its four states.
 
-use std::path::PathBuf;
-
 use egui::{Key, Modifiers};
 use headroom_app::{context::PanelId, link::Link};
 use headroom_engine::{
@@ -92,7 +90,7 @@ fn a_run_that_was_trained_further_is_set_up_as_a_conversion() {
     let mut config = from_toml(&record.config_toml).unwrap();
     config.model.initial = Some("m".to_owned());
     (record.config_toml, record.config) = (to_toml(&config), serde_json::to_value(&config).unwrap());
-    screen.state().apply(Event::Run { record: Box::new(record), checkpoints: Vec::new(), folder: PathBuf::new() });
+    screen.state().records.insert(example_run(0), record);
     let analysis = example_analysis(config.model.layers, config.model.heads, 400);
     screen.state().analysis.take_steps(example_run(0), vec![400]);
     screen.state().analysis.take(example_run(0), 400, analysis);
