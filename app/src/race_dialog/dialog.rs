@@ -287,7 +287,7 @@ mod tests {
     use egui::{Event, PointerButton, Pos2, RawInput, Rect, pos2, vec2};
     use headroom_engine::{
         attention::{ModelFacts, ModelPlan},
-        config::{ModelConfig, preset},
+        config::preset,
     };
 
     use super::*;
