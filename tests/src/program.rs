@@ -79,7 +79,8 @@ impl Program {
         self.command_of(&self.binary, arguments)
     }
 
-    fn command_of(&self, binary: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
+    /// The same of another program, such as a shell that starts this one.
+    pub fn command_of(&self, binary: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
         let mut command = Command::new(binary);
         command
             .args(arguments)

@@ -129,6 +129,43 @@ fn what_cannot_be_advised_says_why() {
     assert_eq!(program.run(&["runs", "--json"]).expect_code(0).json().as_array().unwrap().len(), 1);
 }
 
+/// A run that trains an initial model further keeps that model's attention: a config was proposed that was refused when it started.
+#[test]
+fn a_run_that_was_trained_further_is_advised_conversions_of_its_model() {
+    let program = program();
+    let first = program.train(TINY_ENCODER, &["--steps", "2"]);
+    let initial = format!("model.initial={first}");
+    let tokenizer = "data.tokenizer={ kind = \"initial\" }";
+    let probes = ["--set", &initial, tokenizer, "probe.every=4", "train.steps=4", "probe.examples=4"];
+    let run = program.train(TINY_ENCODER, &probes);
+    let wished = ["--similarity", "0", "--energy", "0.5"];
+    let advise = |parts: &[&str]| program.run(&[&["advise", &run], parts].concat());
+    let advice = advise(&[&wished[..], &["--json"]].concat()).expect_code(0).json();
+    assert!(advice["config"].is_null() && advice["heads"]["replaced"].as_u64() > Some(0), "{advice}");
+    assert!(advice["why_not"].as_str().unwrap().contains("keeps the attention of that model"), "{advice}");
+    let conversions = advice["conversions"].as_array().unwrap();
+    assert_eq!(conversions.len(), 2, "{advice}");
+    let refused = advise(&[&wished[..], &["--train"]].concat()).expect_code(2);
+    let _ = refused.expect_words(&["keeps the attention of that model", "Nothing was started"]);
+    let text = advise(&wished).expect_code(0).stdout;
+    assert!(!text.contains("As a config") && text.contains("model.initial"), "{text}");
+    // The commands do what is predicted, without a text of their own, and a run begins with what they make.
+    for one in conversions {
+        let command = one["command"].as_str().unwrap();
+        assert!(text.contains(command), "{text}");
+        let words: Vec<&str> = command.split_whitespace().skip(1).chain(["--json"]).collect();
+        let done = program.run(&words).expect_code(0).events().pop().unwrap();
+        assert_eq!(done["parameters"], one["costs"]["parameters"], "{command}: {done}");
+    }
+    let made = conversions[1]["to"].as_str().unwrap();
+    let config = program.run(&["show", made, "--further"]).expect_code(0).stdout;
+    program.write("further.toml", config);
+    let _ = program.run(&["train", "further.toml", "--steps", "2"]).expect_code(0);
+    // What a config may change is proposed as one; so is nothing.
+    let none = advise(&["--similarity", "1", "--json"]).expect_code(0).json();
+    assert!(none["conversions"].as_array().unwrap().is_empty() && none["config"].is_object(), "{none}");
+}
+
 /// A golden model with a text and a tokenizer of its vocabulary, its own where it has one.
 fn golden(program: &Program, name: &str) {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/hf").join(name);

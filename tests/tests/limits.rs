@@ -7,10 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 #[cfg(unix)]
-use std::{
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{path::Path, process::Command};
 
 use headroom_engine::config::{PresetGroup, Source, presets};
 #[cfg(target_os = "linux")]
@@ -75,10 +72,9 @@ fn a_config_may_come_from_the_shells_own_pipe() {
     let config = TINY_DECODER.replace("kind = \"grammar\"\nwords = 4000", "kind = \"file\"\npath = \"text.txt\"");
     program.write("c.toml", config);
     let through_shell = |script: &str| {
-        let mut shell = Command::new("bash");
-        shell.args(["-c", script, "bash"]).arg(program.command(&[]).get_program());
-        shell.current_dir(program.path("")).env("HEADROOM_STORE", program.store_path());
-        shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let own = program.command(&[]);
+        let mut shell = program.command_of("bash", &["-c", script, "bash"]);
+        shell.arg(own.get_program());
         program.run_command(shell)
     };
     // Relative paths start at the current folder.

@@ -84,15 +84,17 @@ fn of_run(store: Option<&Path>, args: &AdviseArgs, reading: &Store, record: &Run
         .map_err(|problems| CliError::problems(&format!("The config of the run {id}"), &problems))?;
     let advice = adviser.advise(advise_words::wishes(args));
     let sources = findings::sources_words(&analysis, errors.map(|_| of_errors), best);
+    let courses = conversions(store, record, &adviser, &advice, &analysis);
+    let told = (&adviser, &advice, courses.as_slice());
     if !args.train {
         return if args.json {
-            print::json(&as_json(record, &analysis, &sources, &advice))
+            print::json(&as_json(record, &analysis, &sources, &advice, &courses))
         } else {
-            tell(store, (reading, record), args, (&analysis, &sources), &adviser, &advice)
+            tell(store, (reading, record), args, (&analysis, &sources), told)
         };
     }
     if !args.json {
-        tell(store, (reading, record), args, (&analysis, &sources), &adviser, &advice)?;
+        tell(store, (reading, record), args, (&analysis, &sources), told)?;
         print::line("")?;
     }
     let trained = trained(store, args, reading, record, &config, (&analysis, &sources), &advice);
@@ -199,7 +201,35 @@ fn words(analysis: &Analysis) -> String {
     plain::ascii(&findings::analysis_words(analysis))
 }
 
-fn as_json(record: &RunRecord, analysis: &Analysis, sources: &[String], advice: &Advice) -> Json {
+/// The conversions of a run whose model is not trained with other attention; none of every other run.
+fn conversions<'a>(
+    store: Option<&Path>,
+    record: &RunRecord,
+    adviser: &Adviser,
+    advice: &'a Advice,
+    analysis: &Analysis,
+) -> Vec<advise_model::Course<'a>> {
+    let RunSummary { id, name, .. } = &record.summary;
+    let words = name.split(|c: char| !c.is_alphanumeric() && !"_.".contains(c)).filter(|word| !word.is_empty());
+    let name = words.collect::<Vec<&str>>().join("-");
+    // A run is converted on its own text, and what is made of it knows that text.
+    let source = advise_model::ConversionSource { store, model: id.to_string(), name, text: String::new() };
+    source.course(advice, analysis, adviser.tokens())
+}
+
+/// Why the run is not trained by another config.
+fn why_not(advice: &Advice) -> Option<String> {
+    let why: Vec<String> = advice.why_converted.map(str::to_owned).into_iter().chain(advice.why_not()).collect();
+    (!why.is_empty()).then(|| why.join(" "))
+}
+
+fn as_json(
+    record: &RunRecord,
+    analysis: &Analysis,
+    sources: &[String],
+    advice: &Advice,
+    courses: &[advise_model::Course<'_>],
+) -> Json {
     json!({
         "event": "advised",
         "run": record.summary.id,
@@ -211,8 +241,10 @@ fn as_json(record: &RunRecord, analysis: &Analysis, sources: &[String], advice: 
         "pairs": advise_words::part(advice.pairs.as_ref()),
         "present": advice.prediction.as_ref().ok().map(|prediction| prediction.present),
         "proposed": advice.prediction.as_ref().ok().map(|prediction| prediction.proposed),
-        "why_not": advice.why_not(),
+        "why_not": why_not(advice),
         "config": advice.config(),
+        "left_out": advice.left_out(),
+        "conversions": advise_model::conversions_json(courses),
     })
 }
 
@@ -221,8 +253,7 @@ fn tell(
     (reading, record): (&Store, &RunRecord),
     args: &AdviseArgs,
     (analysis, sources): (&Analysis, &[String]),
-    adviser: &Adviser,
-    advice: &Advice,
+    (adviser, advice, courses): (&Adviser, &Advice, &[advise_model::Course<'_>]),
 ) -> CliResult {
     let (run, name) = (&record.summary.id, &record.summary.name);
     let name = escaped_line(name);
@@ -247,6 +278,13 @@ fn tell(
         }
     }
     advise_words::tell_borrowed(advice)?;
+    if let Some(why) = advice.why_converted {
+        print::line(format!("\n{why}"))?;
+        return match advice.why_not() {
+            Some(why) => print::line(format!("Nothing to convert: {}", plain::ascii(&why))),
+            None => advise_model::tell_conversions(adviser, advice, courses, None),
+        };
+    }
     if let Ok(prediction) = &advice.prediction
         && advice.changes()
     {
@@ -280,7 +318,7 @@ fn trained(
 ) -> CliResult<RunId> {
     let kept = advice.to_keep().filter(|_| advice.why_not().is_none());
     let (Some(prediction), Some(proposed)) = (kept, advice.config()) else {
-        let why = advice.why_not().unwrap_or_default();
+        let why = why_not(advice).unwrap_or_default();
         return Err(CliError::at("run", format!("{why} Nothing was started.")));
     };
     let source = &record.summary;

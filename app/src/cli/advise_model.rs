@@ -43,7 +43,7 @@ pub(super) fn run(store: Option<&Path>, args: &AdviseArgs, directory: &Path) -> 
     let adviser = Adviser::of_model(&plan, &analysis, errors).map_err(|why| CliError::at("run", why))?;
     let advice = adviser.advise(advise_words::wishes(args));
     let sources = findings::sources_words(&analysis, errors.map(|_| of_errors), None);
-    let courses = model.course(&advice, &analysis);
+    let courses = model.source(&analysis).course(&advice, &analysis, analysis.tokens);
     if args.json {
         return print::json(&as_json(&model, (&id, &analysis), &sources, &adviser, &advice, &courses));
     }
@@ -107,11 +107,83 @@ struct Model<'a> {
     name: String,
 }
 
+/// The model that conversions begin with, as their commands name it.
+pub(super) struct ConversionSource<'a> {
+    /// The store of the commands.
+    pub store: Option<&'a Path>,
+    /// The model itself.
+    pub model: String,
+    /// Its name, with which the names of what is made of it begin.
+    pub name: String,
+    /// The options that name the text; empty where the model knows its own.
+    pub text: String,
+}
+
 /// A conversion with the directory that it makes and the command that does it.
-struct Course<'a> {
+pub(super) struct Course<'a> {
     step: &'a ConversionStep,
     to: String,
     command: String,
+}
+
+impl ConversionSource<'_> {
+    /// The commands that do what is advised on examples of `tokens` tokens, one after the other. Each makes a new directory below
+    /// the current one.
+    pub(super) fn course<'a>(&self, advice: &'a Advice, analysis: &Analysis, tokens: usize) -> Vec<Course<'a>> {
+        let (mut from, mut name) = (self.model.clone(), self.name.clone());
+        let mut courses = Vec::new();
+        for step in advice.steps() {
+            let (suffix, words) = words(&step.conversion, analysis);
+            name.push_str(&suffix);
+            let to = free(&name);
+            let (source, made) = (hint::quoted(&from), hint::quoted(&to));
+            let text = if self.text.is_empty() { String::new() } else { format!(" {}", self.text) };
+            let command = format!("convert {source} --to {made} {words}{text} --tokens {tokens}");
+            let command = hint::command(&command, self.store);
+            from.clone_from(&to);
+            courses.push(Course { step, to, command });
+        }
+        courses
+    }
+}
+
+/// Prints what conversions save, what is left out with the command that measures what is missing, and their commands.
+pub(super) fn tell_conversions(
+    adviser: &Adviser,
+    advice: &Advice,
+    courses: &[Course<'_>],
+    measure: Option<&str>,
+) -> CliResult {
+    if let Ok(prediction) = &advice.prediction {
+        let rows = findings::conversion_rows(prediction, adviser.tokens());
+        advise_words::tell_saving(prediction, ["", "model", "converted", "difference"], rows)?;
+    }
+    for why in advice.left_out() {
+        print::line(format!("Left out: {}", plain::ascii(why)))?;
+    }
+    if let Some(measure) = measure {
+        print::line(format!("  {measure}"))?;
+    }
+    print::line(if courses.len() == 1 { "As a conversion:" } else { "As conversions, one after the other:" })?;
+    for Course { step, command, .. } in courses {
+        let costs = &step.costs;
+        let tokens = counted(adviser.tokens() as u64, "token");
+        let flops = plain::ascii(&format::flops(costs.forward_flops_per_example as f64));
+        let parameters = counted(costs.parameters, "parameter");
+        print::line(format!("\n  {command}\n    {parameters}, {flops} for {tokens}"))?;
+    }
+    if courses.len() > 1 {
+        let words = "Similarity, energy and error were measured on the model as it is: what one conversion changes is not in \
+                     those of the next. Each says itself what it changed.";
+        print::line(format!("\n{words}"))?;
+    }
+    Ok(())
+}
+
+/// The conversions for scripts.
+pub(super) fn conversions_json(courses: &[Course<'_>]) -> Vec<Json> {
+    let one = |Course { step, to, command }: &Course<'_>| json!({ "conversion": step.conversion, "to": to, "command": command, "costs": step.costs });
+    courses.iter().map(one).collect()
 }
 
 impl Model<'_> {
@@ -180,22 +252,10 @@ impl Model<'_> {
         hint::command(&format!("analyse {directory} {text}{parts}"), self.store)
     }
 
-    /// The commands that do what is advised, one after the other. Each makes a new directory below the current one.
-    fn course<'a>(&self, advice: &'a Advice, analysis: &Analysis) -> Vec<Course<'a>> {
-        let mut from = self.directory.display().to_string();
-        let mut name = self.name.clone();
-        let mut courses = Vec::new();
-        for step in advice.steps() {
-            let (suffix, words) = words(&step.conversion, analysis);
-            name.push_str(&suffix);
-            let to = free(&name);
-            let (source, made) = (hint::quoted(&from), hint::quoted(&to));
-            let text = format!("{} --tokens {}", text(Some(analysis)), analysis.tokens);
-            let command = hint::command(&format!("convert {source} --to {made} {words} {text}"), self.store);
-            from.clone_from(&to);
-            courses.push(Course { step, to, command });
-        }
-        courses
+    /// Where its conversions begin, on the text of its analysis.
+    fn source(&self, analysis: &Analysis) -> ConversionSource<'_> {
+        let (model, name) = (self.directory.display().to_string(), self.name.clone());
+        ConversionSource { store: self.store, model, name, text: text(Some(analysis)) }
     }
 
     fn tell(
@@ -224,29 +284,9 @@ impl Model<'_> {
             print::line(format!("Nothing to convert: {}", plain::ascii(&why)))?;
             return if advice.wishes.error.is_some() { self.tell_how_to_measure(adviser, analysis) } else { Ok(()) };
         }
-        if let Ok(prediction) = &advice.prediction {
-            let rows = findings::conversion_rows(prediction, adviser.tokens());
-            advise_words::tell_saving(prediction, ["", "model", "converted", "difference"], rows)?;
-        }
-        for why in advice.left_out() {
-            print::line(format!("Left out: {}", plain::ascii(why)))?;
-        }
-        if advice.wishes.error.is_some() {
-            self.tell_how_to_measure(adviser, analysis)?;
-        }
-        print::line(if courses.len() == 1 { "As a conversion:" } else { "As conversions, one after the other:" })?;
-        for Course { step, command, .. } in courses {
-            let costs = &step.costs;
-            let tokens = counted(adviser.tokens() as u64, "token");
-            let flops = plain::ascii(&format::flops(costs.forward_flops_per_example as f64));
-            let parameters = counted(costs.parameters, "parameter");
-            print::line(format!("\n  {command}\n    {parameters}, {flops} for {tokens}"))?;
-        }
-        if courses.len() > 1 {
-            let words = "Similarity, energy and error were measured on the model as it is: what one conversion changes is not in \
-                         those of the next. Each says itself what it changed.";
-            print::line(format!("\n{words}"))?;
-        }
+        let is_missing = advice.wishes.error.is_some() && adviser.errors().is_err();
+        let measure = is_missing.then(|| self.analyse(Some(analysis), true));
+        tell_conversions(adviser, advice, courses, measure.as_deref())?;
         if analysis.text.is_none() {
             let data = escaped_line(&analysis.data);
             print::line(format!("\nWrite where the text is in place of {A_TEXT}; the analysis was of {data}."))?;
@@ -330,9 +370,6 @@ fn as_json(
     advice: &Advice,
     courses: &[Course<'_>],
 ) -> Json {
-    let conversions = courses.iter().map(|Course { step, to, command }| {
-        json!({ "conversion": step.conversion, "to": to, "command": command, "costs": step.costs })
-    });
     let Analysis { examples, tokens, data, .. } = analysis;
     json!({
         "event": "advised",
@@ -347,6 +384,6 @@ fn as_json(
         "proposed": advice.prediction.as_ref().ok().map(|prediction| prediction.proposed),
         "why_not": advice.why_not(),
         "left_out": advice.left_out(),
-        "conversions": conversions.collect::<Vec<Json>>(),
+        "conversions": conversions_json(courses),
     })
 }

@@ -39,7 +39,8 @@ impl ResolvedSearch {
     /// Names the keys that have no effect on standard error.
     pub(super) fn print_unused(&self) {
         if !self.unused.is_empty() {
-            print::aside(format!("Not used from the model's generation_config.json: {}.", self.unused.join(", ")));
+            let named = SearchSettings::unused_words(&self.unused, &self.search);
+            print::aside(format!("Not used from the model's generation_config.json: {named}."));
         }
     }
 }

@@ -65,6 +65,11 @@ impl ModelChoice {
         Self { kind: Kind::Folder, folder: folder.display().to_string(), ..Self::default() }
     }
 
+    /// Another run than the one that the panel shows.
+    pub fn of_run(run: RunId) -> Self {
+        Self { kind: Kind::Run, run: Some(run), ..Self::default() }
+    }
+
     /// Whether the run that the panel shows has a say.
     pub fn is_of_run(&self) -> bool {
         self.kind == Kind::Shown

@@ -223,7 +223,7 @@ impl RaceDialog {
             }
             if left_out > 0 {
                 let left_out = of(left_out, "config", "configs");
-                let text = format!("{left_out} cannot be trained, for the reason beside it.");
+                let text = format!("{left_out} cannot be trained, for the reason given.");
                 ui.label(RichText::new(text).color(palette.error));
             }
         });
@@ -274,8 +274,12 @@ impl RaceDialog {
 #[cfg(test)]
 mod tests {
     use egui::{Event, PointerButton, Pos2, RawInput, Rect, pos2, vec2};
-    use headroom_engine::config::preset;
+    use headroom_engine::{
+        attention::{ModelFacts, ModelPlan},
+        config::preset,
+    };
 
+    use super::super::place::right_edge;
     use super::*;
     use crate::{file_dialogs::FileDialogs, settings::Settings};
 
@@ -381,27 +385,66 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_refusal_is_read_in_full_and_covers_no_other_row() {
-        let mut shown = Shown::new(vec2(900.0, 600.0));
-        let base = preset("number-words").unwrap().config().unwrap();
+    /// A dialog that was laid out, and its controls.
+    fn laid_out(base: RunConfig, facts: &ModelFacts, size: egui::Vec2) -> (Shown, Vec<(String, Rect)>) {
+        let mut shown = Shown::new(size);
         shown.dialog = RaceDialog::new(base, PathBuf::new());
+        shown.dialog.variants.know(facts);
         for _ in 0..3 {
             shown.frame(Vec::new());
         }
         let nodes = shown.frame(Vec::new());
-        let rows: Vec<Rect> =
-            nodes.iter().filter(|(name, _)| name == "cannot be trained").map(|(_, rect)| *rect).collect();
-        assert!(!rows.is_empty(), "{nodes:#?}");
-        for row in rows {
-            let beside = |(name, rect): &&(String, Rect)| {
-                name.len() > 20 && rect.left() >= row.right() && rect.y_range().intersects(row.y_range())
-            };
-            let (why, reason) = nodes.iter().find(beside).unwrap();
-            assert!(reason.right() <= 900.0, "{why}: {reason:?}");
-            let covered =
-                nodes.iter().find(|(name, rect)| !why.contains(name.as_str()) && rect.intersects(reason.shrink(1.0)));
-            assert_eq!(covered, None, "{why}: {reason:?}");
+        (shown, nodes)
+    }
+
+    /// A config that trains an initial model further keeps its attention: every variant was refused beside its row, in the same
+    /// words, which reached 40 points beyond the dialog.
+    #[test]
+    fn a_reason_of_several_variants_is_said_once_within_the_dialog() {
+        let text = "format = 1\n[data]\nsequence_length = 16\n[model]\nkind = \"encoder\"\nlayers = 4\nheads = 4\nwidth = 32\n";
+        let mut base = headroom_engine::config::from_toml(text).unwrap();
+        let model = ModelPlan::resolve(&base, 77).unwrap();
+        base.model.initial = Some("m".to_owned());
+        let facts = ModelFacts { initial: Some(model), ..ModelFacts::default() };
+        for size in [vec2(900.0, 600.0), vec2(1400.0, 900.0)] {
+            let (shown, nodes) = laid_out(base.clone(), &facts, size);
+            let edge = right_edge(&shown.ctx);
+            let named = |words: &str| nodes.iter().filter(|(name, _)| name.contains(words)).collect::<Vec<_>>();
+            // One sentence, and a row each.
+            let refused = named("cannot be trained");
+            assert!(refused.len() > 8, "{refused:#?}");
+            // A label and the first of its lines begin at the same height.
+            let told = named("Training further keeps the attention of the initial model.");
+            let heights: BTreeSet<i32> = told.iter().map(|(_, rect)| rect.top().round() as i32).collect();
+            assert_eq!(heights.len(), 1, "{told:#?}");
+            for (name, rect) in refused {
+                assert!(rect.right() <= edge, "{name}: {rect:?} beyond {edge} at {size:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_read_in_full_within_the_dialog_and_covers_no_other_row() {
+        let base = preset("number-words").unwrap().config().unwrap();
+        for width in [560.0, 680.0, 760.0, 900.0, 1400.0] {
+            let (shown, nodes) = laid_out(base.clone(), &ModelFacts::default(), vec2(width, 600.0));
+            let edge = right_edge(&shown.ctx);
+            let rows: Vec<Rect> =
+                nodes.iter().filter(|(name, _)| name == "cannot be trained").map(|(_, rect)| *rect).collect();
+            assert!(!rows.is_empty(), "{nodes:#?}");
+            for row in rows {
+                // Beside it, or below it where little is free.
+                let is_its = |(name, rect): &&(String, Rect)| {
+                    let is_beside = rect.left() >= row.right() && rect.y_range().intersects(row.y_range());
+                    name.len() > 20 && (is_beside || (0.0..12.0).contains(&(rect.top() - row.bottom())))
+                };
+                let (why, reason) = nodes.iter().find(is_its).unwrap_or_else(|| panic!("{row:?} of {nodes:#?}"));
+                assert!(reason.right() <= edge, "{why}: {reason:?} beyond {edge} at {width}");
+                let covered = nodes
+                    .iter()
+                    .find(|(name, rect)| !why.contains(name.as_str()) && rect.intersects(reason.shrink(1.0)));
+                assert_eq!(covered, None, "{why}: {reason:?}");
+            }
         }
     }
 
@@ -436,7 +479,7 @@ mod tests {
         shown.dialog.sweep = SweepForm::new(&base);
         shown.frame(Vec::new());
         let nodes = shown.frame(Vec::new());
-        let told = place(&nodes, "2 configs cannot be trained, for the reason beside it.");
+        let told = place(&nodes, "2 configs cannot be trained, for the reason given.");
         let count = place(&nodes, "0 configs × 1 seed = 0 runs, 0 FLOP in all");
         assert_eq!(told.center().y, count.center().y);
     }

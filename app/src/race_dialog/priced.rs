@@ -7,6 +7,11 @@ use headroom_engine::{
 
 use crate::panels::configure::{Labels, told};
 
+/// Why a config that trains an initial model further has no other attention than that model. It is the same whatever the attention
+/// is, so that a list says it once.
+const KEEPS_ATTENTION: &str = "Training further keeps the attention of the initial model. Convert that model in Models; what comes out \
+                               is raced under Models above.";
+
 /// An entrant and its costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Priced {
@@ -46,11 +51,12 @@ impl Priced {
     /// Judges the entrant and counts what it costs. `facts`: those about the model of `base`, the config that it was made of;
     /// `labels`: those of the fields of its config.
     pub fn of(mut entrant: Entrant, (base, facts): (&RunConfig, &ModelFacts), labels: &Labels) -> Self {
-        let resolved = entrant
-            .config
-            .as_ref()
-            .ok()
-            .map(|config| facts.kept_for(base, config).training_cost(config).map(|cost| Price::of(config, &cost)));
+        let mut keeps_attention = false;
+        let resolved = entrant.config.as_ref().ok().map(|config| {
+            let facts = facts.kept_for(base, config);
+            keeps_attention = facts.needs_conversion(config);
+            facts.training_cost(config).map(|cost| Price::of(config, &cost))
+        });
         let cost = match resolved {
             Some(Ok(price)) => Some(price),
             Some(Err(problems)) => {
@@ -59,9 +65,14 @@ impl Priced {
             }
             None => None,
         };
-        let told: Vec<String> = entrant.problems().iter().map(|problem| told(problem, labels)).collect();
+        let why_not = if keeps_attention {
+            KEEPS_ATTENTION.to_owned()
+        } else {
+            let told: Vec<String> = entrant.problems().iter().map(|problem| told(problem, labels)).collect();
+            told.join(" ")
+        };
         let matched = entrant.config.as_ref().ok().and_then(|config| ParameterMatch::of(config).ok().flatten());
-        Self { entrant, cost, why_not: told.join(" "), matched }
+        Self { entrant, cost, why_not, matched }
     }
 }
 

@@ -12,8 +12,10 @@ use super::{
 };
 use crate::{format, panels::configure::labels_of, theme, widgets::number_ui};
 
-/// The least room for the reason why something cannot be trained, in points.
+/// The least room for a reason beside what cannot be trained, in points; it stands below where there is less.
 const REASON: f32 = 220.0;
+/// Rows from which on a reason that they have in common is said once, above the list.
+const SHARED: usize = 3;
 /// What is left free at its right, for the scroll bar.
 const MARGIN: f32 = 16.0;
 
@@ -100,6 +102,11 @@ impl Variants {
         let priced = self.priced.clone();
         let mut changed = false;
         ui.label(RichText::new(self.symbols()).small().color(weak));
+        let shared = shared_reasons(fixed.iter().chain(&priced));
+        for reason in &shared {
+            let error = theme::palette(ui.visuals()).error;
+            ui.label(RichText::new(reason.sentence(shared.len())).small().color(error));
+        }
         Grid::new("variants").num_columns(5).spacing([14.0, 5.0]).show(ui, |ui| {
             for title in ["Variant", "", "Parameters", "FLOPs per step", ""] {
                 ui.label(RichText::new(title).small().color(weak));
@@ -109,7 +116,7 @@ impl Variants {
                 let words = if index == 0 { "baseline" } else { "as configured" };
                 ui.label(RichText::new(&entrant.entrant.name).strong());
                 ui.label(RichText::new(words).color(weak));
-                costs_ui(ui, entrant, if index == 0 { None } else { base });
+                variant_costs_ui(ui, entrant, if index == 0 { None } else { base }, &shared);
                 ui.end_row();
             }
             let mut question = "";
@@ -131,7 +138,7 @@ impl Variants {
                 check.on_hover_text(note).on_disabled_hover_text("It is in the race already");
                 let config = &self.base;
                 ui.horizontal(|ui| changed |= numbers_ui(ui, &mut variant.answer, config, &name.to_lowercase()));
-                costs_ui(ui, priced, base);
+                variant_costs_ui(ui, priced, base, &shared);
                 ui.end_row();
             }
         });
@@ -170,11 +177,59 @@ fn with(base: &RunConfig, answer: &Answer) -> RunConfig {
     config
 }
 
+/// A reason that several rows of a list have in common.
+struct SharedReason<'a> {
+    why_not: &'a str,
+    rows: usize,
+    /// Its number among such reasons, from 1.
+    number: usize,
+}
+
+impl SharedReason<'_> {
+    /// The reason once for all its rows, with its number where there are several reasons.
+    fn sentence(&self, count: usize) -> String {
+        let number = if count > 1 { format!("({}) ", self.number) } else { String::new() };
+        format!("{number}{} cannot be trained. {}", counted(self.rows, "variant"), self.why_not)
+    }
+}
+
+/// The reasons that at least [`SHARED`] rows have in common, in their order.
+fn shared_reasons<'a>(rows: impl Iterator<Item = &'a Priced>) -> Vec<SharedReason<'a>> {
+    let mut reasons: Vec<SharedReason<'a>> = Vec::new();
+    for Priced { why_not, .. } in rows.filter(|priced| priced.cost.is_none()) {
+        match reasons.iter_mut().find(|reason| reason.why_not == why_not) {
+            Some(reason) => reason.rows += 1,
+            None => reasons.push(SharedReason { why_not, rows: 1, number: 0 }),
+        }
+    }
+    reasons.retain(|reason| reason.rows >= SHARED);
+    for (place, reason) in reasons.iter_mut().enumerate() {
+        reason.number = place + 1;
+    }
+    reasons
+}
+
+/// Costs of a variant, or that it cannot be trained: with the reason where that is not a shared one.
+fn variant_costs_ui(ui: &mut Ui, priced: &Priced, base: Option<Price>, shared: &[SharedReason<'_>]) {
+    match shared.iter().find(|reason| priced.cost.is_none() && reason.why_not == priced.why_not) {
+        Some(reason) => {
+            let number = if shared.len() > 1 { format!(" ({})", reason.number) } else { String::new() };
+            untrainable_ui(ui, &number, &priced.why_not);
+        }
+        None => costs_ui(ui, priced, base),
+    }
+}
+
+fn untrainable_ui(ui: &mut Ui, number: &str, why_not: &str) {
+    let error = theme::palette(ui.visuals()).error;
+    ui.label(RichText::new(format!("cannot be trained{number}")).color(error)).on_hover_text(why_not);
+}
+
 /// Parameters and FLOPs against the baseline, or why there are none.
 pub(super) fn costs_ui(ui: &mut Ui, priced: &Priced, base: Option<Price>) {
     let palette = theme::palette(ui.visuals());
     let Some(cost) = priced.cost else {
-        ui.label(RichText::new("cannot be trained").color(palette.error)).on_hover_text(&priced.why_not);
+        untrainable_ui(ui, "", &priced.why_not);
         reason_ui(ui, &priced.why_not, &priced.why_not);
         return;
     };
@@ -201,10 +256,15 @@ pub(super) fn costs_ui(ui: &mut Ui, priced: &Priced, base: Option<Price>) {
     number(ui, format::flops(flops as f64), flops, of(|base| base.flops_per_step), None);
 }
 
-/// Why something takes no part, over the columns that are free at its right, to where the dialog ends; it makes none of them wider.
+/// Why something takes no part: over the columns that are free at its right, to where the dialog ends, or below it in a row of its
+/// own where little is free. It makes no column wider.
 pub(super) fn reason_ui(ui: &mut Ui, words: &str, about: &str) {
     let error = theme::palette(ui.visuals()).error;
-    let room = (right_edge(ui.ctx()) - ui.cursor().left() - MARGIN).max(REASON);
+    let free = |ui: &Ui| right_edge(ui.ctx()) - ui.cursor().left() - MARGIN;
+    if free(ui) < REASON {
+        ui.end_row();
+    }
+    let room = free(ui);
     let text = WidgetText::from(RichText::new(words).small().color(error));
     let galley = text.into_galley(ui, Some(TextWrapMode::Wrap), room, TextStyle::Small);
     let (rect, _) = ui.allocate_exact_size(vec2(1.0, galley.size().y), Sense::empty());

@@ -223,7 +223,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::state::State;
+    use crate::state::{State, SubjectId};
 
     fn request(name: &str) -> FetchRequest {
         FetchRequest::of(name.parse().unwrap())
@@ -267,7 +267,7 @@ mod tests {
         let event =
             Event::Fetched(events::Fetched { fetched: Box::new(fetched), bytes: 100, downloaded: 60, seconds: 2.0 });
         state.apply(Notice { ticket: Some(tickets[1]), event: event.clone() });
-        assert_eq!(state.models.take_opened(), Some("/cache/b".into()));
+        assert_eq!(state.models.take_opened(), Some(SubjectId::Directory("/cache/b".into())));
         assert_eq!(state.hub.fetches.len(), 1);
         // One that nobody here asked for opens nothing.
         state.apply(Notice { ticket: Some(Ticket::new()), event });

@@ -11,7 +11,7 @@ use headroom_engine::{
     store::RunId,
 };
 
-use super::{GenerationPhase as Phase, request_cache::RequestCache};
+use super::{GenerationPhase as Phase, SubjectId, request_cache::RequestCache};
 use crate::messages::Messages;
 
 /// Models and previews that are kept.
@@ -71,8 +71,8 @@ pub struct ModelsState {
     previews: RequestCache<String, Preview>,
     /// The conversions of this window, the newest last.
     pub conversions: Vec<ConversionRun>,
-    /// The model directory that the panel is to show next.
-    opened: Option<PathBuf>,
+    /// The model that the panel is to show next.
+    opened: Option<SubjectId>,
     /// The conversion that its form is to say then, on examples of so many tokens.
     set_up: Option<(Conversion, usize)>,
     outgoing: Vec<Request>,
@@ -153,12 +153,12 @@ impl ModelsState {
     pub fn open(&mut self, path: PathBuf) {
         let folder = folder_of(path);
         self.read_again(&Target::Directory(folder.clone()));
-        self.opened = Some(folder);
+        self.opened = Some(SubjectId::Directory(folder));
     }
 
-    /// Lets the panel show the model of this folder with a conversion of it set up, on examples of so many tokens.
-    pub fn set_up(&mut self, folder: PathBuf, conversion: Conversion, tokens: usize) {
-        self.opened = Some(folder);
+    /// Lets the panel show a model with a conversion of it set up, on examples of so many tokens.
+    pub fn set_up(&mut self, of: SubjectId, conversion: Conversion, tokens: usize) {
+        self.opened = Some(of);
         self.set_up = Some((conversion, tokens));
     }
 
@@ -167,8 +167,8 @@ impl ModelsState {
         self.set_up.take()
     }
 
-    /// The folder that is to be shown, once.
-    pub fn take_opened(&mut self) -> Option<PathBuf> {
+    /// The model that is to be shown, once.
+    pub fn take_opened(&mut self) -> Option<SubjectId> {
         self.opened.take()
     }
 
@@ -394,7 +394,8 @@ mod tests {
         ] {
             let mut state = ModelsState::default();
             state.open(path.into());
-            assert_eq!((state.take_opened(), state.take_opened()), (Some(folder.into()), None));
+            let folder = SubjectId::Directory(folder.into());
+            assert_eq!((state.take_opened(), state.take_opened()), (Some(folder), None));
         }
     }
 

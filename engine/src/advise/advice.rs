@@ -17,6 +17,8 @@ pub struct Advice {
     pub pairs: Option<Result<PairAdvice, String>>,
     /// What is to be done.
     pub proposal: Proposal,
+    /// Why the model of a run is converted, and no config trained; none where one is, and of a model from elsewhere.
+    pub why_converted: Option<&'static str>,
     /// What it should come to; else everything that is wrong with the config.
     pub prediction: Result<Prediction, Vec<Problem>>,
 }
@@ -31,7 +33,7 @@ pub enum Proposal {
 }
 
 impl Advice {
-    /// The config that is proposed for a run; none for a model that is converted.
+    /// The config that is proposed for a run; none where the model is converted.
     pub fn config(&self) -> Option<&RunConfig> {
         match &self.proposal {
             Proposal::Train(config) => Some(config),
@@ -39,7 +41,7 @@ impl Advice {
         }
     }
 
-    /// The conversions that are proposed for a model, in their order; none for a run, which is trained.
+    /// The conversions that are proposed, in their order; none where a run is trained.
     pub fn steps(&self) -> &[ConversionStep] {
         match &self.proposal {
             Proposal::Train(_) => &[],

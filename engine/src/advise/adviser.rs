@@ -6,7 +6,8 @@ use crate::{
 };
 
 /// What is known of a trained model, ready to be asked at any thresholds: of a run, which is trained again with another
-/// config, or of a model from elsewhere, which is converted.
+/// config, or of a model from elsewhere, which is converted. A run that trains an initial model further keeps that model's
+/// attention: where other attention is wished for, its model is converted, too.
 #[derive(Clone, Debug)]
 pub struct Adviser {
     plan: ModelPlan,
@@ -51,7 +52,14 @@ impl Adviser {
         config.model.layers = plan.stack.layers;
         config.attention.match_parameters = None;
         let present = Costs::of_plan(&plan, &Workload::training(&config));
-        let similarity = analysis.similarity(Measure::TotalVariation).or(analysis.similarity.first()).ok_or(NO_MAPS);
+        let by_variation = analysis.similarity(Measure::TotalVariation);
+        let similarity = match (by_variation, analysis.similarity.first()) {
+            (Some(found), _) => Ok(found),
+            (None, None) => Err(NO_MAPS),
+            // Of other attention than its initial model's it gets by a conversion.
+            (None, Some(_)) if config.model.initial.is_some() => Err(OTHER_MEASURE),
+            (None, Some(first)) => Ok(first),
+        };
         let unmeasured = || {
             format!(
                 "How well scores are reconstructed from some of them was not measured on held-out examples of {} tokens of the \
@@ -209,6 +217,10 @@ impl Adviser {
             config.attention.coverage =
                 Coverage::Partial(PartialCoverage { k: pairs.k, from, ..PartialCoverage::default() });
         }
+        // With nothing to change the config is the run's own.
+        if run.config.model.initial.is_some() && self.plan.needs_conversion(&run.facts.filled(&config)) {
+            return Advice { why_converted: Some(KEEPS_ATTENTION), ..self.advise_conversions(wishes) };
+        }
         let plan = run.facts.plan_answering(&run.config, &config.attention);
         let prediction =
             plan.map(|plan| Costs::of_plan(&plan, &Workload::training(&config))).map(|proposed| Prediction {
@@ -219,9 +231,14 @@ impl Adviser {
                 dimensions: sound(dimensions.as_ref()),
                 pairs: sound(pairs.as_ref()),
             });
-        Advice { wishes, heads, dimensions, pairs, proposal: Proposal::Train(Box::new(config)), prediction }
+        let proposal = Proposal::Train(Box::new(config));
+        Advice { wishes, heads, dimensions, pairs, proposal, why_converted: None, prediction }
     }
 }
+
+const KEEPS_ATTENTION: &str = "The run trains an initial model further, which keeps the attention of that model, so that no config \
+                               trains what is advised. Its own model is converted instead; name what comes out in model.initial \
+                               to train it further.";
 
 const NO_MAPS: &str = "The analysis did not compare the heads' maps. Analyse it again, with similarity.";
 

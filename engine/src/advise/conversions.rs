@@ -1,4 +1,4 @@
-//! What is advised of a model that was trained elsewhere: conversions, one after the other.
+//! What is advised of a model that is not trained again with other attention: conversions, one after the other.
 
 use super::{
     Advice, Adviser, ConversionStep, Costs, DimensionAdvice, HeadAdvice, PairAdvice, Prediction, Proposal, Wishes,
@@ -92,15 +92,16 @@ impl Adviser {
         let heads = wishes.similarity.map(|similarity| course.borrow(self, similarity));
         let dimensions = wishes.energy.map(|share| course.share(self, share));
         let pairs = wishes.error.map(|limit| course.leave_out(self, limit));
+        let present = Costs::of_reading(self.model(), self.tokens());
         let prediction = Prediction {
             wishes,
-            present: *self.present(),
-            proposed: course.steps.last().map_or(*self.present(), |step| step.costs),
+            present,
+            proposed: course.steps.last().map_or(present, |step| step.costs),
             heads: sound(heads.as_ref()).filter(|found| found.replaced > 0),
             dimensions: sound(dimensions.as_ref()),
             pairs: sound(pairs.as_ref()),
         };
         let proposal = Proposal::Convert(course.steps);
-        Advice { wishes, heads, dimensions, pairs, proposal, prediction: Ok(prediction) }
+        Advice { wishes, heads, dimensions, pairs, proposal, why_converted: None, prediction: Ok(prediction) }
     }
 }

@@ -103,6 +103,14 @@ impl ModelFacts {
         })
     }
 
+    /// True if the config asks for other attention than its initial model has, which a conversion of that model gives it and
+    /// training further does not; false where the config can be trained, or something else is wrong with it.
+    pub fn needs_conversion(&self, config: &RunConfig) -> bool {
+        let Some(initial) = &self.initial else { return false };
+        let config = &self.filled(config);
+        ModelPlan::resolve(config, self.vocabulary_of(config)).is_ok() && initial.needs_conversion(config)
+    }
+
     /// Plan of the config's model with other answers about attention, also where its initial model has its own.
     ///
     /// # Errors
@@ -201,7 +209,15 @@ mod tests {
         // Another answer about attention is refused of the run, and counted beside it.
         let mut other = config.clone();
         other.attention.compatibility = Compatibility::Symmetric(Symmetric {});
-        assert!(facts.plan(&other).is_err());
+        assert!(facts.plan(&other).is_err() && facts.needs_conversion(&other) && !facts.needs_conversion(&config));
+        assert!(!ModelFacts::default().needs_conversion(&other), "nothing is known of the initial model");
+        // No conversion makes it fit where something else is wrong, too.
+        let longer = |config: &RunConfig| {
+            let mut config = config.clone();
+            config.data.sequence_length = 65;
+            config
+        };
+        assert!(facts.plan(&longer(&other)).is_err() && !facts.needs_conversion(&longer(&other)));
         let of = |attention| Cost::of(&facts.plan_answering(&config, attention).unwrap(), &Workload::training(&config));
         let baseline = config.attention.baseline(Baseline::Standard);
         assert_eq!(of(&baseline), facts.training_cost(&config).unwrap());

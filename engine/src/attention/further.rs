@@ -63,6 +63,16 @@ impl ModelPlan {
         if problems.is_empty() { Ok(plan) } else { Err(problems) }
     }
 
+    /// True if a config that trains this model further asks for other attention than it has, and for nothing else that is refused:
+    /// training further keeps the attention of its initial model, and a conversion changes it.
+    pub fn needs_conversion(&self, config: &RunConfig) -> bool {
+        let Ok((_, own)) = self.config_without_head() else { return false };
+        let AttentionConfig { reuse, compatibility, encoder, cross, .. } = own;
+        let attention = AttentionConfig { reuse, compatibility, encoder, cross, ..config.attention.clone() };
+        let with_own = RunConfig { attention, ..config.clone() };
+        self.trained_further(config).is_err() && self.trained_further(&with_own).is_ok()
+    }
+
     /// `[model]` and `[attention]` of a config that trains a model of this plan further, without `model.initial` itself.
     ///
     /// # Errors

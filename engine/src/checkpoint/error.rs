@@ -92,6 +92,18 @@ pub enum CheckpointError {
         /// The directory.
         path: PathBuf,
     },
+    /// Heads were pruned in a family of which no such models are computed.
+    #[error(
+        "Heads of this model were pruned (`pruned_heads` in config.json is {}), and its family is opened with all heads alone. \
+         Give the weights zeros in their places, with which a head adds nothing, and leave `pruned_heads` out: {}",
+        shortened(.found, LONGEST_VALUE), .path.display()
+    )]
+    PrunedHeads {
+        /// The heads by layers.
+        found: String,
+        /// The directory.
+        path: PathBuf,
+    },
     /// The position table is not as long as config.json says.
     #[error(
         "config.json promises {expected} positions, but the weights have {found}. Correct config.json, or use another \

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     attention::ModelPlan,
-    config::{RunConfig, from_stored_toml},
+    config::{RunConfig, from_directory_toml},
     data::Normalisation,
     model::{ParameterSet, tensor_shapes},
     objective::Labels,
@@ -108,7 +108,7 @@ impl<'a> OpenedModel<'a> {
         };
         let config = match text(dir, RUN_CONFIG)? {
             None => None,
-            Some(text) => Some(from_stored_toml(&text).map_err(|error| CheckpointError::Settings {
+            Some(text) => Some(from_directory_toml(&text, dir).map_err(|error| CheckpointError::Settings {
                 file: RUN_CONFIG.to_owned(),
                 why: error.to_string(),
                 path: dir.to_owned(),

@@ -439,7 +439,7 @@ fn faults_of_foreign_directories_are_told() {
         fs::write(path, config.to_string()).unwrap();
     }
     type Break = fn(&Path);
-    let cases: [(Break, &str); 13] = [
+    let cases: [(Break, &str); 15] = [
         (|dir| truncate(&dir.join(WEIGHTS), 4), "cut off"),
         (|dir| truncate(&dir.join(WEIGHTS), 1000), "cut off"),
         (|dir| truncate(&dir.join(WEIGHTS), fs::metadata(dir.join(WEIGHTS)).unwrap().len() - 4), "shorter or longer"),
@@ -453,6 +453,8 @@ fn faults_of_foreign_directories_are_told() {
         (|dir| set(dir, "n_positions", json!(9)), "promises 9 positions, but the weights have 6"),
         (|dir| set(dir, "n_head", json!(3)), "not divisible"),
         (|dir| set(dir, "activation_function", json!("mish")), "`activation_function` to \"mish\""),
+        (|dir| set(dir, "pruned_heads", json!({"0": [1]})), "`pruned_heads` in config.json is {\"0\":[1]}"),
+        (|dir| set(dir, "pruned_heads", json!({"0": [1], "1": []})), "zeros in their places"),
     ];
     for (break_it, expected) in cases {
         let error = after(|dir| {
@@ -461,6 +463,21 @@ fn faults_of_foreign_directories_are_told() {
         });
         assert!(error.to_string().contains(expected), "{error} does not say: {expected}");
     }
+}
+
+/// The last of several values under one key counts, as in Python.
+#[test]
+fn the_last_value_of_a_key_in_config_json_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("m");
+    let config = config(Architecture::Decoder, NormPlacement::Pre);
+    let _ = save(&dir, &config, 1, None);
+    fs::remove_file(dir.join(MANIFEST)).unwrap();
+    let written = fs::read_to_string(dir.join(CONFIG)).unwrap();
+    fs::write(dir.join(CONFIG), written.replacen('{', "{\"n_layer\": 7,", 1)).unwrap();
+    assert_eq!(load(&dir).unwrap().plan.stack.layers, config.model.layers);
+    fs::write(dir.join(CONFIG), written.trim_end().trim_end_matches('}').to_owned() + ", \"n_layer\": 7}").unwrap();
+    assert!(load(&dir).unwrap_err().to_string().contains("no tensor"));
 }
 
 /// A saved model whose weights are in two files, as `transformers` writes large ones; its logits.

@@ -60,8 +60,8 @@ pub use model::{Architecture, ModelConfig, NormPlacement};
 pub use objective::{Classification, MaskedTokens, NextToken, Objective, Regression, Span, SpecialTokens, Translation};
 pub use other_text::OtherText;
 pub use parse::{
-    ConfigError, from_json, from_stored_json, from_stored_toml, from_toml, from_toml_noting, from_toml_with,
-    names_taken, nearest, to_toml,
+    ConfigError, from_directory_toml, from_json, from_stored_json, from_stored_toml, from_toml, from_toml_noting,
+    from_toml_with, names_taken, nearest, to_toml,
 };
 pub use part::ModelPart;
 pub use precision::Precision;

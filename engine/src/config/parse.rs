@@ -1,5 +1,7 @@
 //! Reading and writing the TOML file.
 
+use std::path::Path;
+
 use serde::{Deserialize, de::DeserializeOwned};
 use thiserror::Error;
 use toml::{
@@ -7,7 +9,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{Coverage, FORMAT, Problem, RunConfig, data};
+use super::{Coverage, FORMAT, Problem, RunConfig, Tokenizer, data};
 use crate::text::shortened;
 
 /// The kind of tokenizer that comes from `model.initial`.
@@ -131,6 +133,16 @@ pub fn from_stored_toml(text: &str) -> Result<RunConfig, ConfigError> {
     from_toml(text).and_then(validated)
 }
 
+/// The same of the config in the model directory `dir`. Where its tokens are those of an initial model and it names none, they are the
+/// directory's own: so says what came out of converting a run that trained a model further.
+pub fn from_directory_toml(text: &str, dir: &Path) -> Result<RunConfig, ConfigError> {
+    let mut config = from_toml(text)?;
+    if matches!(config.data.tokenizer, Tokenizer::Initial(_)) {
+        config.model.initial.get_or_insert_with(|| dir.display().to_string());
+    }
+    validated(config)
+}
+
 /// The same of one that is kept as JSON.
 pub fn from_stored_json(text: &str) -> Result<RunConfig, ConfigError> {
     from_json(text).and_then(validated)
@@ -230,7 +242,7 @@ fn is_there(table: &Table, path: &str) -> bool {
 /// Every field that cannot be read: serde stops at the first and does not say where, so that each field is read alone.
 fn faults(table: &Table) -> Vec<Problem> {
     let mut found = Vec::new();
-    judge::<super::Tokenizer>(table, "data.tokenizer", &mut found);
+    judge::<Tokenizer>(table, "data.tokenizer", &mut found);
     judge::<super::DataConfig>(table, "data", &mut found);
     judge::<super::TaskConfig>(table, "task", &mut found);
     judge::<super::ModelConfig>(table, "model", &mut found);

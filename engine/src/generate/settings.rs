@@ -140,6 +140,19 @@ impl SearchSettings {
         (search, unused)
     }
 
+    /// The keys of a model's settings that a search has no use for, with the reason where it is not plain from the key.
+    pub fn unused_words(keys: &[String], search: &Search) -> String {
+        let with_reason = |key: &String| {
+            let why = match key.as_str() {
+                "do_sample" if search.beams > 1 => "beams follow the most probable texts, and nothing is drawn",
+                "num_beams" if search.temperature > 0.0 => "one text is drawn at this temperature",
+                _ => return key.clone(),
+            };
+            format!("{key} ({why})")
+        };
+        keys.iter().map(with_reason).collect::<Vec<_>>().join(", ")
+    }
+
     /// The settings that a search has others for, each as it stands in `generation_config.json`.
     pub fn other_than(&self, search: &Search) -> Vec<String> {
         let (own, _) = Self::default().resolve(self, &Search { cache: search.cache.clone(), ..Search::default() });
@@ -265,9 +278,14 @@ mod tests {
         let both = SearchSettings { draws: Some(true), ..model() };
         let (search, unused) = SearchSettings::default().resolve(&both, &Search::default());
         assert_eq!((search.beams, search.temperature, unused), (4, 0.0, vec!["do_sample"]));
+        let keys = ["do_sample".to_owned(), "stop_strings".to_owned()];
+        let words = "do_sample (beams follow the most probable texts, and nothing is drawn), stop_strings";
+        assert_eq!(SearchSettings::unused_words(&keys, &search), words);
         let user = SearchSettings { temperature: Some(0.8), ..SearchSettings::default() };
         let (search, unused) = user.resolve(&model(), &Search::default());
         assert_eq!((search.beams, search.temperature, unused), (1, 0.8, vec!["num_beams"]));
+        let words = SearchSettings::unused_words(&["num_beams".to_owned(), "do_sample".to_owned()], &search);
+        assert_eq!(words, "num_beams (one text is drawn at this temperature), do_sample");
         let groups = SearchSettings { groups: Some(3), diversity: Some(0.5), ..model() };
         let (search, unused) = SearchSettings::default().resolve(&groups, &Search::default());
         assert_eq!((search.groups, search.diversity, unused), (1, 0.0, vec!["num_beam_groups"]));

@@ -1,4 +1,8 @@
-use std::{ops::ControlFlow, time::Instant};
+use std::{
+    ops::ControlFlow,
+    path::{Path, absolute},
+    time::Instant,
+};
 
 use candle_core::{DType, Device};
 
@@ -19,7 +23,7 @@ use crate::{
         AttentionError, Lineage, LoadedModel, MeasuredChange, ModelCard, ModelDirectory, beside_the_model,
         check_can_be_made, load_model_dir, save_model_dir, weights_sha256,
     },
-    config::{Coverage, Precision, Reuse, RunConfig, counted, grouped},
+    config::{Coverage, Precision, Reuse, RunConfig, Tokenizer, counted, grouped},
     convert::{
         Conversion, ConvertError, Converted, OneMap, Price, Recipe, ToBorrow, ToCoverage, can_be_priced, check,
         convert, price,
@@ -113,7 +117,7 @@ fn run(context: &JobContext, job: &commands::Convert) -> Result<events::Converte
         before: loaded.lineage.clone().map(Box::new),
     };
     let config = loaded.config.clone().or_else(|| stored.map(|stored| stored.config));
-    let config = config.map(|config| config_of(config, &made));
+    let config = config.map(|config| config_of(config, &made, &job.to));
     // Asked once more before anything is written: the last attention may have needed no search.
     if control.should_stop() {
         return Err(ConvertError::Stopped.into());
@@ -269,7 +273,7 @@ impl Text {
             return Err(JobError::refusal(NO_TEXT));
         }
         let read = || {
-            let subject = Subject::load_on_processor(&context.store, &job.target, job.data.as_deref())?;
+            let subject = Subject::load_on_processor(&context.store, &job.target, job.data.as_deref(), &|_| ())?;
             subject.require_analysable()?;
             let tokens = job.tokens.unwrap_or_else(|| subject.tokens());
             subject.require_positions(tokens)?;
@@ -388,10 +392,11 @@ fn failure(error: impl std::fmt::Display) -> JobError {
     JobError::failure(error.to_string())
 }
 
-/// The config of a run that would train the model that came out.
-fn config_of(mut config: RunConfig, made: &Made) -> RunConfig {
-    // What it was trained from has other attention.
-    config.model.initial = None;
+/// The config of a run that would train the model that came out, in the directory `to`.
+fn config_of(mut config: RunConfig, made: &Made, to: &Path) -> RunConfig {
+    // What it was trained from has other attention; tokens of that model are those of this one.
+    let has_its_tokens = matches!(config.data.tokenizer, Tokenizer::Initial(_));
+    config.model.initial = has_its_tokens.then(|| absolute(to).as_deref().unwrap_or(to).display().to_string());
     let plan = &made.converted.plan;
     let attention = &mut config.attention;
     attention.compatibility = plan.stack.compatibility.clone();

@@ -217,10 +217,15 @@ impl Subject {
         Self::load_from(&context.store, target, named, None, (Computes::WhereTrained, precision), &tell)
     }
 
-    /// The same from a store on the processor.
-    pub(crate) fn load_on_processor(store: &Store, target: &Target, data: Option<&DataConfig>) -> Result<Self, String> {
+    /// The same from a store on the processor; `tell` takes what was decided in spite of the model's settings.
+    pub(crate) fn load_on_processor(
+        store: &Store,
+        target: &Target,
+        data: Option<&DataConfig>,
+        tell: &dyn Fn(String),
+    ) -> Result<Self, String> {
         let named = (data, &LabelRules::default());
-        Self::load_from(store, target, named, None, (Computes::OnProcessor, Some(Precision::F32)), &|_| ())
+        Self::load_from(store, target, named, None, (Computes::OnProcessor, Some(Precision::F32)), tell)
     }
 
     fn load_from(

@@ -276,7 +276,7 @@ const WITHOUT_TEXT: &str =
 
 /// A model with the text that it was evaluated on.
 fn with_text(store: &Store, target: &Target) -> Result<Subject, JobError> {
-    let subject = Subject::load_on_processor(store, target, None).map_err(JobError::refusal)?;
+    let subject = Subject::load_on_processor(store, target, None, &|_| ()).map_err(JobError::refusal)?;
     if subject.has_text { Ok(subject) } else { Err(JobError::refusal(WITHOUT_TEXT)) }
 }
 

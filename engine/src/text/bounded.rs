@@ -8,6 +8,8 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
+use super::shortened;
+
 /// Reader of a value that counts down what is left of its budget, in bytes of memory.
 #[derive(Clone, Copy)]
 pub struct Bounded<'b>(pub &'b Cell<usize>);
@@ -84,6 +86,13 @@ impl<'de> Visitor<'de> for Bounded<'_> {
         let mut values = Map::new();
         while let Some(key) = map.next_key::<String>()? {
             self.take(key.len())?;
+            // Programs take the first, the last or none of them.
+            if values.contains_key(&key) {
+                return Err(A::Error::custom(format_args!(
+                    "the key {:?} stands twice in an object",
+                    shortened(&key, 100)
+                )));
+            }
             let _ = values.insert(key, map.next_value_seed(self)?);
         }
         Ok(Value::Object(values))
@@ -102,5 +111,19 @@ mod tests {
         let needed = 9 * VALUE + OBJECT + 1 + 3;
         assert_eq!(read(needed).unwrap(), serde_json::from_str::<Value>(text).unwrap());
         assert!(read(needed - 1).unwrap_err().to_string().contains("larger than any"));
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_refused_by_its_name() {
+        let read = |text: &str| {
+            Bounded(&Cell::new(1 << 16))
+                .deserialize(&mut serde_json::Deserializer::from_str(text))
+                .map_err(|error| error.to_string())
+        };
+        for text in [r#"{"a": 1, "label": 0, "label": 0}"#, r#"[{"b": {"label": 1, "label": null}}]"#] {
+            let why = read(text).unwrap_err();
+            assert!(why.contains("the key \"label\" stands twice"), "{why}");
+        }
+        assert!(read(r#"{"a": {"label": 1}, "b": {"label": 1}}"#).is_ok());
     }
 }

@@ -277,7 +277,8 @@ fn show(context: &ViewContext, MapsOf { target, data, text }: &MapsOf) -> Result
 
 /// A model with the text whose examples can be shown.
 fn with_text(context: &ViewContext, target: &Target, data: Option<&DataConfig>) -> Result<Subject, String> {
-    let subject = Subject::load_on_processor(&context.store, target, data)?;
+    let tell = |message| context.outbox.send(Event::Warning(events::Warning { run: None, message }));
+    let subject = Subject::load_on_processor(&context.store, target, data, &tell)?;
     subject.require_analysable()?;
     if data.is_none() && !subject.has_text {
         return Err("A model directory from elsewhere holds no text. Name one, or write some.".to_owned());

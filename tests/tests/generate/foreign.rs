@@ -59,6 +59,11 @@ fn the_head_of_the_files_is_the_head() {
     program.write("text.txt", "the old river runs to the sea and the owl sleeps. ".repeat(40));
     let measured = program.run(&["eval", &model, "--data", "text.txt"]).expect_code(0);
     assert!(measured.stderr.contains(said), "{}", measured.stderr);
+    for text in [["--data", "text.txt"], ["--text", "the old river"]] {
+        let arguments = [&["maps", &model, "--out", text[0].trim_start_matches('-')], &text[..]].concat();
+        let drawn = program.run(&arguments).expect_code(0);
+        assert_eq!(drawn.stderr.matches(said).count(), 1, "{text:?}: {}", drawn.stderr);
+    }
 }
 
 #[test]
@@ -85,6 +90,16 @@ fn pruned_heads_do_not_exist() {
     set(&model, "pruned_heads", json!({"0": [7]}));
     let refused = program.run(&["show", &model]).expect_code(2).stderr;
     assert!(refused.contains("`pruned_heads`"), "{refused}");
+    // Zeros in the place of a head add nothing, which is what a family is told that has no names for other shapes.
+    let model = copied(&program, "qwen2_other_head");
+    set(&model, "pruned_heads", json!({"0": []}));
+    let _ = program.run(&["show", &model]).expect_code(0);
+    set(&model, "pruned_heads", json!({"0": [1]}));
+    let refused = program.run(&["show", &model]).expect_code(2).stderr;
+    assert!(
+        ["`pruned_heads` in config.json is {\"0\":[1]}", "zeros"].iter().all(|words| refused.contains(words)),
+        "{refused}"
+    );
 }
 
 /// Files of weights from before `PyTorch` 1.6, and several of them, which must lie in the folder.

@@ -1,13 +1,13 @@
 //! The Adviser: what follows the sliders, what is trained, and its four states.
 
 use egui::{Key, Modifiers};
-use headroom_app::context::PanelId;
+use headroom_app::{context::PanelId, link::Link};
 use headroom_engine::{
     advise::{Adviser, Wishes},
     analysis::Analysis,
     attention::ModelFacts,
-    config::from_toml,
-    protocol::{Command, Event, commands, events},
+    config::{from_toml, to_toml},
+    protocol::{Command, Event, Request, Target, commands, events},
     store::{AdviceRecord, Advised, AnalysisId, AnalysisSummary, RunState},
 };
 use headroom_tests::{
@@ -78,6 +78,43 @@ fn while_anything_is_read_and_where_there_is_nothing_it_says_so() {
     screen.settle();
     assert!(screen.says("did not compare the heads' maps") && screen.says("Analyse reconstruction first"));
     assert!(!screen.is_enabled("Train what is advised"));
+}
+
+/// Of a run that trains an initial model further: a config was proposed that was refused when it started.
+#[test]
+fn a_run_that_was_trained_further_is_set_up_as_a_conversion() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    fill_with_analyses(screen.state());
+    let mut record = example_record(0);
+    let mut config = from_toml(&record.config_toml).unwrap();
+    config.model.initial = Some("m".to_owned());
+    (record.config_toml, record.config) = (to_toml(&config), serde_json::to_value(&config).unwrap());
+    screen.state().records.insert(example_run(0), record);
+    let analysis = example_analysis(config.model.layers, config.model.heads, 400);
+    screen.state().analysis.take_steps(example_run(0), vec![400]);
+    screen.state().analysis.take(example_run(0), 400, analysis);
+    screen.state().selection.focused = Some(example_run(0));
+    screen.window().settings.set_panel("adviser", &serde_json::json!({ "similarity": 0.0 }));
+    screen.click("Adviser");
+    assert!(
+        screen.says("keeps the attention of that model") && screen.says("1. maps borrowed"),
+        "{:#?}",
+        screen.words()
+    );
+    assert!(!screen.has("Train what is advised"));
+    screen.click("Set it up in Models");
+    assert_eq!(screen.window().open_panel(), PanelId::MODELS);
+    screen.settle();
+    let asked = screen.window().link().map(Link::take_requests).unwrap_or_default();
+    let is_it = |request: &Request| {
+        let Command::DescribeModel(commands::DescribeModel { target: Target::Run { run, .. } }) = &request.command
+        else {
+            return false;
+        };
+        *run == example_run(0)
+    };
+    assert!(asked.iter().any(is_it), "{asked:?}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use egui::{Key, Modifiers};
 use headroom_app::{context::PanelId, link::Link, settings::Settings};
 use headroom_engine::{
+    checkpoint::DirectoryFacts,
     convert::Conversion,
     hub::{FetchRequest, Fetched, FetchedFile, HubFacts, RepoFacts, RepoKind},
     protocol::{Command, Event, JobCommand, JobRef, ModelCost, Notice, Request, Target, commands, events},
@@ -139,6 +140,23 @@ fn a_model_is_described_and_a_conversion_counted_before_it_is_asked_for() {
     assert!(
         matches!(&requests[..], [Request { command: Command::Cancel(commands::Cancel { job: JobRef::Ticket(conversion) }), .. }] if conversion == ticket)
     );
+}
+
+#[test]
+fn decisions_on_opening_a_model_are_shown_with_it() {
+    let mut screen = panel();
+    let requests = asked(&mut screen);
+    let Command::DescribeModel(commands::DescribeModel { target }) = &requests[0].command else {
+        unreachable!("{requests:?}")
+    };
+    let notes = vec!["The weights hold another table for it, which is taken.".to_owned(), "Left out: a.b.".to_owned()];
+    let facts = DirectoryFacts { notes: notes.clone(), ..model_facts() };
+    answer(
+        &mut screen,
+        &requests[0],
+        Event::ModelDescribed(events::ModelDescribed { target: target.clone(), facts: Box::new(facts) }),
+    );
+    assert!(notes.iter().all(|note| screen.has(note)), "{:#?}", screen.words());
 }
 
 #[test]

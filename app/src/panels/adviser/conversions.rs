@@ -1,6 +1,4 @@
-//! What conversions of a model from elsewhere would save, and the way to them.
-
-use std::path::Path;
+//! What conversions of a model that is not trained with other attention would save, and the way to them.
 
 use egui::{Button, Label, RichText, Ui};
 
@@ -10,20 +8,20 @@ use super::{
 };
 use crate::{
     context::{Action, PanelContext, PanelId},
-    findings, format, theme,
+    findings, format,
+    state::SubjectId,
+    theme,
 };
 
 /// Draws the table, the conversions in their order, and the button that opens Models with the first of them.
-pub fn conversions_ui(
-    ui: &mut Ui,
-    directory: &Path,
-    known: &OfAnalysis,
-    now: &OfThresholds,
-    cx: &mut PanelContext<'_>,
-) {
+pub fn conversions_ui(ui: &mut Ui, of: &SubjectId, known: &OfAnalysis, now: &OfThresholds, cx: &mut PanelContext<'_>) {
     let palette = theme::palette(ui.visuals());
     ui.label(RichText::new("What that would save").color(palette.strong));
     let advice = &now.advice;
+    if let Some(why) = advice.why_converted {
+        ui.add(Label::new(why).wrap());
+        ui.add_space(4.0);
+    }
     if let Ok(prediction) = &advice.prediction {
         rows_ui(ui, findings::conversion_rows(prediction, known.adviser.tokens()));
         words_ui(ui, &findings::measured_words(prediction));
@@ -56,7 +54,7 @@ pub fn conversions_ui(
     if button.on_hover_text(about).on_disabled_hover_text(why_not.clone().unwrap_or_default()).clicked()
         && let Some(first) = advice.steps().first()
     {
-        cx.state.models.set_up(directory.to_owned(), first.conversion.clone(), known.adviser.tokens());
+        cx.state.models.set_up(of.clone(), first.conversion.clone(), known.adviser.tokens());
         cx.act(Action::Open(PanelId::MODELS));
     }
     // Nothing can be done, or something without what is left out.

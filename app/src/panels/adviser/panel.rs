@@ -2,6 +2,7 @@
 
 use egui::{RichText, Ui};
 use headroom_engine::{
+    advise::Proposal,
     analysis::{AnalysisSpec, ReconstructionSpec, Topic},
     config::RunConfig,
     jobs::choose_checkpoint,
@@ -26,7 +27,6 @@ use crate::{
     findings,
     format::{self, with_capital},
     panels::analysis::{About, AnalysisFrame, FoundAnalysis, Subject, export_menu_ui, notes_ui, provenance},
-    state::SubjectId,
     theme,
     widgets::HeadSpot,
 };
@@ -174,12 +174,16 @@ impl AdviserPanel {
             None => format::date_time(found.created_ms as f64 / 1e3),
         });
         let about_pairs = (sources.as_slice(), other.as_deref());
-        let saving = |ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>| {
-            if let SubjectId::Directory(path) = &subject.id {
-                conversions_ui(ui, path, known, now, cx);
-            } else if let (Some(run), Some(Ok(given))) = (&subject.run, config) {
+        let saving = |ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>| match (
+            &now.advice.proposal,
+            &subject.run,
+            config,
+        ) {
+            (Proposal::Convert(_), ..) => conversions_ui(ui, &subject.id, known, now, cx),
+            (Proposal::Train(_), Some(run), Some(Ok(given))) => {
                 saving_ui(ui, &Source { run, given, words: &words, step: analysis.step }, now, memory, cx);
             }
+            (Proposal::Train(_), ..) => {}
         };
         let mut wish = None;
         if ui.available_width() >= WIDE {

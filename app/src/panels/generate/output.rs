@@ -4,7 +4,7 @@ use egui::{
 };
 use headroom_engine::{
     config::counted,
-    generate::Ending,
+    generate::{Ending, SearchSettings},
     protocol::{FilledWord, Filling, TokenCost},
 };
 
@@ -65,7 +65,7 @@ fn ending_words(side: &Generation) -> Option<&'static str> {
 fn settings_words(side: &Generation) -> Vec<String> {
     let mut words = Vec::new();
     if !side.unused_settings.is_empty() {
-        let keys = side.unused_settings.join(", ");
+        let keys = SearchSettings::unused_words(&side.unused_settings, &side.search);
         words.push(format!("Not used from the model's generation_config.json: {keys}."));
     }
     if !side.other_settings.is_empty() {

@@ -40,6 +40,9 @@ pub fn facts_ui(ui: &mut Ui, facts: &DirectoryFacts) {
             ui.end_row();
         }
     });
+    for note in &facts.notes {
+        ui.add(Label::new(RichText::new(note).color(palette.warning)).wrap());
+    }
     if let Some(lineage) = &facts.lineage {
         lineage_ui(ui, lineage, facts);
     }

@@ -425,7 +425,7 @@ fn preview_words(preview: &Preview) -> String {
     let before = preview.before;
     let Some(after) = preview.after else {
         return format!(
-            "{} parameters now; what it saves follows from who borrows, which the text says",
+            "{} now; what it saves follows from who borrows, which the text says",
             format::parameters(before.parameters)
         );
     };
@@ -453,6 +453,8 @@ fn free(path: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use headroom_engine::protocol::ModelCost;
+
     use super::*;
 
     #[test]
@@ -460,5 +462,12 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         assert_eq!(free(&folder.join("src")), Some(folder.join("src-2")));
         assert_eq!(free(&folder.join("model")), Some(folder.join("model")));
+    }
+
+    #[test]
+    fn parameters_are_named_once() {
+        let before = ModelCost { parameters: 166_128, forward_flops: 1, tokens: 8 };
+        let words = preview_words(&Preview { before, after: None });
+        assert!(words.starts_with("166 k params now;"), "{words}");
     }
 }

@@ -27,7 +27,7 @@ use crate::{
         live::{picker_ui, shown_run},
         model_choice::{ModelChoice, checkpoint_ui},
     },
-    state::ConversionRequest,
+    state::{ConversionRequest, SubjectId},
     theme,
 };
 
@@ -59,13 +59,21 @@ pub struct ModelsPanel {
 impl Panel for ModelsPanel {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("models"));
-        if let Some(folder) = cx.state.models.take_opened() {
-            memory.model = ModelChoice::of_folder(&folder);
-        }
-        if let Some((conversion, tokens)) = cx.state.models.take_set_up() {
-            memory.form.set_up(&conversion, tokens, typed_text(cx));
-        }
         let run = shown_run(cx);
+        let opened = cx.state.models.take_opened();
+        if let Some((conversion, tokens)) = cx.state.models.take_set_up() {
+            // A run has a text of its own.
+            let text = if matches!(opened, Some(SubjectId::Run(_))) { String::new() } else { typed_text(cx) };
+            memory.form.set_up(&conversion, tokens, text);
+        }
+        match opened {
+            Some(SubjectId::Directory(folder)) => memory.model = ModelChoice::of_folder(&folder),
+            Some(SubjectId::Run(opened)) if run.as_ref().is_some_and(|run| run.id == opened) => {
+                memory.model = ModelChoice::default();
+            }
+            Some(SubjectId::Run(opened)) => memory.model = ModelChoice::of_run(opened),
+            None => {}
+        }
         if !cx.state.runs_loaded && cx.state.current.is_none() {
             working_ui(ui, "Reading the runs…");
         } else if run.is_none() && memory.model.is_of_run() && !memory.brings {

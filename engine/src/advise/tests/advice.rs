@@ -140,8 +140,58 @@ fn what_is_advised_has_the_outputs_of_the_run() {
     assert_eq!(advice.prediction.unwrap().proposed.parameters, expected.parameters);
 }
 
+/// A run that trains an initial model further keeps that model's attention.
+#[test]
+fn a_run_with_an_initial_model_is_converted_where_it_cannot_be_trained() {
+    let plan = ModelPlan::resolve(&config(4, 2), 300).unwrap();
+    let mut config = config(4, 2);
+    config.model.initial = Some("m".to_owned());
+    let facts = ModelFacts::of_run(&config, &plan);
+    let errors: Vec<f64> = (0..=16).map(|k| 1.0 - f64::from(k) / 16.0).collect();
+    let mut found = analysis(planted(4, 2, 0.8, &[]));
+    // Where no checkpoint was read, the config itself says what its attention is.
+    for facts in [&facts, &ModelFacts::default()] {
+        let adviser = Adviser::new(&config, "the run", facts, &found, Some(&errors)).unwrap();
+        let (similarity, energy, error) = (Some(0.7), Some(0.5), Some(0.3));
+        // Which pairs are left out is the config's own, and what changes nothing is no conversion.
+        for (wishes, words) in [
+            (Wishes { error, ..Wishes::default() }, None),
+            (Wishes::default(), Some("Nothing is to change.")),
+            (Wishes { similarity: Some(0.9), ..Wishes::default() }, Some("No head could borrow at this similarity.")),
+        ] {
+            let advice = adviser.advise(wishes);
+            assert_eq!((advice.why_converted, advice.why_not().as_deref()), (None, words));
+            assert!(of_run(&config, &plan).plan(advice.config().unwrap()).is_ok(), "{advice:?}");
+        }
+        for (wishes, count) in [
+            (Wishes { similarity, ..Wishes::default() }, 1),
+            (Wishes { energy, error, ..Wishes::default() }, 2),
+            (Wishes { similarity, energy, error }, 3),
+        ] {
+            let advice = adviser.advise(wishes);
+            assert!(advice.why_converted.unwrap().contains("model.initial"));
+            assert_eq!((advice.config(), advice.to_keep(), advice.why_not()), (None, None, None));
+            assert_eq!((advice.steps().len(), advice.left_out().len()), (count, 0));
+            let prediction = advice.prediction.as_ref().unwrap();
+            assert_eq!(prediction.present.parameters, adviser.present().parameters);
+            assert!(prediction.proposed.parameters <= prediction.present.parameters);
+        }
+    }
+    // A conversion lets heads borrow by this measure alone.
+    found.similarity[0].measure = Measure::Cosine;
+    let adviser = Adviser::new(&config, "the run", &facts, &found, None).unwrap();
+    assert!(adviser.borrowing().unwrap_err().contains("by total variation"));
+    config.model.initial = None;
+    assert!(Adviser::new(&config, "the run", &facts, &found, None).unwrap().borrowing().is_ok());
+}
+
+fn of_run(config: &RunConfig, plan: &ModelPlan) -> ModelFacts {
+    ModelFacts::of_run(config, plan)
+}
+
 proptest! {
-    /// Whatever is wished for, of a model of any kind: what is proposed can be trained, or says why not.
+    /// Whatever is wished for, of a model of any kind, also of a run that trains an initial model further: what is proposed can be
+    /// trained, or is converted, or says why not.
     #[test]
     fn every_proposed_config_is_sound(
         similarity in proptest::option::of(0.0_f64..1.0),
@@ -150,17 +200,23 @@ proptest! {
         planted in 0.0_f64..1.0,
         kind in 0_usize..8,
         family in 0_usize..9,
+        is_further in proptest::bool::ANY,
     ) {
         let mut config = config(4, 2);
         let all = Reuse::examples(4, 2);
         config.attention.reuse = all[kind % all.len()].clone();
         let all = Compatibility::examples(2, 16);
         config.attention.compatibility = all[family % all.len()].clone();
+        let plan = ModelPlan::resolve(&config, 300).unwrap();
+        config.model.initial = is_further.then(|| "m".to_owned());
         let advice = adviser(&config, planted).advise(Wishes { similarity, energy, error });
-        if advice.prediction.is_ok() {
-            let proposed = advice.config().unwrap();
+        prop_assert!(advice.why_converted.is_none() || is_further);
+        if advice.prediction.is_ok() && let Some(proposed) = advice.config() {
             prop_assert_eq!(proposed.validate(), vec![]);
-            prop_assert!(ModelPlan::resolve(proposed, 300).is_ok());
+            let facts = ModelFacts { vocabulary: Some(300), ..of_run(&config, &plan) };
+            prop_assert!(facts.plan(proposed).is_ok(), "{:?}", facts.plan(proposed));
+        } else if advice.why_converted.is_some() {
+            prop_assert!(advice.why_not().is_some() || !advice.steps().is_empty());
         } else {
             prop_assert!(advice.why_not().is_some());
         }

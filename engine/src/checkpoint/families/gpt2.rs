@@ -85,7 +85,7 @@ impl Family for Gpt2 {
             ..ModelConfig::default()
         };
         preset.norm_epsilon = keys.epsilon("layer_norm_epsilon", &preset)?;
-        // Its queries, keys and values are one matrix, which has no such name here where heads are missing.
+        // Its queries, keys and values are one matrix, which has no name here where heads are missing.
         keys.demand_all_heads()?;
         let stack = keys.stack(&preset, StackName::Decoder, &sizes, &own.attention, own.length)?;
         let head = keys.decoder_head(self.own_classes(), preset.vocabulary_head, &["lm_head."])?;

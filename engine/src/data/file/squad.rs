@@ -441,6 +441,18 @@ mod tests {
         parse(text, Path::new("a.json"), Needs::Answers, true).map(|found| found.questions)
     }
 
+    /// The first or the last of them would be lost without a word.
+    #[test]
+    fn a_key_that_stands_twice_is_refused() {
+        let once = file("1.1", &asked("{\"text\": \"saw\", \"answer_start\": 4}", ""));
+        assert!(read(&once).is_ok());
+        for (key, value) in [("context", "\"I.\""), ("qas", "[]"), ("paragraphs", "[]"), ("question", "\"Where?\"")] {
+            let twice = once.replacen(&format!("\"{key}\": "), &format!("\"{key}\": {value}, \"{key}\": "), 1);
+            let why = read(&twice).unwrap_err().to_string();
+            assert!(why.contains("duplicate field") && why.contains(key), "{why}");
+        }
+    }
+
     /// Texts of a few bytes took 220 times as much.
     #[test]
     fn what_says_nothing_is_not_kept() {

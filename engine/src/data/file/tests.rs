@@ -86,6 +86,8 @@ fn broken_json_lines_name_the_line() {
     assert!(message("a.jsonl", "{\"text\": 5}", None).contains("holds a number"));
     assert!(message("a.jsonl", "{\"text\": [1]}", None).contains("a list of other things"));
     assert!(message("a.jsonl", "{\"txt\": \"x\", \"id\": 1}", None).contains("`id`, `txt`"));
+    let twice = message("a.jsonl", "{\"text\": \"one\"}\n{\"text\": \"two\", \"text\": \"three\"}\n", None);
+    assert!(twice.contains("Line 2") && twice.contains("the key \"text\" stands twice"), "{twice}");
 }
 
 #[test]

@@ -140,6 +140,7 @@ impl TakeObject for Articles<'_, '_> {
                         place.article = format!("\"{}\"", shortened(&title, 200));
                     }
                 }
+                "paragraphs" if has_paragraphs => return Err(serde::de::Error::duplicate_field("paragraphs")),
                 "paragraphs" => {
                     let take = Paragraphs { reader: &mut *self.0, place: place.clone() };
                     has_paragraphs |= map.next_value_seed(List { expected: "a list of paragraphs", take })?.is_some();
@@ -173,6 +174,8 @@ impl TakeObject for Paragraphs<'_, '_> {
         let (mut text, mut asked) = (None, None);
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
             match key.as_ref() {
+                "context" if text.is_some() => return Err(serde::de::Error::duplicate_field("context")),
+                "qas" if asked.is_some() => return Err(serde::de::Error::duplicate_field("qas")),
                 "context" => text = map.next_value::<Option<String>>()?,
                 "qas" => {
                     let mut all = Vec::new();
