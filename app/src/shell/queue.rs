@@ -8,7 +8,7 @@ use headroom_engine::{
 use super::button_width::least_width;
 use crate::{
     context::{Action, PanelContext},
-    state::{GenerationPhase, State},
+    state::{Phase, State},
     theme,
 };
 
@@ -244,69 +244,47 @@ struct Other {
 #[derive(Clone)]
 enum Cancels {
     Analysis(AnalysisId),
-    Answers,
-    Conversion(Ticket),
+    Job(Ticket),
     Measurement(BenchmarkId),
-    Mistakes(Ticket),
-    Proof,
-    Texts,
 }
 
 impl Cancels {
-    fn now(self, cx: &mut PanelContext<'_>) {
-        let state = &mut *cx.state;
+    fn now(self, state: &mut State) {
         match self {
             Self::Analysis(analysis) => state.analysis.cancel(&analysis),
-            Self::Answers => state.answers.cancel(),
-            Self::Conversion(ticket) => state.models.stop_one(ticket),
+            Self::Job(ticket) => state.cancel_job(ticket),
             Self::Measurement(benchmark) => state.speed.cancel(&benchmark),
-            Self::Mistakes(ticket) => {
-                cx.act(Action::Send(Command::Cancel(commands::Cancel { job: JobRef::Ticket(ticket) })))
-            }
-            Self::Proof => state.generate.stop_proving(),
-            Self::Texts => state.generate.stop(),
         }
     }
 }
 
-/// What this window asked for besides runs, kind by kind in the order in which it was.
+/// What this window asked for besides runs and transfers, kind by kind in the order in which it was.
 fn others(state: &State) -> Vec<Other> {
-    let other = |words: String, phase: &GenerationPhase, cancels| {
-        let is_going = *phase == GenerationPhase::Going;
-        phase.is_open().then_some(Other { words, is_going, cancels })
-    };
     let analyses = state.analysis.pending.iter().map(|pending| Other {
         words: format!("Analysis of {}", state.subject_name(&pending.of)),
         is_going: pending.at.is_some(),
         cancels: Cancels::Analysis(pending.analysis.clone()),
     });
-    let conversions = state.models.conversions.iter().filter_map(|run| {
-        other(format!("Conversion of {}", run.asked.name), &run.phase, Cancels::Conversion(run.ticket))
+    let open = state.queued_jobs().filter(|job| job.phase.is_open());
+    let jobs = open.map(|job| Other {
+        words: job.title.clone(),
+        is_going: job.phase == Phase::Going,
+        cancels: Cancels::Job(job.ticket),
     });
-    let asked = state.answers.asked.as_ref().filter(|asked| asked.outcome.is_none());
-    let answers = asked.map(|asked| Other {
-        words: format!("Answers of {}", asked.question.name),
-        is_going: asked.at.is_some(),
-        cancels: Cancels::Answers,
-    });
-    let texts = state.generate.sides.iter().flatten();
-    let texts = texts.filter_map(|side| other(format!("Text of {}", side.name), &side.phase, Cancels::Texts));
-    let proof = state.generate.proving.as_ref();
-    let proof = proof
-        .and_then(|proving| other(format!("Proof of the caches of {}", proving.name), &proving.phase, Cancels::Proof));
     let measurements = state.speed.measuring.iter().map(|measuring| Other {
         words: format!("Measurement \"{}\"", measuring.name),
         is_going: measuring.at.is_some(),
         cancels: Cancels::Measurement(measuring.benchmark.clone()),
     });
-    let mut others: Vec<Other> =
-        analyses.chain(conversions).chain(answers).chain(texts).chain(proof).chain(measurements).collect();
-    let asked = state.runs.iter().find(|run| state.mistakes.is_waiting(&run.id));
-    if let Some((run, ticket)) = asked.zip(state.mistakes.asked()) {
-        // Nothing tells of its beginning: it comes before all that waits, so that it has its turn once nothing else does.
-        let is_going = state.current.is_none() && !others.iter().any(|other| other.is_going);
-        let words = format!("Mistakes of {}", state.run_name(&run.id));
-        others.push(Other { words, is_going, cancels: Cancels::Mistakes(ticket) });
+    let mut others: Vec<Other> = analyses.chain(jobs).chain(measurements).collect();
+    // Nothing tells of the beginning of an evaluation: it comes before all that waits, so that it has its turn once nothing else does.
+    if state.current.is_none()
+        && !others.iter().any(|other| other.is_going)
+        && let Some(asked) = state.mistakes.asked()
+        && let Some(own) =
+            others.iter_mut().find(|other| matches!(other.cancels, Cancels::Job(ticket) if ticket == asked))
+    {
+        own.is_going = true;
     }
     others
 }
@@ -332,7 +310,7 @@ fn others_ui(ui: &mut Ui, others: &[Other], waits: usize, cx: &mut PanelContext<
             }
             let button = ui.add(Button::new("Cancel").small());
             if button.accessible_name(format!("Cancel: {words}, place {}", place + 1)).clicked() {
-                cancels.clone().now(cx);
+                cancels.clone().now(cx.state);
             }
             ui.end_row();
         }

@@ -15,7 +15,7 @@ use crate::{
     common::state_text,
     context::{Action, PanelContext, PanelId},
     format,
-    state::{CurrentRun, GenerationPhase, State},
+    state::{CurrentRun, Phase, State},
     theme,
     widgets::{beginning, elided, name_width, text_width},
 };
@@ -49,24 +49,17 @@ fn other_work(state: &State) -> Option<String> {
         let (_, fraction) = pending.at.as_ref()?;
         Some(format!("Analysing {}: {}.", state.subject_name(&pending.of), format::percent(*fraction)))
     });
-    let conversion = || {
-        let going = state.models.conversions.iter().find(|run| run.phase == GenerationPhase::Going)?;
-        Some(format!("Converting {}: {}.", going.asked.name, format::percent(going.at.1)))
+    let job = || {
+        let going = state.queued_jobs().find(|job| job.phase == Phase::Going)?;
+        let (_, share) = going.progress();
+        // The whole of a text is not known.
+        Some(if share > 0.0 {
+            format!("{}: {}.", going.title, format::percent(share))
+        } else {
+            format!("{}.", going.title)
+        })
     };
-    let text = || {
-        let going = state.generate.sides.iter().flatten().find(|side| side.phase == GenerationPhase::Going)?;
-        Some(format!("Generating text with {}.", going.name))
-    };
-    let proof = || {
-        let going = state.generate.proving.as_ref().filter(|proving| proving.phase == GenerationPhase::Going)?;
-        Some(format!("Proving the caches of {}: {}.", going.name, format::percent(going.at.1)))
-    };
-    let answers = || {
-        let asked = state.answers.asked.as_ref().filter(|asked| asked.outcome.is_none())?;
-        let (done, count) = asked.at.filter(|(_, count)| *count > 1)?;
-        Some(format!("{} answers: {}.", asked.question.name, format::percent(done as f64 / count as f64)))
-    };
-    analysis.or_else(conversion).or_else(answers).or_else(text).or_else(proof)
+    analysis.or_else(job)
 }
 
 /// The bar that always says what computes now. `right` draws what stands at its right end.

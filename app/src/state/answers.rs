@@ -3,8 +3,10 @@ use std::path::PathBuf;
 use headroom_engine::{
     data::PreviewImage,
     objective::Labels,
-    protocol::{Command, Event, FoundAnswer, JobCommand, JobRef, Request, Target, Ticket, commands, events},
+    protocol::{Event, FoundAnswer, Request, Target, Ticket, commands, events},
 };
+
+use super::{FollowedJob, followed_job::follows_job};
 
 /// What a model with a task is asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,15 +52,15 @@ pub enum Answers {
 pub struct Answering {
     /// What was asked.
     pub question: Question,
-    /// Of the question.
-    pub ticket: Ticket,
+    /// Its job.
+    pub job: FollowedJob,
     /// Texts or images that have an answer, of how many; none before the first.
-    pub at: Option<(usize, usize)>,
-    /// Whether it was told to end.
-    pub is_cancelling: bool,
+    pub counts: Option<(usize, usize)>,
     /// The answer, or why there is none; nothing while it is to come.
     pub outcome: Option<Result<Answers, String>>,
 }
+
+follows_job!(Answering);
 
 /// What models with a task were asked in the window: one question at a time.
 #[derive(Default)]
@@ -76,17 +78,15 @@ impl AnswersState {
         let Question { target, texts, images, .. } = question.clone();
         let rows = if images.is_some() { Vec::new() } else { vec![texts] };
         self.was_stopped = false;
-        let request = Request::from(Command::Job(JobCommand::Predict(commands::Predict { target, rows, images })));
-        self.asked =
-            Some(Answering { question, ticket: request.ticket, at: None, is_cancelling: false, outcome: None });
-        self.outgoing.push(request);
+        let title = format!("Answers of {}", question.name);
+        let job = FollowedJob::start(title, commands::Predict { target, rows, images }, &mut self.outgoing);
+        self.asked = Some(Answering { question, job, counts: None, outcome: None });
     }
 
     /// Ends the question that has no answer yet.
     pub fn cancel(&mut self) {
-        if let Some(asked) = self.asked.as_mut().filter(|asked| asked.outcome.is_none() && !asked.is_cancelling) {
-            asked.is_cancelling = true;
-            self.outgoing.push(Command::Cancel(commands::Cancel { job: JobRef::Ticket(asked.ticket) }).into());
+        if let Some(asked) = &mut self.asked {
+            asked.job.cancel(&mut self.outgoing);
         }
     }
 
@@ -102,7 +102,7 @@ impl AnswersState {
 
     pub(super) fn fail(&mut self, ticket: Ticket, why: &str) -> bool {
         // What the user ended has nothing to say.
-        if self.asked.as_ref().is_some_and(|asked| asked.ticket == ticket && asked.is_cancelling) {
+        if self.asked.as_ref().is_some_and(|asked| asked.ticket == ticket && asked.is_stopping) {
             self.asked = None;
             self.was_stopped = true;
             return true;
@@ -116,7 +116,7 @@ impl AnswersState {
         let Some(asked) = self.asked.as_mut().filter(|asked| Some(asked.ticket) == ticket) else { return Some(event) };
         let answers = match event {
             Event::Predicting(events::Predicting { done, count }) => {
-                asked.at = Some((done, count));
+                asked.counts = Some((done, count));
                 return None;
             }
             Event::Predicted(events::Predicted { labels, outputs, cut_rows, names, pictures, .. }) => {
@@ -140,6 +140,7 @@ impl AnswersState {
             other => return Some(other),
         };
         asked.outcome = Some(answers);
+        asked.job.end(false);
         None
     }
 
@@ -150,7 +151,7 @@ impl AnswersState {
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::protocol::Notice;
+    use headroom_engine::protocol::{Command, JobCommand, JobRef, Notice};
 
     use super::*;
     use crate::state::State;
@@ -199,7 +200,7 @@ mod tests {
         let ticket = asked(&mut state, "one");
         state
             .apply(Notice { ticket: Some(ticket), event: Event::Predicting(events::Predicting { done: 3, count: 9 }) });
-        assert_eq!(state.answers.asked.as_ref().unwrap().at, Some((3, 9)));
+        assert_eq!(state.answers.asked.as_ref().unwrap().counts, Some((3, 9)));
         state.answers.cancel();
         state.answers.cancel();
         let sent: Vec<Command> = state.take_requests().into_iter().map(|request| request.command).collect();

@@ -10,7 +10,7 @@ use headroom_engine::{
 };
 
 use super::{
-    CheckAnswer, CurrentRun, StartFacts, State, SystemLoad,
+    CheckAnswer, CurrentRun, FollowedJob, StartFacts, State, SystemLoad,
     view::{Asked, Deleted},
 };
 use crate::{
@@ -37,10 +37,8 @@ impl State {
                 || self.mistakes.says(ticket);
             self.failed(ticket, why);
             // What the user stopped before it began did not fail.
-            let was_stopped = self.generate.was_stopped(ticket)
-                || self.models.was_stopped(ticket)
-                || self.hub.was_stopped(ticket)
-                || self.uploads.was_stopped(ticket);
+            let was_stopped =
+                self.hub.was_stopped(ticket) || self.jobs().any(|job| job.ticket == ticket && job.is_stopping);
             if is_said || was_stopped {
                 return;
             }
@@ -312,8 +310,52 @@ impl State {
         }
     }
 
+    /// Jobs that this window asked for, by their tickets; analyses and measurements, which have ids, are followed by these.
+    pub fn jobs(&self) -> impl Iterator<Item = &FollowedJob> {
+        let transfers = self.hub.fetches.iter().map(|run| &run.job).chain(self.uploads.runs.iter().map(|run| &run.job));
+        self.queued_jobs().chain(transfers)
+    }
+
+    /// Those of them that wait for their turn in the queue.
+    pub fn queued_jobs(&self) -> impl Iterator<Item = &FollowedJob> {
+        let conversions = self.models.conversions.iter().map(|run| &run.job);
+        let answers = self.answers.asked.iter().map(|asked| &asked.job);
+        let texts = self.generate.sides.iter().flatten().map(|side| &side.job);
+        let proof = self.generate.proving.iter().map(|proving| &proving.job);
+        conversions.chain(answers).chain(texts).chain(proof).chain(self.mistakes.job())
+    }
+
+    fn job_mut(&mut self, ticket: Ticket) -> Option<&mut FollowedJob> {
+        let conversions = self.models.conversions.iter_mut().map(|run| &mut run.job);
+        let fetches = self.hub.fetches.iter_mut().map(|run| &mut run.job);
+        let uploads = self.uploads.runs.iter_mut().map(|run| &mut run.job);
+        let answers = self.answers.asked.iter_mut().map(|asked| &mut asked.job);
+        let texts = self.generate.sides.iter_mut().flatten().map(|side| &mut side.job);
+        let proof = self.generate.proving.iter_mut().map(|proving| &mut proving.job);
+        let mut all = conversions
+            .chain(answers)
+            .chain(texts)
+            .chain(proof)
+            .chain(self.mistakes.job_mut())
+            .chain(fetches)
+            .chain(uploads);
+        all.find(|job| job.ticket == ticket)
+    }
+
+    /// Ends a job that this window asked for.
+    pub fn cancel_job(&mut self, ticket: Ticket) {
+        let mut requests = Vec::new();
+        if let Some(job) = self.job_mut(ticket) {
+            job.cancel(&mut requests);
+        }
+        self.outgoing.extend(requests);
+    }
+
     /// Hands an event to the state of the panel that asked for it. Each gives back what is none of its business.
     fn apply_of_jobs(&mut self, ticket: Option<Ticket>, event: Event) {
+        if let Some(job) = ticket.and_then(|ticket| self.job_mut(ticket)) {
+            job.advance(&event);
+        }
         let subject = self.analysis.subject_of(&event).cloned();
         let name = subject.map(|of| self.subject_name(&of)).unwrap_or_default();
         let messages = &mut self.messages;
@@ -630,11 +672,13 @@ impl State {
         if let Some(answer) = self.exports.get_mut(&ticket) {
             *answer = Some(Err(why.to_owned()));
         }
+        if let Some(job) = self.job_mut(ticket) {
+            job.fail(why);
+        }
         let _ = self.asked.fail(ticket, why)
             || self.series.fail(ticket)
             || self.analysis.fail(ticket, why)
             || self.advice.fail(ticket, why)
-            || self.generate.fail(ticket, why)
             || self.answers.fail(ticket, why)
             || self.mistakes.fail(ticket, why)
             || self.hub.fail(ticket, why)

@@ -2,16 +2,17 @@ use headroom_engine::{
     config::Precision,
     generate::Search,
     protocol::{
-        Command, Event, GenerateSource, JobCommand, JobRef, PrecisionProof, Request, Target, Ticket, TokenCost,
-        WrittenText, commands, events,
+        Event, GenerateSource, PrecisionProof, Request, Target, Ticket, TokenCost, WrittenText, commands, events,
     },
 };
+
+use super::{FollowedJob, followed_job::follows_job};
 
 /// A text that is generated or was, or why it could not be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Generation {
-    /// The request; its events have it.
-    pub ticket: Ticket,
+    /// Its job.
+    pub job: FollowedJob,
     /// The model in words.
     pub name: String,
     /// How it is searched for.
@@ -30,53 +31,22 @@ pub struct Generation {
     pub unused_settings: Vec<String>,
     /// Settings of it that the search has others for.
     pub other_settings: Vec<String>,
-    /// How far it is.
-    pub phase: Phase,
-    /// Whether it was told to stop.
-    pub is_stopping: bool,
-}
-
-/// How far something is that the engine was asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// It waits in the queue, or the model is being read.
-    Waiting,
-    /// It goes on.
-    Going,
-    /// It ended, or was stopped.
-    Done {
-        /// Whether it was stopped.
-        stopped: bool,
-    },
-    /// It cannot be had, and why.
-    Failed(String),
-}
-
-impl Phase {
-    /// Whether more is to come.
-    pub fn is_open(&self) -> bool {
-        matches!(self, Self::Waiting | Self::Going)
-    }
 }
 
 /// A comparison of the caches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proving {
-    /// The request.
-    pub ticket: Ticket,
+    /// Its job.
+    pub job: FollowedJob,
     /// The model in words.
     pub name: String,
-    /// What is done, in words, and the share of the whole that is done.
-    pub at: (String, f64),
     /// The texts in words; known at the end.
     pub data: String,
     /// What was found.
     pub proofs: Vec<PrecisionProof>,
-    /// How far it is.
-    pub phase: Phase,
-    /// Whether it was told to stop.
-    pub is_stopping: bool,
 }
+
+follows_job!(Generation, Proving);
 
 /// What is to be generated.
 #[derive(Clone, Debug)]
@@ -130,7 +100,7 @@ impl GenerateState {
         self.stop();
         self.sides = asked.map(|asked| {
             let GenerationSpec { target, name, source, search, precision, details } = asked?;
-            let request = Request::from(Command::Job(JobCommand::Generate(commands::Generate {
+            let request = commands::Generate {
                 target,
                 sources: vec![source],
                 batch: 1,
@@ -138,11 +108,10 @@ impl GenerateState {
                 precision,
                 threads: None,
                 details,
-            })));
-            let ticket = request.ticket;
-            self.outgoing.push(request);
+            };
+            let job = FollowedJob::start(format!("Text of {name}"), request, &mut self.outgoing);
             Some(Generation {
-                ticket,
+                job,
                 name,
                 search,
                 precision,
@@ -152,8 +121,6 @@ impl GenerateState {
                 reading_seconds: 0.0,
                 unused_settings: Vec::new(),
                 other_settings: Vec::new(),
-                phase: Phase::Waiting,
-                is_stopping: false,
             })
         });
     }
@@ -165,10 +132,7 @@ impl GenerateState {
 
     /// Stops what is generated; what there is stays.
     pub fn stop(&mut self) {
-        for side in self.sides.iter_mut().flatten().filter(|side| side.phase.is_open() && !side.is_stopping) {
-            side.is_stopping = true;
-            self.outgoing.push(Command::Cancel(commands::Cancel { job: JobRef::Ticket(side.ticket) }).into());
-        }
+        self.sides.iter_mut().flatten().for_each(|side| side.job.cancel(&mut self.outgoing));
     }
 
     /// Asks for a comparison of the caches, on some examples of the held-out text or on the given texts.
@@ -181,61 +145,20 @@ impl GenerateState {
     ) {
         self.stop_proving();
         let search = Box::new(search);
-        let request = Request::from(Command::Job(JobCommand::ProveCaches(commands::ProveCaches {
-            target,
-            sources,
-            examples,
-            batch: 16,
-            search,
-            precisions,
-            threads: None,
-        })));
-        self.proving = Some(Proving {
-            ticket: request.ticket,
-            name,
-            at: (String::new(), 0.0),
-            data: String::new(),
-            proofs: Vec::new(),
-            phase: Phase::Waiting,
-            is_stopping: false,
-        });
-        self.outgoing.push(request);
+        let request = commands::ProveCaches { target, sources, examples, batch: 16, search, precisions, threads: None };
+        let job = FollowedJob::start(format!("Proof of the caches of {name}"), request, &mut self.outgoing);
+        self.proving = Some(Proving { job, name, data: String::new(), proofs: Vec::new() });
     }
 
     /// Stops the comparison; what was compared stays.
     pub fn stop_proving(&mut self) {
-        if let Some(proving) = self.proving.as_mut().filter(|known| known.phase.is_open() && !known.is_stopping) {
-            proving.is_stopping = true;
-            self.outgoing.push(Command::Cancel(commands::Cancel { job: JobRef::Ticket(proving.ticket) }).into());
+        if let Some(proving) = &mut self.proving {
+            proving.job.cancel(&mut self.outgoing);
         }
     }
 
     pub(super) fn take_requests(&mut self) -> Vec<Request> {
         std::mem::take(&mut self.outgoing)
-    }
-
-    /// Takes in that a request failed; false where it is none of these. What was stopped before it began did not fail.
-    pub(super) fn fail(&mut self, ticket: Ticket, why: &str) -> bool {
-        let phase = |is_stopping| {
-            if is_stopping { Phase::Done { stopped: true } } else { Phase::Failed(why.to_owned()) }
-        };
-        if let Some(side) = self.side(ticket) {
-            side.phase = phase(side.is_stopping);
-            return true;
-        }
-        match self.proving.as_mut().filter(|proving| proving.ticket == ticket) {
-            Some(proving) => {
-                proving.phase = phase(proving.is_stopping);
-                true
-            }
-            None => false,
-        }
-    }
-
-    /// Whether this request was stopped by the user, so that there is nothing to complain about.
-    pub(super) fn was_stopped(&self, ticket: Ticket) -> bool {
-        let sides = self.sides.iter().flatten().any(|side| side.ticket == ticket && side.is_stopping);
-        sides || self.proving.as_ref().is_some_and(|proving| proving.ticket == ticket && proving.is_stopping)
     }
 
     fn side(&mut self, ticket: Ticket) -> Option<&mut Generation> {
@@ -250,7 +173,6 @@ impl GenerateState {
                 if let Some(side) = self.side(ticket) {
                     (side.text.text, side.text.tokens, side.text.pieces) = (text, tokens, pieces);
                     (side.text.costs, side.seconds, side.cache_bytes) = (costs, seconds, cache_bytes);
-                    side.phase = Phase::Going;
                 }
             }
             Event::Generated(events::Generated {
@@ -269,17 +191,13 @@ impl GenerateState {
                     }
                     (side.seconds, side.reading_seconds, side.cache_bytes) = (seconds, reading_seconds, cache_bytes);
                     (side.unused_settings, side.other_settings) = (unused_settings, other_settings);
-                    side.phase = Phase::Done { stopped };
-                }
-            }
-            Event::ProvingCaches(events::ProvingCaches { label, fraction }) => {
-                if let Some(proving) = self.proving.as_mut().filter(|proving| proving.ticket == ticket) {
-                    (proving.at, proving.phase) = ((label, fraction), Phase::Going);
+                    side.job.end(stopped);
                 }
             }
             Event::CachesProved(events::CachesProved { data, proofs, stopped, .. }) => {
                 if let Some(proving) = self.proving.as_mut().filter(|proving| proving.ticket == ticket) {
-                    (proving.data, proving.proofs, proving.phase) = (data, proofs, Phase::Done { stopped });
+                    (proving.data, proving.proofs) = (data, proofs);
+                    proving.job.end(stopped);
                 }
             }
             other => return Some(other),
@@ -296,9 +214,10 @@ pub fn step_costs(costs: &[TokenCost]) -> impl Iterator<Item = (f64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::protocol::Notice;
+    use headroom_engine::protocol::{Command, JobRef, Notice};
 
     use super::*;
+    use crate::state::{Phase, State};
 
     fn asked() -> GenerationSpec {
         GenerationSpec {
@@ -326,13 +245,13 @@ mod tests {
 
     #[test]
     fn every_side_gets_what_its_request_brought() {
-        let mut state = crate::state::State::default();
+        let mut state = State::default();
         state.generate.generate([Some(asked()), Some(asked())]);
         let tickets: Vec<Ticket> = state.take_requests().into_iter().map(|request| request.ticket).collect();
         assert_eq!(tickets.len(), 2);
         state.apply(Notice { ticket: Some(tickets[1]), event: event("b") });
         state.apply(Notice { ticket: Some(Ticket::new()), event: event("of nobody") });
-        let texts = |state: &crate::state::State| {
+        let texts = |state: &State| {
             [0, 1].map(|side| state.generate.sides[side].as_ref().map(|side| side.text.text.clone()).unwrap())
         };
         assert_eq!(texts(&state), ["", "b"]);
@@ -362,24 +281,19 @@ mod tests {
 
     #[test]
     fn a_comparison_is_followed_to_its_end() {
-        let mut state = GenerateState::default();
+        let mut state = State::default();
         let target = (Target::Directory("model".into()), "model".to_owned());
-        state.prove(target, (Vec::new(), 8), Search::default(), vec![Precision::F32]);
+        state.generate.prove(target, (Vec::new(), 8), Search::default(), vec![Precision::F32]);
         let ticket = state.take_requests()[0].ticket;
-        let proving = |state: &GenerateState| state.proving.clone().unwrap();
-        state.apply(
-            Some(ticket),
-            Event::ProvingCaches(events::ProvingCaches { label: "f32".to_owned(), fraction: 0.5 }),
-        );
-        assert_eq!((proving(&state).at.1, proving(&state).phase), (0.5, Phase::Going));
+        let proving = |state: &State| state.generate.proving.clone().unwrap();
+        let notice = |event: Event| Notice { ticket: Some(ticket), event };
+        state.apply(notice(events::ProvingCaches { label: "f32".to_owned(), fraction: 0.5 }.into()));
+        assert_eq!((proving(&state).progress(), &proving(&state).phase), (("f32", 0.5), &Phase::Going));
         let (target, data) = ("model".to_owned(), "held-out text".to_owned());
-        state.apply(
-            Some(ticket),
-            Event::CachesProved(events::CachesProved { target, data, proofs: Vec::new(), stopped: false }),
-        );
+        state.apply(notice(events::CachesProved { target, data, proofs: Vec::new(), stopped: false }.into()));
         assert_eq!(
-            (proving(&state).data.as_str(), proving(&state).phase),
-            ("held-out text", Phase::Done { stopped: false })
+            (proving(&state).data.as_str(), &proving(&state).phase),
+            ("held-out text", &Phase::Done { stopped: false })
         );
     }
 

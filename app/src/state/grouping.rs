@@ -1,23 +1,19 @@
 //! Which of the runs that are shown Compare draws as one line: they look alike in every panel, whether it was opened or not.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use headroom_engine::store::{RunId, RunSummary};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{FlatConfigs, Selection, State};
+use super::{
+    FlatConfigs, Selection, State,
+    grouped_of::{GroupedOf, PANEL, is_idle},
+};
 use crate::{
     compare::{Group, group_all_but, group_by},
     settings::Settings,
 };
-
-/// Under what Compare's choices are remembered, and those of them that decide what is put together: the fields of [`Grouping`].
-const PANEL: &str = "compare";
-const CHOICES: [&str; 3] = ["group", "group_repeats", "grouped_tag"];
 
 /// By what runs are put together, as Compare remembers it.
 #[derive(Clone, Debug, Deserialize)]
@@ -35,53 +31,6 @@ impl Default for Grouping {
     fn default() -> Self {
         Self { group: None, group_repeats: true, grouped_tag: None }
     }
-}
-
-/// What runs were put together of: nothing is done anew as long as it is the same.
-pub(super) struct GroupedOf {
-    /// As they are written: reading them would cost more in every frame.
-    choices: [Option<Value>; 3],
-    /// The tag whose runs alone are shown.
-    tag: Option<String>,
-    visible: BTreeSet<RunId>,
-    baseline: Option<RunId>,
-    /// Of all runs: see [`fingerprint`].
-    runs: u64,
-}
-
-impl GroupedOf {
-    fn of(state: &State, settings: &Settings) -> Self {
-        let selection = &state.selection;
-        Self {
-            choices: choices(settings).map(Option::<&Value>::cloned),
-            tag: selection.held_tag().map(str::to_owned),
-            visible: selection.visible.clone(),
-            baseline: selection.baseline.clone(),
-            runs: fingerprint(&state.runs),
-        }
-    }
-
-    /// Whether all of it is as it was.
-    fn is_same(&self, state: &State, settings: &Settings) -> bool {
-        let selection = &state.selection;
-        (&self.visible, &self.baseline) == (&selection.visible, &selection.baseline)
-            && self.tag.as_deref() == selection.held_tag()
-            && self.runs == fingerprint(&state.runs)
-            && self.choices.each_ref().map(Option::as_ref) == choices(settings)
-    }
-}
-
-fn choices(settings: &Settings) -> [Option<&Value>; 3] {
-    let compare = settings.panels.get(PANEL);
-    CHOICES.map(|choice| compare.and_then(|compare| compare.get(choice)))
-}
-
-/// Another number for other runs, and where one ends before its first step.
-fn fingerprint(runs: &[RunSummary]) -> u64 {
-    runs.iter().fold(runs.len() as u64, |print, run| {
-        let own = run.number.wrapping_mul(2) | u64::from(is_idle(run));
-        (print.rotate_left(5) ^ own).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    })
 }
 
 /// Runs that are drawn as one line.
@@ -173,14 +122,10 @@ impl Grouping {
     }
 }
 
-fn is_idle(run: &RunSummary) -> bool {
-    run.state.is_ended() && run.steps_done == 0
-}
-
 impl State {
     /// Puts together what Compare draws as one line, once the configs of all that is shown are known.
     pub(super) fn group_shown(&mut self, settings: &Settings) {
-        if self.grouped_of.as_ref().is_some_and(|of| of.is_same(self, settings)) {
+        if self.grouped_of.as_ref().is_some_and(|of| of.is_same(&self.selection, &self.runs, settings)) {
             return;
         }
         let shown: Vec<RunId> = self.drawn().map(|run| run.id.clone()).collect();
@@ -192,7 +137,7 @@ impl State {
             let grouping: Grouping = settings.of_panel(PANEL);
             let groups = grouping.groups(self.selection.held_tag(), &runs, &configs);
             self.selection.draw_groups(groups.iter().map(|group| group.ids(&runs)));
-            self.grouped_of = Some(GroupedOf::of(self, settings));
+            self.grouped_of = Some(GroupedOf::of(&self.selection, &self.runs, settings));
         }
         self.configs = configs;
     }

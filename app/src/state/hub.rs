@@ -3,10 +3,10 @@ use std::path::PathBuf;
 use headroom_engine::{
     config::counted,
     hub::{FetchRequest, HubFacts, RepoFacts},
-    protocol::{Command, Event, JobCommand, JobRef, Request, Ticket, commands, events},
+    protocol::{Command, Event, JobRef, Request, Ticket, commands, events},
 };
 
-use super::{GenerationPhase as Phase, request_cache::RequestCache};
+use super::{FollowedJob, followed_job::follows_job, request_cache::RequestCache};
 use crate::{format, messages::Messages};
 
 /// What a hub was asked about a model.
@@ -53,17 +53,15 @@ impl TransferProgress {
 /// A fetch that goes on, or did not come to its end.
 #[derive(Clone, Debug)]
 pub struct FetchRun {
-    /// The request; its events have it.
-    pub ticket: Ticket,
+    /// Its job.
+    pub job: FollowedJob,
     /// What is fetched.
     pub request: FetchRequest,
     /// How far it is, once that is known.
     pub progress: Option<TransferProgress>,
-    /// Whether it goes on, was stopped, or failed.
-    pub phase: Phase,
-    /// Whether it was told to stop.
-    pub is_stopping: bool,
 }
+
+follows_job!(FetchRun);
 
 /// What the window knows of a hub: nothing is sent to one unless [`Self::inspect`] or [`Self::fetch`] is called.
 #[derive(Default)]
@@ -101,7 +99,7 @@ impl HubState {
     /// Asks the hub what it knows about a model; an older question is taken back.
     pub fn inspect(&mut self, request: FetchRequest) {
         self.stop_inspection();
-        let asked = Request::from(Command::Job(JobCommand::Inspect(commands::Inspect { request: request.clone() })));
+        let asked = Request::from(commands::Inspect { request: request.clone() });
         self.inspection = Some(Inspection { ticket: asked.ticket, request, answer: None });
         self.outgoing.push(asked);
     }
@@ -120,10 +118,9 @@ impl HubState {
             return;
         }
         self.fetches.retain(|run| run.request != request);
-        let asked = Request::from(Command::Job(JobCommand::Fetch(commands::Fetch { request: request.clone() })));
-        let ticket = asked.ticket;
-        self.fetches.push(FetchRun { ticket, request, progress: None, phase: Phase::Waiting, is_stopping: false });
-        self.outgoing.push(asked);
+        let title = format!("Fetch of {}", request.name);
+        let job = FollowedJob::start(title, commands::Fetch { request: request.clone() }, &mut self.outgoing);
+        self.fetches.push(FetchRun { job, request, progress: None });
     }
 
     /// Whether this is being fetched.
@@ -133,10 +130,8 @@ impl HubState {
 
     /// Ends a fetch; what came is kept.
     pub fn stop(&mut self, ticket: Ticket) {
-        let open = |run: &&mut FetchRun| run.ticket == ticket && run.phase.is_open() && !run.is_stopping;
-        if let Some(run) = self.fetches.iter_mut().find(open) {
-            run.is_stopping = true;
-            self.outgoing.push(Command::Cancel(commands::Cancel { job: JobRef::Ticket(ticket) }).into());
+        if let Some(run) = self.fetches.iter_mut().find(|run| run.ticket == ticket) {
+            run.job.cancel(&mut self.outgoing);
         }
     }
 
@@ -161,9 +156,9 @@ impl HubState {
         self.here.asked(ticket) || self.inspection.as_ref().is_some_and(|asked| asked.ticket == ticket)
     }
 
-    /// Whether this request was stopped by the user, so that there is nothing to complain about.
+    /// Whether this question was taken back, so that there is nothing to complain about.
     pub(super) fn was_stopped(&self, ticket: Ticket) -> bool {
-        self.dropped.contains(&ticket) || self.fetches.iter().any(|run| run.ticket == ticket && run.is_stopping)
+        self.dropped.contains(&ticket)
     }
 
     /// Takes in that a request failed; false where it is none of these.
@@ -172,8 +167,8 @@ impl HubState {
             asked.answer = Some(Err(why.to_owned()));
             return true;
         }
-        if let Some(run) = self.fetches.iter_mut().find(|run| run.ticket == ticket) {
-            run.phase = if run.is_stopping { Phase::Done { stopped: true } } else { Phase::Failed(why.to_owned()) };
+        if self.fetches.iter().any(|run| run.ticket == ticket) {
+            // What came is kept.
             self.look_again();
             return true;
         }
@@ -192,7 +187,6 @@ impl HubState {
             Event::Fetching(events::Fetching { file, number, count, bytes, total_bytes, bytes_per_sec, .. }) => {
                 if let Some(run) = self.fetches.iter_mut().find(|run| Some(run.ticket) == ticket) {
                     run.progress = Some(TransferProgress { file, number, count, bytes, total_bytes, bytes_per_sec });
-                    run.phase = Phase::Going;
                 }
             }
             Event::Fetched(events::Fetched { fetched, bytes, downloaded, seconds }) => {
@@ -219,11 +213,11 @@ impl HubState {
 mod tests {
     use headroom_engine::{
         hub::{Fetched, RepoKind},
-        protocol::Notice,
+        protocol::{JobCommand, Notice},
     };
 
     use super::*;
-    use crate::state::{State, SubjectId};
+    use crate::state::{Phase, State, SubjectId};
 
     fn request(name: &str) -> FetchRequest {
         FetchRequest::of(name.parse().unwrap())

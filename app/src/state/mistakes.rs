@@ -1,7 +1,9 @@
 use headroom_engine::{
-    protocol::{Command, Event, JobCommand, Mistake, Request, Target, Ticket, Which, commands, events},
+    protocol::{Event, Mistake, Request, Target, Ticket, Which, commands, events},
     store::RunId,
 };
+
+use super::FollowedJob;
 
 /// Mistakes that are asked for.
 const MOST: usize = 500;
@@ -9,15 +11,15 @@ const MOST: usize = 500;
 /// The held-out examples that a run's best checkpoint puts into another class than their own: of the run that was asked about last.
 #[derive(Default)]
 pub struct MistakesState {
-    asked: Option<(RunId, Ticket)>,
+    asked: Option<(RunId, FollowedJob)>,
     outcome: Option<Result<Vec<Mistake>, String>>,
     outgoing: Vec<Request>,
 }
 
 impl MistakesState {
     /// Asks about a run, in place of the one before.
-    pub fn ask(&mut self, run: &RunId) {
-        let request = Request::from(Command::Job(JobCommand::Evaluate(commands::Evaluate {
+    pub fn ask(&mut self, run: &RunId, name: &str) {
+        let request = commands::Evaluate {
             target: Target::Run { run: run.clone(), which: Which::Best },
             data: None,
             labels: Box::default(),
@@ -28,9 +30,9 @@ impl MistakesState {
             mistakes: MOST,
             precision: None,
             base_dir: std::path::PathBuf::new(),
-        })));
-        (self.asked, self.outcome) = (Some((run.clone(), request.ticket)), None);
-        self.outgoing.push(request);
+        };
+        let job = FollowedJob::start(format!("Mistakes of {name}"), request, &mut self.outgoing);
+        (self.asked, self.outcome) = (Some((run.clone(), job)), None);
     }
 
     /// Whether an answer about this run is to come.
@@ -43,14 +45,24 @@ impl MistakesState {
         self.outcome.as_ref().filter(|_| self.asked.as_ref().is_some_and(|(asked, _)| asked == run))
     }
 
+    /// Job of the question that was asked last.
+    pub(super) fn job(&self) -> Option<&FollowedJob> {
+        self.asked.as_ref().map(|(_, job)| job)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn job_mut(&mut self) -> Option<&mut FollowedJob> {
+        self.asked.as_mut().map(|(_, job)| job)
+    }
+
     /// The question that was asked last.
     pub fn asked(&self) -> Option<Ticket> {
-        self.asked.as_ref().map(|(_, ticket)| *ticket)
+        self.job().map(|job| job.ticket)
     }
 
     /// Whether the panel says itself what became of this question.
     pub(super) fn says(&self, ticket: Ticket) -> bool {
-        self.asked.as_ref().is_some_and(|(_, asked)| *asked == ticket)
+        self.job().is_some_and(|job| job.ticket == ticket)
     }
 
     pub(super) fn fail(&mut self, ticket: Ticket, why: &str) -> bool {
@@ -69,6 +81,9 @@ impl MistakesState {
         let is_own = self.says(ticket);
         if is_own {
             self.outcome = Some(Ok(mistakes.clone()));
+            if let Some(job) = self.job_mut() {
+                job.end(false);
+            }
         }
         is_own
     }

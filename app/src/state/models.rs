@@ -5,13 +5,11 @@ use headroom_engine::{
     checkpoint::DirectoryFacts,
     config::{DataConfig, RunConfig},
     convert::Conversion,
-    protocol::{
-        Command, Event, JobCommand, JobRef, ModelCost, Progress as _, Request, Target, Ticket, Which, commands, events,
-    },
+    protocol::{Command, Event, ModelCost, Request, Target, Ticket, Which, commands, events},
     store::RunId,
 };
 
-use super::{GenerationPhase as Phase, SubjectId, request_cache::RequestCache};
+use super::{FollowedJob, SubjectId, followed_job::follows_job, request_cache::RequestCache};
 use crate::messages::Messages;
 
 /// Models and previews that are kept.
@@ -39,19 +37,15 @@ pub struct ConversionRequest {
 /// A conversion that goes on or went.
 #[derive(Clone, Debug)]
 pub struct ConversionRun {
-    /// The request; its events have it.
-    pub ticket: Ticket,
+    /// Its job.
+    pub job: FollowedJob,
     /// What was asked for.
     pub asked: ConversionRequest,
-    /// What is done, in words, and the share of the attentions that is done.
-    pub at: (String, f64),
     /// [`Event::Converted`], at the end.
     pub outcome: Option<Box<Event>>,
-    /// How far it is.
-    pub phase: Phase,
-    /// Whether it was told to stop.
-    pub is_stopping: bool,
 }
+
+follows_job!(ConversionRun);
 
 /// What a conversion would come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,7 +185,7 @@ impl ModelsState {
     /// Asks for a conversion.
     pub fn convert(&mut self, asked: ConversionRequest) {
         let base_dir = asked.to.parent().map(Path::to_path_buf).unwrap_or_default();
-        let request = Request::from(Command::Job(JobCommand::Convert(commands::Convert {
+        let request = commands::Convert {
             target: asked.target.clone(),
             conversion: asked.conversion.clone(),
             to: asked.to.clone(),
@@ -200,16 +194,9 @@ impl ModelsState {
             tokens: asked.tokens,
             threads: None,
             base_dir,
-        })));
-        self.conversions.push(ConversionRun {
-            ticket: request.ticket,
-            asked,
-            at: (String::new(), 0.0),
-            outcome: None,
-            phase: Phase::Waiting,
-            is_stopping: false,
-        });
-        self.outgoing.push(request);
+        };
+        let job = FollowedJob::start(format!("Conversion of {}", asked.name), request, &mut self.outgoing);
+        self.conversions.push(ConversionRun { job, asked, outcome: None });
     }
 
     /// Shows a conversion that has ended no longer.
@@ -226,25 +213,7 @@ impl ModelsState {
 
     /// Ends what goes on; nothing is written then.
     pub fn stop(&mut self) {
-        self.stop_where(|_| true);
-    }
-
-    /// Ends one conversion.
-    pub fn stop_one(&mut self, conversion: Ticket) {
-        self.stop_where(|run| run.ticket == conversion);
-    }
-
-    fn stop_where(&mut self, is_it: impl Fn(&ConversionRun) -> bool) {
-        let open = self.conversions.iter_mut().filter(|run| run.phase.is_open() && !run.is_stopping);
-        for run in open.filter(|run| is_it(run)) {
-            run.is_stopping = true;
-            self.outgoing.push(Command::Cancel(commands::Cancel { job: JobRef::Ticket(run.ticket) }).into());
-        }
-    }
-
-    /// Whether this request was stopped by the user, so that there is nothing to complain about.
-    pub(super) fn was_stopped(&self, ticket: Ticket) -> bool {
-        self.conversions.iter().any(|run| run.ticket == ticket && run.is_stopping)
+        self.conversions.iter_mut().for_each(|run| run.job.cancel(&mut self.outgoing));
     }
 
     /// Whether the panel shows where it asked why this request failed.
@@ -266,10 +235,6 @@ impl ModelsState {
 
     /// Takes in that a request failed; false where it is none of these.
     pub(super) fn fail(&mut self, ticket: Ticket, why: &str) -> bool {
-        if let Some(run) = self.conversions.iter_mut().find(|run| run.ticket == ticket) {
-            run.phase = if run.is_stopping { Phase::Done { stopped: true } } else { Phase::Failed(why.to_owned()) };
-            return true;
-        }
         self.facts.fail(ticket, why)
             || self.plans.fail(ticket, why)
             || self.of_configs.fail(ticket, why)
@@ -287,14 +252,10 @@ impl ModelsState {
             Event::ConversionPreviewed(events::ConversionPreviewed { target, conversion, before, after }) => {
                 self.previews.answer(key(&(&target, &conversion)), Preview { before, after });
             }
-            Event::Converting(going) => {
-                if let Some(run) = self.run(ticket) {
-                    (run.at, run.phase) = ((going.stage(), going.share().unwrap_or_default()), Phase::Going);
-                }
-            }
             event @ Event::Converted(_) => {
                 if let Some(run) = self.run(ticket) {
-                    (run.outcome, run.phase) = (Some(Box::new(event)), Phase::Done { stopped: false });
+                    run.outcome = Some(Box::new(event));
+                    run.job.end(false);
                     messages.push_info(format!("Converted {}: {}.", run.asked.name, run.asked.to.display()));
                     let made = key(&Target::Directory(run.asked.to.clone()));
                     self.facts.forget(&made);
@@ -315,7 +276,10 @@ impl ModelsState {
 mod tests {
     use headroom_engine::{convert::ToGrouped, protocol::Notice};
 
+    use headroom_engine::protocol::JobRef;
+
     use super::*;
+    use crate::state::Phase;
 
     fn asked(to: &str) -> ConversionRequest {
         ConversionRequest {
@@ -346,7 +310,8 @@ mod tests {
         state.apply(Notice { ticket: Some(tickets[1]), event: going });
         assert_eq!(state.models.conversions[0].phase, Phase::Waiting);
         assert!(
-            state.models.conversions[1].at.0.contains("encoder.0.self") && state.models.conversions[1].at.1 == 0.25
+            state.models.conversions[1].progress().0.contains("encoder.0.self")
+                && state.models.conversions[1].progress().1 == 0.25
         );
         let done = Event::Converted(events::Converted {
             target: "model".to_owned(),

@@ -1,23 +1,12 @@
 //! Noise of the validation sample of runs, derived once from the outcomes of their examples.
 
-use std::collections::BTreeMap;
-
 use headroom_engine::store::{ExampleOutcomes, OutcomeKind, RunId};
 
-use super::State;
+use super::{
+    State,
+    sampling_cache::{Print, print},
+};
 use crate::compare::RunOutcomes;
-
-/// Identity of the outcomes of an evaluation: step, number of examples, and the bits of the first and the last loss.
-type Print = (u64, usize, Option<u32>, Option<u32>);
-
-/// Derived values, by run, with the evaluations that it was derived from.
-#[derive(Default)]
-pub struct SamplingNoiseCache(BTreeMap<RunId, (Vec<Print>, RunOutcomes)>);
-
-fn print(outcomes: &ExampleOutcomes) -> Print {
-    let bits = |loss: Option<&f32>| loss.map(|loss| loss.to_bits());
-    (outcomes.step, outcomes.len(), bits(outcomes.loss.first()), bits(outcomes.loss.last()))
-}
 
 impl State {
     /// Noise of the validation sample in the best and the last evaluation of a run, once their outcomes are loaded; they are asked for

@@ -6,8 +6,6 @@ use headroom_engine::{
     store::{AnalysisSummary, RunId},
 };
 
-use super::State;
-
 /// Whose attention panels of analyses show.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SubjectId {
@@ -49,16 +47,6 @@ pub fn folder_name(folder: &Path) -> String {
         return name.to_string();
     }
     folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
-}
-
-impl State {
-    /// What a run or a model directory is called.
-    pub fn subject_name(&self, of: &SubjectId) -> String {
-        match of {
-            SubjectId::Run(run) => self.run_name(run),
-            SubjectId::Directory(path) => folder_name(path),
-        }
-    }
 }
 
 impl From<RunId> for SubjectId {

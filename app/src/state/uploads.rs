@@ -1,10 +1,10 @@
 use headroom_engine::{
     config::counted,
     hub::{PushContents, Pushed, RepoName},
-    protocol::{Command, Event, JobCommand, JobRef, Request, Target, Ticket, commands, events},
+    protocol::{Command, Event, Request, Target, Ticket, commands, events},
 };
 
-use super::{GenerationPhase as Phase, TransferProgress, request_cache::RequestCache};
+use super::{FollowedJob, TransferProgress, followed_job::follows_job, request_cache::RequestCache};
 use crate::{format, messages::Messages};
 
 /// What would be uploaded of models: lists that are kept.
@@ -26,19 +26,17 @@ pub struct UploadRequest {
 /// An upload that goes on or went.
 #[derive(Clone, Debug)]
 pub struct UploadRun {
-    /// The request; its events have it.
-    pub ticket: Ticket,
+    /// Its job.
+    pub job: FollowedJob,
     /// What was asked for.
     pub asked: UploadRequest,
     /// How far it is, once something is being sent.
     pub progress: Option<TransferProgress>,
     /// What is there, at the end.
     pub pushed: Option<Box<Pushed>>,
-    /// Whether it goes on, is done, was stopped, or failed.
-    pub phase: Phase,
-    /// Whether it was told to stop.
-    pub is_stopping: bool,
 }
+
+follows_job!(UploadRun);
 
 /// Uploads to a hub: what of a model would be sent, and what is on its way or was sent by this window. Nothing leaves unless
 /// [`Self::upload`] is called.
@@ -83,16 +81,9 @@ impl UploadsState {
         // What was said of an earlier attempt at the same is out of date.
         self.runs.retain(|run| run.asked.name != asked.name);
         let (target, name, public) = (asked.target.clone(), asked.name.clone(), asked.public);
-        let request = Request::from(Command::Job(JobCommand::Push(commands::Push { target, name, public })));
-        self.runs.push(UploadRun {
-            ticket: request.ticket,
-            asked,
-            progress: None,
-            pushed: None,
-            phase: Phase::Waiting,
-            is_stopping: false,
-        });
-        self.outgoing.push(request);
+        let title = format!("Upload of {}", asked.model);
+        let job = FollowedJob::start(title, commands::Push { target, name, public }, &mut self.outgoing);
+        self.runs.push(UploadRun { job, asked, progress: None, pushed: None });
     }
 
     /// Whether something is being uploaded to this name.
@@ -102,10 +93,8 @@ impl UploadsState {
 
     /// Ends an upload; the hub is then as it was.
     pub fn stop(&mut self, ticket: Ticket) {
-        let open = |run: &&mut UploadRun| run.ticket == ticket && run.phase.is_open() && !run.is_stopping;
-        if let Some(run) = self.runs.iter_mut().find(open) {
-            run.is_stopping = true;
-            self.outgoing.push(Command::Cancel(commands::Cancel { job: JobRef::Ticket(ticket) }).into());
+        if let Some(run) = self.runs.iter_mut().find(|run| run.ticket == ticket) {
+            run.job.cancel(&mut self.outgoing);
         }
     }
 
@@ -125,17 +114,8 @@ impl UploadsState {
         self.contents.asked(ticket)
     }
 
-    /// Whether this request was stopped by the user, so that there is nothing to complain about.
-    pub(super) fn was_stopped(&self, ticket: Ticket) -> bool {
-        self.runs.iter().any(|run| run.ticket == ticket && run.is_stopping)
-    }
-
     /// Takes in that a request failed; false where it is none of these.
     pub(super) fn fail(&mut self, ticket: Ticket, why: &str) -> bool {
-        if let Some(run) = self.run(Some(ticket)) {
-            run.phase = if run.is_stopping { Phase::Done { stopped: true } } else { Phase::Failed(why.to_owned()) };
-            return true;
-        }
         self.contents.fail(ticket, why)
     }
 
@@ -148,7 +128,6 @@ impl UploadsState {
             Event::Pushing(events::Pushing { file, number, count, bytes, total_bytes, bytes_per_sec, .. }) => {
                 if let Some(run) = self.run(ticket) {
                     run.progress = Some(TransferProgress { file, number, count, bytes, total_bytes, bytes_per_sec });
-                    run.phase = Phase::Going;
                 }
             }
             Event::Pushed(events::Pushed { pushed, seconds, .. }) => {
@@ -161,7 +140,8 @@ impl UploadsState {
                 } else {
                     format!("{} has all of {} already.", pushed.url, run.asked.model)
                 });
-                (run.pushed, run.phase) = (Some(pushed), Phase::Done { stopped: false });
+                run.pushed = Some(pushed);
+                run.job.end(false);
             }
             other => return Some(other),
         }
@@ -175,10 +155,13 @@ impl UploadsState {
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::{checkpoint::FileFacts, protocol::Notice};
+    use headroom_engine::{
+        checkpoint::FileFacts,
+        protocol::{JobCommand, JobRef, Notice},
+    };
 
     use super::*;
-    use crate::state::State;
+    use crate::state::{Phase, State};
 
     fn asked(name: &str) -> UploadRequest {
         let target = Target::Directory("model".into());

@@ -16,7 +16,7 @@ use headroom_engine::{
 use super::{
     AdviceState, AnalysisState, AnswersState, CurrentRun, FlatConfigs, GenerateState, HubState, MapsState,
     MistakesState, ModelsState, PurgeState, SamplingNoiseCache, Selection, SeriesCache, SpeedState, StartFacts,
-    SystemLoad, UploadsState, grouping::GroupedOf, request_cache::RequestCache,
+    SubjectId, SystemLoad, UploadsState, folder_name, grouped_of::GroupedOf, request_cache::RequestCache,
 };
 use crate::{
     compare::{NotJudged, is_of_race, why_not_judged},
@@ -185,6 +185,14 @@ pub(super) struct Deleted {
 }
 
 impl State {
+    /// What a run or a model directory is called.
+    pub fn subject_name(&self, of: &SubjectId) -> String {
+        match of {
+            SubjectId::Run(run) => self.run_name(run),
+            SubjectId::Directory(path) => folder_name(path),
+        }
+    }
+
     /// The run's line in the table.
     pub fn run(&self, run: &RunId) -> Option<&RunSummary> {
         self.runs.iter().find(|summary| summary.id == *run)

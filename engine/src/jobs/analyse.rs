@@ -88,6 +88,18 @@ impl Job for commands::Analyse {
     fn faulted(&self, _context: &JobContext, why: &str) -> Option<Event> {
         Some(events::AnalyseEnded { why: Some(why.to_owned()), ..incomplete(self) }.into())
     }
+
+    #[cfg(test)]
+    fn example(folder: &std::path::Path) -> Self {
+        Self {
+            analysis: crate::store::AnalysisId::new(),
+            target: Target::Directory(folder.join("absent")),
+            data: None,
+            spec: Box::default(),
+            subspaces: Vec::new(),
+            base_dir: folder.to_owned(),
+        }
+    }
 }
 
 /// End of an analysis that found nothing.

@@ -61,6 +61,20 @@ impl Job for commands::Convert {
     fn failure(&self, context: &JobContext) -> String {
         format!("{} could not be converted.", Subject::called(&context.store, &self.target))
     }
+
+    #[cfg(test)]
+    fn example(folder: &Path) -> Self {
+        Self {
+            target: Target::Directory(folder.join("absent")),
+            conversion: Conversion::Grouped(crate::convert::ToGrouped { kv_heads: 1 }),
+            to: folder.join("converted"),
+            data: None,
+            examples: 1,
+            tokens: None,
+            threads: None,
+            base_dir: folder.to_owned(),
+        }
+    }
 }
 
 fn run(context: &JobContext, job: &commands::Convert) -> Result<events::Converted, JobError> {

@@ -37,6 +37,22 @@ impl Job for commands::Evaluate {
     fn failure(&self, context: &JobContext) -> String {
         format!("{} could not be evaluated.", Subject::called(&context.store, &self.target))
     }
+
+    #[cfg(test)]
+    fn example(folder: &std::path::Path) -> Self {
+        Self {
+            target: crate::protocol::Target::Directory(folder.join("absent")),
+            data: None,
+            labels: Box::default(),
+            coverage: None,
+            tokens: None,
+            noise: Vec::new(),
+            noise_seed: 1,
+            mistakes: 0,
+            precision: None,
+            base_dir: folder.to_owned(),
+        }
+    }
 }
 
 fn measure(context: &JobContext, job: &commands::Evaluate) -> Result<events::Evaluation, JobError> {

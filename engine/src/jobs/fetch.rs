@@ -33,6 +33,11 @@ impl Job for commands::Fetch {
     fn failure(&self, _context: &JobContext) -> String {
         format!("{} could not be fetched.", self.request.name)
     }
+
+    #[cfg(test)]
+    fn example(_folder: &std::path::Path) -> Self {
+        Self { request: hub::FetchRequest::of("org/absent".parse().unwrap_or_else(|_| unreachable!())) }
+    }
 }
 
 fn fetch(context: &JobContext, job: &commands::Fetch) -> Result<events::Fetched, JobError> {

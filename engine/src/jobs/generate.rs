@@ -38,6 +38,19 @@ impl Job for commands::Generate {
     fn failure(&self, context: &JobContext) -> String {
         format!("{} could not generate a text.", Subject::called(&context.store, &self.target))
     }
+
+    #[cfg(test)]
+    fn example(folder: &std::path::Path) -> Self {
+        Self {
+            target: crate::protocol::Target::Directory(folder.join("absent")),
+            sources: vec![crate::protocol::GenerateSource::Tokens(vec![1])],
+            batch: 1,
+            search: Box::default(),
+            precision: crate::config::Precision::F32,
+            threads: Some(1),
+            details: false,
+        }
+    }
 }
 
 fn run(context: &JobContext, job: &commands::Generate) -> Result<events::Generated, JobError> {

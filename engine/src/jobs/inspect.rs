@@ -30,6 +30,11 @@ impl Job for commands::Inspect {
     fn failure(&self, _context: &JobContext) -> String {
         format!("Nothing could be learnt of {}.", self.request.name)
     }
+
+    #[cfg(test)]
+    fn example(_folder: &std::path::Path) -> Self {
+        Self { request: hub::FetchRequest::of("org/absent".parse().unwrap_or_else(|_| unreachable!())) }
+    }
 }
 
 fn inspect(context: &JobContext, job: &commands::Inspect) -> Result<events::Inspected, JobError> {

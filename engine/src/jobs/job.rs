@@ -119,4 +119,10 @@ pub(crate) trait Job: Send + Sync + 'static {
 
     /// A run has another name now.
     fn renamed(&mut self, _run: &RunId, _name: &str) {}
+
+    /// Example of a job that comes to nothing: what it names is not in `folder`.
+    #[cfg(test)]
+    fn example(folder: &std::path::Path) -> Self
+    where
+        Self: Sized;
 }

@@ -75,6 +75,19 @@ impl Job for commands::Measure {
     fn faulted(&self, _context: &JobContext, why: &str) -> Option<Event> {
         Some(end(self, false, Some(why.to_owned())).into())
     }
+
+    #[cfg(test)]
+    fn example(folder: &std::path::Path) -> Self {
+        Self {
+            benchmark: crate::store::BenchmarkId::new(),
+            name: folder.display().to_string(),
+            // A field that no config has.
+            spec: Box::new(crate::speed::SweepSpec {
+                axes: vec![crate::speed::Axis { field: "model.absent".to_owned(), values: vec!["1".to_owned()] }],
+                ..crate::speed::SweepSpec::default()
+            }),
+        }
+    }
 }
 
 fn end(job: &commands::Measure, complete: bool, why: Option<String>) -> events::MeasureEnded {

@@ -65,3 +65,8 @@ macro_rules! job_of {
 }
 
 for_each_job!(job_of);
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) use tests::examples;

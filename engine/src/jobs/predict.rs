@@ -48,6 +48,15 @@ impl Job for commands::Predict {
     fn failure(&self, context: &JobContext) -> String {
         format!("{} could not answer.", Subject::called(&context.store, &self.target))
     }
+
+    #[cfg(test)]
+    fn example(folder: &Path) -> Self {
+        Self {
+            target: crate::protocol::Target::Directory(folder.join("absent")),
+            rows: vec![vec!["a".to_owned()]],
+            images: None,
+        }
+    }
 }
 
 fn predict(context: &JobContext, job: &commands::Predict) -> Result<Prediction, JobError> {

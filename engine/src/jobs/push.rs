@@ -41,6 +41,15 @@ impl Job for commands::Push {
     fn failure(&self, context: &JobContext) -> String {
         format!("{} could not be uploaded.", Subject::called(&context.store, &self.target))
     }
+
+    #[cfg(test)]
+    fn example(folder: &std::path::Path) -> Self {
+        Self {
+            target: Target::Directory(folder.join("absent")),
+            name: "org/absent".parse().unwrap_or_else(|_| unreachable!()),
+            public: false,
+        }
+    }
 }
 
 fn push(context: &JobContext, job: &commands::Push) -> Result<events::Pushed, JobError> {

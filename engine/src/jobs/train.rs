@@ -101,6 +101,18 @@ impl Job for TrainRun {
             name.clone_into(&mut self.config.name);
         }
     }
+
+    #[cfg(test)]
+    fn example(_folder: &Path) -> Self {
+        let numerics = crate::train::Numerics::CURRENT;
+        Self {
+            run: RunId::new(),
+            number: 1,
+            config: crate::config::RunConfig::default(),
+            numerics,
+            is_continued: false,
+        }
+    }
 }
 
 impl TrainRun {

@@ -44,6 +44,21 @@ impl Job for commands::EvaluateTranslation {
     fn failure(&self, context: &JobContext) -> String {
         format!("{} could not be evaluated.", Subject::called(&context.store, &self.target))
     }
+
+    #[cfg(test)]
+    fn example(folder: &Path) -> Self {
+        Self {
+            target: crate::protocol::Target::Directory(folder.join("absent")),
+            data: None,
+            limit: None,
+            batch: 1,
+            search: Box::default(),
+            words: crate::objective::text_scores::Words::default(),
+            precision: crate::config::Precision::F32,
+            threads: Some(1),
+            base_dir: folder.to_owned(),
+        }
+    }
 }
 
 /// A text that is to be translated.

@@ -38,6 +38,19 @@ impl Job for commands::ProveCaches {
     fn failure(&self, context: &JobContext) -> String {
         format!("The caches of {} could not be compared.", Subject::called(&context.store, &self.target))
     }
+
+    #[cfg(test)]
+    fn example(folder: &std::path::Path) -> Self {
+        Self {
+            target: crate::protocol::Target::Directory(folder.join("absent")),
+            sources: Vec::new(),
+            examples: 1,
+            batch: 1,
+            search: Box::default(),
+            precisions: Vec::new(),
+            threads: Some(1),
+        }
+    }
 }
 
 fn run(context: &JobContext, job: &commands::ProveCaches) -> Result<events::CachesProved, JobError> {

@@ -125,8 +125,13 @@ impl Drop for Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{Event, JobCommand, JobLabel, Target, commands, events};
-    use crate::{analysis::AnalysisSpec, config::from_toml, store::AnalysisId};
+    use crate::{
+        analysis::AnalysisSpec,
+        config::from_toml,
+        jobs::{Lane, Place},
+        protocol::{Event, JobCommand, JobLabel, JobRef, Target, commands, events},
+        store::{AnalysisId, RunState},
+    };
 
     /// A run that does not end by itself.
     const LONG: &str = r#"
@@ -189,6 +194,60 @@ batch = 2
         assert!(tells(&engine, |waiting| {
             matches!(waiting, [first, last] if first.run.is_some() && is_analysis(last))
         }));
+        assert!(engine.shutdown(Duration::from_mins(1)));
+    }
+
+    /// Events of a request until one that `is_last`.
+    fn answers(engine: &Engine, ticket: Ticket, is_last: impl Fn(&Event) -> bool) -> Vec<Event> {
+        let mut told = Vec::new();
+        while let Some(notice) = engine.wait_event(Duration::from_mins(1)) {
+            if notice.ticket == Some(ticket) {
+                told.push(notice.event);
+                if told.last().is_some_and(&is_last) {
+                    return told;
+                }
+            }
+        }
+        panic!("no end in {told:?}")
+    }
+
+    #[test]
+    fn every_job_has_its_place_in_the_queue_and_is_cancelled_there() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let options = EngineOptions { store: folder.path().join("headroom.db"), wake: None };
+        let engine = Engine::start(options).unwrap();
+        let config = Box::new(from_toml(LONG).unwrap());
+        let run = engine.send(commands::Enqueue { config, base_dir: PathBuf::new() }).unwrap();
+        answers(&engine, run, |event| matches!(event, Event::Started(_)));
+        let (mut expected, mut tickets): (Vec<(JobLabel, Place)>, Vec<Ticket>) = Default::default();
+        for command in crate::jobs::examples(folder.path()) {
+            let job = crate::jobs::job_of(command.clone());
+            if job.lane() == Lane::Transfer || job.refusal().is_some() {
+                continue;
+            }
+            let place = match job.place() {
+                Place::First => 0,
+                Place::BehindAnswers => expected.iter().take_while(|(_, place)| *place == Place::BehindAnswers).count(),
+                Place::Last => expected.len(),
+            };
+            expected.insert(place, (job.label(), job.place()));
+            tickets.push(engine.send(Command::Job(command)).unwrap());
+        }
+        assert!(tickets.len() > 6, "{expected:?}");
+        let labels: Vec<JobLabel> = expected.into_iter().map(|(label, _)| label).collect();
+        assert!(tells(&engine, |waiting| waiting == labels));
+        for ticket in tickets {
+            engine.send(commands::Cancel { job: JobRef::Ticket(ticket) }).unwrap();
+            let is_last = |event: &Event| matches!(event, Event::Refused(_) | Event::AnalyseEnded(_));
+            answers(&engine, ticket, is_last);
+        }
+        // The one in progress is stopped by its ticket too, with a checkpoint.
+        engine.send(commands::Cancel { job: JobRef::Ticket(run) }).unwrap();
+        let told = answers(&engine, run, |event| matches!(event, Event::Finished(_)));
+        assert!(
+            matches!(told.last(), Some(Event::Finished(events::Finished { state: RunState::Stopped, .. }))),
+            "{told:?}"
+        );
         assert!(engine.shutdown(Duration::from_mins(1)));
     }
 }

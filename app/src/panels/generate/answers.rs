@@ -128,8 +128,8 @@ impl AnswersForm {
                 cx.state.answers.ask(question);
             }
             if let Some(asked) = cx.state.answers.asked.as_ref().filter(|asked| asked.outcome.is_none()) {
-                let is_cancelling = asked.is_cancelling;
-                match asked.at.filter(|(_, count)| *count > 1) {
+                let is_cancelling = asked.is_stopping;
+                match asked.counts.filter(|(_, count)| *count > 1) {
                     Some((done, count)) => {
                         let bar = ProgressBar::new(done as f32 / count as f32).desired_width(BAR);
                         let words = format!("{} of {}", format::count(done as u64), format::count(count as u64));
@@ -155,8 +155,8 @@ impl AnswersForm {
         ui.separator();
         // What another model answered says nothing of this one.
         match cx.state.answers.asked.as_ref().filter(|asked| Some(&asked.question.target) == shown.as_ref()) {
-            Some(Answering { question, ticket, outcome: Some(outcome), .. }) => {
-                if let Some(csv) = outcome_ui(ui, question, (*ticket, outcome), thumbnails) {
+            Some(Answering { question, job, outcome: Some(outcome), .. }) => {
+                if let Some(csv) = outcome_ui(ui, question, (job.ticket, outcome), thumbnails) {
                     cx.act(Action::Copy("The table of answers".to_owned(), csv));
                 }
             }

@@ -12,7 +12,7 @@ use super::form::Setting;
 use crate::{
     format,
     panels::live::drawable,
-    state::{Generation, GenerationPhase, step_costs},
+    state::{Generation, Phase, step_costs},
     theme,
     widgets::sideways_ui,
 };
@@ -31,7 +31,7 @@ pub fn words(side: &Generation) -> String {
     }
     let tokens = side.text.tokens.len();
     let mut words = vec![format!("{} in {}", counted(tokens as u64, "token"), format::duration(side.seconds))];
-    if let (GenerationPhase::Done { .. }, true) = (&side.phase, tokens > 1) {
+    if let (Phase::Done { .. }, true) = (&side.phase, tokens > 1) {
         let writing = side.seconds - side.reading_seconds;
         if writing > 0.0 {
             words.push(format!("{} after the first", format::rate((tokens - 1) as f64 / writing, "tokens")));
@@ -51,7 +51,7 @@ pub fn words(side: &Generation) -> String {
 
 /// Why a text ended.
 fn ending_words(side: &Generation) -> Option<&'static str> {
-    let GenerationPhase::Done { stopped } = side.phase else { return None };
+    let Phase::Done { stopped } = side.phase else { return None };
     match side.text.ending {
         _ if stopped => Some("Stopped; what was there is kept."),
         Ending::EndToken => Some("It ended with the end token."),
@@ -123,7 +123,7 @@ pub fn output_ui(ui: &mut Ui, side: &Generation, differs: Option<&[bool]>, secon
     };
     ui.label(RichText::new(heading).color(palette.strong));
     match &side.phase {
-        GenerationPhase::Waiting => {
+        Phase::Waiting => {
             ui.horizontal(|ui| {
                 ui.add(egui::Spinner::new().size(14.0));
                 let text = if is_busy { "Waits until what runs now has ended" } else { "Reading the model…" };
@@ -131,11 +131,11 @@ pub fn output_ui(ui: &mut Ui, side: &Generation, differs: Option<&[bool]>, secon
             });
             return;
         }
-        GenerationPhase::Failed(why) => {
+        Phase::Failed(why) => {
             ui.label(RichText::new(why).color(palette.error));
             return;
         }
-        GenerationPhase::Going | GenerationPhase::Done { .. } => {}
+        Phase::Going | Phase::Done { .. } => {}
     }
     if side.text.tokens.is_empty() {
         ui.label(RichText::new("Stopped before the first token.").color(palette.weak));

@@ -29,7 +29,7 @@ use crate::{
         live::{picker_ui, shown_run},
         model_choice::{ModelChoice, checkpoint_ui},
     },
-    state::{Generation, GenerationPhase, GenerationSpec},
+    state::{Generation, GenerationSpec, Phase},
     theme,
     widgets::Thumbnails,
 };
@@ -307,8 +307,7 @@ impl GeneratePanel {
         let is_busy = cx.state.current.is_some() || cx.state.analysis.pending.iter().any(|other| other.at.is_some());
         match &cx.state.generate.sides {
             // Why another model could not says nothing of this one.
-            [Some(side), None]
-                if matches!(side.phase, GenerationPhase::Failed(_)) && Some(side.name.as_str()) != shown => {}
+            [Some(side), None] if matches!(side.phase, Phase::Failed(_)) && Some(side.name.as_str()) != shown => {}
             [None, _] => {
                 let palette = theme::palette(ui.visuals());
                 let text = if fills_in {

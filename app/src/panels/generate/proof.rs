@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     format,
-    state::{GenerationPhase, Proving},
+    state::{Phase, Proving},
     theme,
     widgets::number_ui,
 };
@@ -105,20 +105,21 @@ impl ProofForm {
 fn proving_ui(ui: &mut Ui, proving: &Proving) {
     let palette = theme::palette(ui.visuals());
     match &proving.phase {
-        GenerationPhase::Waiting => {
+        Phase::Waiting => {
             ui.horizontal(|ui| {
                 ui.add(egui::Spinner::new().size(14.0));
                 ui.label("Waiting in the queue, or reading the model");
             });
         }
-        GenerationPhase::Going => {
-            let bar = ProgressBar::new(proving.at.1 as f32).desired_width(260.0).text(proving.at.0.clone());
+        Phase::Going => {
+            let (stage, share) = proving.progress();
+            let bar = ProgressBar::new(share as f32).desired_width(260.0).text(stage.to_owned());
             ui.add(bar).accessible_name("Progress of the comparison");
         }
-        GenerationPhase::Failed(why) => {
+        Phase::Failed(why) => {
             ui.label(RichText::new(why).color(palette.error));
         }
-        GenerationPhase::Done { stopped } => {
+        Phase::Done { stopped } => {
             if *stopped {
                 let text = if proving.proofs.is_empty() { "Stopped." } else { "Stopped; what was compared is shown." };
                 ui.label(RichText::new(text).color(palette.warning));

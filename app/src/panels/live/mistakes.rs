@@ -119,7 +119,8 @@ impl MistakesView {
             let about = "The held-out examples that its best checkpoint gets wrong, the surest mistakes first";
             let button = ui.add_enabled(!is_waiting && run.steps_done > 0, Button::new(words));
             if button.on_hover_text(about).accessible_name("Show the mistakes").clicked() {
-                cx.state.mistakes.ask(&run.id);
+                let name = cx.state.run_name(&run.id);
+                cx.state.mistakes.ask(&run.id, &name);
             }
             if is_waiting {
                 ui.add(Spinner::new().size(14.0));

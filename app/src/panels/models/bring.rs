@@ -14,7 +14,7 @@ use super::transfer::{framed_ui, host, progress_ui};
 use crate::{
     context::PanelContext,
     format,
-    state::{FetchRun, GenerationPhase as Phase, HubState},
+    state::{FetchRun, HubState, Phase},
     theme::{self, Palette},
 };
 

@@ -9,7 +9,7 @@ use headroom_engine::{
 
 use crate::{
     format,
-    state::{ConversionRun, GenerationPhase},
+    state::{ConversionRun, Phase},
     theme,
 };
 
@@ -39,27 +39,28 @@ pub fn outcome_ui(ui: &mut Ui, run: &ConversionRun) -> Option<Clicked> {
         }
     });
     match &run.phase {
-        GenerationPhase::Waiting => {
+        Phase::Waiting => {
             ui.horizontal(|ui| {
                 ui.add(Spinner::new().size(14.0));
                 ui.label("Waiting in the queue, or reading the model and the text");
             });
         }
-        GenerationPhase::Going => {
-            ui.add(ProgressBar::new(run.at.1 as f32).desired_width(360.0).show_percentage());
-            ui.label(RichText::new(&run.at.0).color(palette.weak));
+        Phase::Going => {
+            let (stage, share) = run.progress();
+            ui.add(ProgressBar::new(share as f32).desired_width(360.0).show_percentage());
+            ui.label(RichText::new(stage).color(palette.weak));
         }
-        GenerationPhase::Failed(why) => {
+        Phase::Failed(why) => {
             let why = match &run.asked.target {
                 Target::Run { run: id, .. } => why.replace(id.as_str(), &run.asked.name),
                 Target::Directory(_) => why.clone(),
             };
             ui.label(RichText::new(why).color(palette.error));
         }
-        GenerationPhase::Done { stopped: true } => {
+        Phase::Done { stopped: true } => {
             ui.label("Stopped; nothing was written.");
         }
-        GenerationPhase::Done { stopped: false } => {}
+        Phase::Done { stopped: false } => {}
     }
     run.outcome.as_ref().and_then(|outcome| done_ui(ui, outcome)).or(clicked)
 }

@@ -12,7 +12,7 @@ use super::transfer::{framed_ui, host, progress_ui};
 use crate::{
     context::{Action, PanelContext},
     format,
-    state::{GenerationPhase as Phase, UploadRequest, UploadRun},
+    state::{Phase, UploadRequest, UploadRun},
     theme,
 };
 

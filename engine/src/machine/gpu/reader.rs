@@ -53,25 +53,3 @@ impl GpuReader for Vec<Box<dyn GpuReader>> {
         self.iter_mut().find_map(|reader| reader.joules(gpu))
     }
 }
-
-/// The reader of every GPU that this build knows of.
-pub(crate) fn reader() -> Box<dyn GpuReader> {
-    let readers: Vec<Box<dyn GpuReader>> = vec![
-        #[cfg(feature = "cuda")]
-        Box::new(super::nvidia::Nvidia::new()),
-        #[cfg(all(feature = "metal", target_os = "macos"))]
-        Box::new(super::apple::Apple::new()),
-    ];
-    Box::new(readers)
-}
-
-/// Every GPU that this build knows of and that is there. Computes nothing on them.
-pub(crate) fn gpus() -> Vec<Gpu> {
-    let lists: Vec<Vec<Gpu>> = vec![
-        #[cfg(feature = "cuda")]
-        super::nvidia::Nvidia::new().gpus(),
-        #[cfg(all(feature = "metal", target_os = "macos"))]
-        super::apple::Apple::new().gpus(),
-    ];
-    lists.concat()
-}
