@@ -171,16 +171,28 @@ fn clients_that_break_the_rules_are_refused_and_training_goes_on() {
         let _ = BufReader::new(stream).read_line(&mut answer);
         answer
     };
-    for garbage in
-        ["\n", "{}\n", "fly\n", "\u{0}\u{1}\n", "{\"ticket\":1,\"command\":\"load_run\",\"run\":\"../../x\"}\n"]
-    {
+    for garbage in [
+        "\n",
+        "{}\n",
+        "fly\n",
+        "\u{0}\u{1}\n",
+        "{\"protocol\":2,\"ticket\":1,\"command\":\"load_run\",\"run\":\"../../x\"}\n",
+    ] {
         assert!(answer(garbage).contains("\"event\":\"refused\""), "{garbage:?}");
     }
-    for refused in ["shutdown", "list_runs", "devices"] {
-        let told = answer(&format!("{{\"ticket\":7,\"command\":\"{refused}\"}}\n"));
-        assert!(told.starts_with("{\"ticket\":7,\"event\":\"refused\""), "{told}");
+    // A program of another version is told both.
+    for (version, line) in [
+        (1, "{\"ticket\":7,\"command\":\"cancel_generation\",\"generation\":3}\n"),
+        (9, "{\"protocol\":9,\"ticket\":7,\"command\":\"dance\"}\n"),
+    ] {
+        let told = answer(line);
+        assert!(told.contains(&format!("speaks version {version} ")) && told.contains("this one version 2"), "{told}");
     }
-    let purge = answer("{\"ticket\":7,\"command\":\"purge\",\"before_ms\":9999999999999}\n");
+    for refused in ["shutdown", "list_runs", "devices"] {
+        let told = answer(&format!("{{\"protocol\":2,\"ticket\":7,\"command\":\"{refused}\"}}\n"));
+        assert!(told.starts_with("{\"protocol\":2,\"ticket\":7,\"event\":\"refused\""), "{told}");
+    }
+    let purge = answer("{\"protocol\":2,\"ticket\":7,\"command\":\"purge\",\"before_ms\":9999999999999}\n");
     assert!(purge.contains("refused"), "{purge}");
     let endless = "x".repeat(1 << 18);
     let mut stream = connect();
@@ -194,7 +206,7 @@ fn clients_that_break_the_rules_are_refused_and_training_goes_on() {
     let mut deaf = connect();
     deaf.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
     for _ in 0..20_000 {
-        if deaf.write_all(b"{\"ticket\":1,\"command\":\"list_queue\"}\n").is_err() {
+        if deaf.write_all(b"{\"protocol\":2,\"ticket\":1,\"command\":\"list_queue\"}\n").is_err() {
             break;
         }
     }
@@ -203,13 +215,13 @@ fn clients_that_break_the_rules_are_refused_and_training_goes_on() {
     let (mut one, mut two) = (connect(), connect());
     for stream in [&mut one, &mut two] {
         stream
-            .write_all(b"{\"ticket\":3,\"command\":\"list_queue\"}\n{\"ticket\":4,\"command\":\"list_queue\"}\n")
+            .write_all(b"{\"protocol\":2,\"ticket\":3,\"command\":\"list_queue\"}\n{\"protocol\":2,\"ticket\":4,\"command\":\"list_queue\"}\n")
             .unwrap();
     }
     for stream in [one, two] {
         let lines: Vec<String> = BufReader::new(stream).lines().take(2).map(Result::unwrap).collect();
-        assert!(lines[0].starts_with("{\"ticket\":3,\"event\":\"queue\""), "{lines:?}");
-        assert!(lines[1].starts_with("{\"ticket\":4,\"event\":\"queue\""), "{lines:?}");
+        assert!(lines[0].starts_with("{\"protocol\":2,\"ticket\":3,\"event\":\"queue\""), "{lines:?}");
+        assert!(lines[1].starts_with("{\"protocol\":2,\"ticket\":4,\"event\":\"queue\""), "{lines:?}");
     }
     // Silent ones take every place for a while, and no longer.
     let silent: Vec<UnixStream> = (0..32).map(|_| connect()).collect();
