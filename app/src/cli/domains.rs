@@ -98,7 +98,7 @@ fn carry_out(
                 return Err(CliError::BadInput(joined(&why, &what_to_do)));
             }
             Event::Failed(events::Failed { why, what_to_do, .. }) => {
-                print::aside(format!("Warning: {}", joined(&why, &what_to_do)))
+                print::aside(format!("Warning: {}", joined(&why, &what_to_do)));
             }
             event @ (Event::Warning(_) | Event::Ended) => return Ok(Heard::Usual(event)),
             Event::Analysed(events::Analysed { analysis, result }) => drop(found.insert(analysis, *result)),

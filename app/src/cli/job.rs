@@ -156,6 +156,7 @@ pub(super) fn run_command<T: TryFrom<Event, Error = Box<Event>>>(
 }
 
 /// Takes an event that is of no interest.
+#[expect(clippy::unnecessary_wraps, reason = "one of the ways in which commands take events in")]
 pub(super) fn ignored(_event: Event) -> CliResult {
     Ok(())
 }

@@ -158,7 +158,7 @@ fn reached(store: Option<&Path>) -> CliResult<Vec<Held>> {
     for session in Session::others(store)? {
         match ask(&session, Command::ListQueue)? {
             Event::Queue(events::Queue { current, is_paused, waiting }) => {
-                all.push(Held { session, current, is_paused, waiting })
+                all.push(Held { session, current, is_paused, waiting });
             }
             _ => silent += 1,
         }

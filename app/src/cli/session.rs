@@ -84,7 +84,7 @@ impl Session {
             match hear(ours.map(|Notice { event, .. }| event))? {
                 Heard::Answer(answer) => return Ok(answer),
                 Heard::Usual(Event::Warning(events::Warning { message, .. })) => {
-                    print::aside(format!("Warning: {message}"))
+                    print::aside(format!("Warning: {message}"));
                 }
                 Heard::Usual(Event::Failed(events::Failed { why, what_to_do, .. })) => {
                     return Err(CliError::Failed(joined(&why, &what_to_do)));

@@ -420,9 +420,7 @@ impl AnalysisState {
                 if let Some(why) = unwritten {
                     messages.push_warning(format!("The analysis is not kept. {why}"), "");
                 }
-                let Some(place) = self.pending.iter().position(|pending| pending.analysis == analysis) else {
-                    return None;
-                };
+                let place = self.pending.iter().position(|pending| pending.analysis == analysis)?;
                 let pending = self.pending.remove(place);
                 match why {
                     Some(why) => {

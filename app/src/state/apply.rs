@@ -55,7 +55,7 @@ impl State {
             Event::Queued(events::Queued { run, name, position, .. }) => self.queued(run, &name, position),
             Event::Queue(events::Queue { current, waiting, .. }) => self.queue(current.as_ref(), &waiting),
             Event::Preparing(events::Preparing { run, stage, fraction }) => {
-                self.current(&run).preparing = Some((stage, fraction))
+                self.current(&run).preparing = Some((stage, fraction));
             }
             Event::Started(events::Started {
                 run,

@@ -246,7 +246,7 @@ impl ModelsState {
         match event {
             Event::ModelDescribed(events::ModelDescribed { target, facts }) => self.facts.answer(key(&target), *facts),
             Event::FactsRead(events::FactsRead { config, base_dir, facts }) => {
-                self.of_configs.answer(key(&(&config, &base_dir)), *facts)
+                self.of_configs.answer(key(&(&config, &base_dir)), *facts);
             }
             Event::PlanRead(events::PlanRead { target, plan }) => self.plans.answer(key(&target), *plan),
             Event::ConversionPreviewed(events::ConversionPreviewed { target, conversion, before, after }) => {

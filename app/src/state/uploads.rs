@@ -123,7 +123,7 @@ impl UploadsState {
     pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event, messages: &mut Messages) -> Option<Event> {
         match event {
             Event::PushPreviewed(events::PushPreviewed { target, contents, .. }) => {
-                self.contents.answer(key(&target), *contents)
+                self.contents.answer(key(&target), *contents);
             }
             Event::Pushing(events::Pushing { file, number, count, bytes, total_bytes, bytes_per_sec, .. }) => {
                 if let Some(run) = self.run(ticket) {
@@ -131,7 +131,7 @@ impl UploadsState {
                 }
             }
             Event::Pushed(events::Pushed { pushed, seconds, .. }) => {
-                let Some(run) = self.run(ticket) else { return None };
+                let run = self.run(ticket)?;
                 let took = format::duration(seconds);
                 messages.push_info(if pushed.commit.is_some() {
                     let files = counted(pushed.files.len(), "file");

@@ -115,7 +115,7 @@ fn run(context: &JobContext, job: &commands::Convert) -> Result<events::Converte
         Err(why) => (None, Some(why.clone())),
     };
     let told =
-        stored.as_ref().map_or_else(|| named.to_owned(), |stored| format!("{named}, step {}", grouped(stored.step)));
+        stored.as_ref().map_or_else(|| named.clone(), |stored| format!("{named}, step {}", grouped(stored.step)));
     let (run, step) = stored.as_ref().map(|stored| (stored.run.to_string(), stored.step)).unzip();
     let attentions = made.converted.attentions.iter().filter_map(|one| {
         Some(AttentionError { attention: one.attention.clone(), relative_error: one.relative_error? })

@@ -132,7 +132,7 @@ impl Progress for Converting {
 
     fn share(&self) -> Option<f64> {
         // Where no attention has to be searched for, all that is left is to compare.
-        share_of(self.number as u64, self.count as u64)
+        Some(share_of(self.number as u64, self.count as u64))
     }
 
     fn line(&self) -> Option<String> {

@@ -13,6 +13,6 @@ pub trait Progress {
 }
 
 /// Share of a count.
-pub(super) fn share_of(done: u64, count: u64) -> Option<f64> {
-    Some(if count == 0 { 1.0 } else { done as f64 / count as f64 })
+pub(super) fn share_of(done: u64, count: u64) -> f64 {
+    if count == 0 { 1.0 } else { done as f64 / count as f64 }
 }

@@ -91,7 +91,7 @@ impl Progress for Predicting {
     }
 
     fn share(&self) -> Option<f64> {
-        share_of(self.done as u64, self.count as u64)
+        Some(share_of(self.done as u64, self.count as u64))
     }
 }
 

@@ -82,7 +82,7 @@ impl Progress for Pushing {
     }
 
     fn share(&self) -> Option<f64> {
-        share_of(self.bytes, self.total_bytes)
+        Some(share_of(self.bytes, self.total_bytes))
     }
 
     fn line(&self) -> Option<String> {

@@ -254,6 +254,6 @@ impl Progress for Step {
     }
 
     fn share(&self) -> Option<f64> {
-        share_of(self.step, self.steps)
+        Some(share_of(self.step, self.steps))
     }
 }

@@ -105,6 +105,6 @@ impl Progress for Translating {
     }
 
     fn share(&self) -> Option<f64> {
-        share_of(self.done as u64, self.pairs as u64)
+        Some(share_of(self.done as u64, self.pairs as u64))
     }
 }

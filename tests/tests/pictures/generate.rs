@@ -25,7 +25,7 @@ fn asked(screen: &mut Screen) -> Vec<Request> {
     screen.settle();
     let all = screen.window().link().map(Link::take_requests).unwrap_or_default();
     let is_meant = |request: &Request| {
-        matches!(request.command, Command::Job(JobCommand::Generate(_)) | Command::Job(JobCommand::ProveCaches(_)))
+        matches!(request.command, Command::Job(JobCommand::Generate(_) | JobCommand::ProveCaches(_)))
     };
     all.into_iter().filter(is_meant).collect()
 }

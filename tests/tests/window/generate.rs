@@ -32,7 +32,7 @@ fn asked(screen: &mut Screen) -> Vec<Request> {
     let is_meant = |request: &Request| {
         matches!(
             request.command,
-            Command::Job(JobCommand::Generate(_)) | Command::Job(JobCommand::ProveCaches(_)) | Command::Cancel(_)
+            Command::Job(JobCommand::Generate(_) | JobCommand::ProveCaches(_)) | Command::Cancel(_)
         )
     };
     all.into_iter().filter(is_meant).collect()

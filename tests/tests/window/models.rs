@@ -260,8 +260,7 @@ fn asked_of_hub(screen: &mut Screen) -> Vec<Request> {
         matches!(
             request.command,
             Command::DescribeHub
-                | Command::Job(JobCommand::Inspect(_))
-                | Command::Job(JobCommand::Fetch(_))
+                | Command::Job(JobCommand::Inspect(_) | JobCommand::Fetch(_))
                 | Command::Cancel(_)
                 | Command::DescribeModel(_)
         )
