@@ -14,7 +14,7 @@ use super::{
     args::CrossArgs,
     config_source::config_of,
     error::{CliError, CliResult},
-    job::{Shown, ignored, run_job},
+    job::{Shown, ignored, run_command},
     plain, print,
     session::Session,
     table::Table,
@@ -137,7 +137,7 @@ fn evaluate(session: &Session, model: &Side, data: Option<Box<DataConfig>>, args
         precision: None,
         base_dir: PathBuf::new(),
     };
-    let events::Evaluation { loss, metrics, unit, .. } = run_job(session, job, "run", Shown::Silent, ignored)
+    let events::Evaluation { loss, metrics, unit, .. } = run_command(session, job, "run", Shown::Silent, ignored)
         .map_err(|error| error.explain(|why| format!("\"{}\": {why}", model.name)))?;
     let wanted = args.metric.as_deref();
     let of_loss = || Cell {

@@ -20,7 +20,7 @@ use super::{
     args::EvalArgs,
     error::{CliError, CliResult},
     generate,
-    job::{Shown, ignored, run_job},
+    job::{Shown, ignored, run_command},
     plain, print,
     session::Session,
     table::Table,
@@ -81,7 +81,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         precision: args.precision.as_deref().map(generate::precision).transpose()?,
         base_dir: current_dir,
     };
-    let found = run_job(&session, job, "run", Shown::Silent, ignored)
+    let found: events::Evaluation = run_command(&session, job, "run", Shown::Silent, ignored)
         .map_err(|error| error.explain(|why| by_options(args, why)))?;
     session.end();
     if args.json { tell_json(found) } else { tell(&found) }

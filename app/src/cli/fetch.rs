@@ -11,7 +11,7 @@ use headroom_engine::{
 use super::{
     args::FetchArgs,
     error::{CliError, CliResult},
-    job::{Shown, ignored, run_job},
+    job::{Shown, ignored, run_command, run_job},
     plain, print,
     session::{Heard, Session},
     table::Table,
@@ -37,7 +37,7 @@ pub fn run(store: Option<&Path>, args: &FetchArgs) -> CliResult {
     let session = Session::open_for_reading(store, false)?;
     if args.info {
         let job = commands::Inspect { request };
-        let events::Inspected { facts } = run_job(&session, job, "name", Shown::Silent, ignored)?;
+        let events::Inspected { facts } = run_command(&session, job, "name", Shown::Silent, ignored)?;
         session.end();
         return if args.json { print::json(&facts) } else { print::block(&text(&facts)) };
     }

@@ -121,10 +121,11 @@ pub(super) fn run_job<J: JobRequest>(
     shown: Shown,
     heard: impl FnMut(Event) -> CliResult,
 ) -> CliResult<J::Output> {
+    signals::listen();
     run_command(session, job, field, shown, heard)
 }
 
-/// The same of any command that one event answers.
+/// The same of any command that one event answers. Of one that leaves nothing behind, Ctrl-C ends the program at once.
 pub(super) fn run_command<T: TryFrom<Event, Error = Box<Event>>>(
     session: &Session,
     command: impl Into<Command>,
@@ -132,7 +133,6 @@ pub(super) fn run_command<T: TryFrom<Event, Error = Box<Event>>>(
     mut shown: Shown,
     mut heard: impl FnMut(Event) -> CliResult,
 ) -> CliResult<T> {
-    signals::listen();
     let ticket = session.send(command)?;
     let mut stop = StopOnce::default();
     session.follow(ticket, "it was done", |event| {
