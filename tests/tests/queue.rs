@@ -192,6 +192,9 @@ fn clients_that_break_the_rules_are_refused_and_training_goes_on() {
         let told = answer(&format!("{{\"protocol\":2,\"ticket\":7,\"command\":\"{refused}\"}}\n"));
         assert!(told.starts_with("{\"protocol\":2,\"ticket\":7,\"event\":\"refused\""), "{told}");
     }
+    // A ticket of another process may be that of a request here.
+    let cancel = answer("{\"protocol\":2,\"ticket\":7,\"command\":\"cancel\",\"job\":{\"ticket\":1}}\n");
+    assert!(cancel.contains("\"event\":\"refused\"") && cancel.contains("does nothing else"), "{cancel}");
     let purge = answer("{\"protocol\":2,\"ticket\":7,\"command\":\"purge\",\"before_ms\":9999999999999}\n");
     assert!(purge.contains("refused"), "{purge}");
     let endless = "x".repeat(1 << 18);

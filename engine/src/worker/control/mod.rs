@@ -22,7 +22,7 @@ use std::{
     time::Instant,
 };
 
-use crate::protocol::{Command, Event};
+use crate::protocol::{Command, Event, JobRef, commands};
 
 /// The user whom this process acts for.
 fn own_user() -> u32 {
@@ -74,7 +74,8 @@ fn is_allowed(command: &Command) -> bool {
             | Command::Resume
             | Command::Stop
             | Command::Checkpoint
-            | Command::Cancel(_)
+            // Tickets of another process are not ours.
+            | Command::Cancel(commands::Cancel { job: JobRef::Id(_) })
             | Command::Move(_)
     )
 }
