@@ -16,7 +16,7 @@ use crate::{
     store::{RunId, StoreError},
 };
 
-/// What is said to whoever meets a fault of the program.
+/// Advice to whoever meets a fault of the program.
 pub(crate) const REPORT_IT: &str = "Please report it with the run's config. Its checkpoints and metrics are kept.";
 
 /// A job of any kind, as the scheduler and the engine thread see it.
@@ -86,7 +86,10 @@ impl<J: Job> QueuedJob for J {
                 Threads::Own => self.run(context),
                 Threads::Pool(threads) => on_threads(J::NAME, threads, || self.run(context)),
             };
-            ops::release_buffers();
+            // What the engine thread keeps is of no use to the next job. A transfer has none of it, and a run may go on beside.
+            if J::LANE == Lane::Engine {
+                ops::release_buffers();
+            }
             match outcome {
                 Ok(output) => context.outbox.send(output),
                 Err(error) => match self.ended(context, Ending::Failed(error)) {
