@@ -1,6 +1,6 @@
 use headroom_engine::protocol::{Event, JobRef, JobRequest, Request, Ticket, commands};
 
-/// How far a job is that the engine was asked for.
+/// Progress of a job that the engine was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// It waits in the queue, or the model is being read.
@@ -30,14 +30,12 @@ pub struct FollowedJob {
     pub ticket: Ticket,
     /// Kind of work and what it is done on, such as "Conversion of bert".
     pub title: String,
-    /// What is done, in words, and the share of the whole that is done; none before the first progress.
+    /// Stage in words, and the share of the whole that is done; none before the first progress.
     pub at: Option<(String, f64)>,
     /// How far it is.
     pub phase: Phase,
-    /// Whether it was told to stop.
+    /// The user told it to stop.
     pub is_stopping: bool,
-    /// What ends it.
-    reference: JobRef,
 }
 
 impl FollowedJob {
@@ -46,12 +44,7 @@ impl FollowedJob {
         let request = Request::from(job.into());
         let ticket = request.ticket;
         outgoing.push(request);
-        Self::of(ticket, JobRef::Ticket(ticket), title)
-    }
-
-    /// A job that was asked for, which another reference than its ticket ends.
-    pub(super) fn of(ticket: Ticket, reference: JobRef, title: String) -> Self {
-        Self { ticket, title, at: None, phase: Phase::Waiting, is_stopping: false, reference }
+        Self { ticket, title, at: None, phase: Phase::Waiting, is_stopping: false }
     }
 
     /// Words of the newest progress, and the share that is done.
@@ -62,7 +55,7 @@ impl FollowedJob {
     /// Tells the engine to end it, once.
     pub(super) fn cancel(&mut self, outgoing: &mut Vec<Request>) {
         if self.phase.is_open() && !std::mem::replace(&mut self.is_stopping, true) {
-            outgoing.push(commands::Cancel { job: self.reference.clone() }.into());
+            outgoing.push(commands::Cancel { job: JobRef::Ticket(self.ticket) }.into());
         }
     }
 
