@@ -217,7 +217,7 @@ fn conversions<'a>(
     source.course(advice, analysis, adviser.tokens())
 }
 
-/// Why the run is not trained by another config.
+/// Reason why the run is not trained by another config.
 fn why_not(advice: &Advice) -> Option<String> {
     let why: Vec<String> = advice.why_converted.map(str::to_owned).into_iter().chain(advice.why_not()).collect();
     (!why.is_empty()).then(|| why.join(" "))

@@ -113,7 +113,7 @@ pub(super) struct ConversionSource<'a> {
     pub store: Option<&'a Path>,
     /// The model itself.
     pub model: String,
-    /// Its name, with which the names of what is made of it begin.
+    /// Name of the model; those of the converted models begin with it.
     pub name: String,
     /// The options that name the text; empty where the model knows its own.
     pub text: String,
@@ -252,7 +252,7 @@ impl Model<'_> {
         hint::command(&format!("analyse {directory} {text}{parts}"), self.store)
     }
 
-    /// Where its conversions begin, on the text of its analysis.
+    /// Start of its conversions, on the text of its analysis.
     fn source(&self, analysis: &Analysis) -> ConversionSource<'_> {
         let (model, name) = (self.directory.display().to_string(), self.name.clone());
         ConversionSource { store: self.store, model, name, text: text(Some(analysis)) }

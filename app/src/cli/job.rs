@@ -18,7 +18,7 @@ const OBJECT_EVERY: Duration = Duration::from_secs(1);
 /// Steps of a bar.
 const BAR_STEPS: u64 = 1000;
 
-/// How progress is shown.
+/// Display of progress.
 pub(super) enum Shown {
     /// A bar, on a terminal.
     Bar(ProgressBar),
@@ -29,7 +29,7 @@ pub(super) enum Shown {
     },
     /// A JSON object a line, once a second.
     Json {
-        /// When the last one was written.
+        /// Time of the last one.
         told: Option<Instant>,
     },
     /// Not at all.

@@ -7,7 +7,7 @@ use headroom_engine::{
 
 use crate::panels::configure::{Labels, told};
 
-/// Why a config that trains an initial model further has no other attention than that model. It is the same whatever the attention
+/// Reason why a config that trains an initial model further has no other attention than that model. It is the same whatever the attention
 /// is, so that a list says it once.
 const KEEPS_ATTENTION: &str = "Training further keeps the attention of the initial model. Convert that model in Models; what comes out \
                                is raced under Models above.";

@@ -181,7 +181,7 @@ fn with(base: &RunConfig, answer: &Answer) -> RunConfig {
 struct SharedReason<'a> {
     why_not: &'a str,
     rows: usize,
-    /// Its number among such reasons, from 1.
+    /// Number among such reasons, from 1.
     number: usize,
 }
 
@@ -256,7 +256,7 @@ pub(super) fn costs_ui(ui: &mut Ui, priced: &Priced, base: Option<Price>) {
     number(ui, format::flops(flops as f64), flops, of(|base| base.flops_per_step), None);
 }
 
-/// Why something takes no part: over the columns that are free at its right, to where the dialog ends, or below it in a row of its
+/// Draws the reason why something takes no part: over the columns that are free at its right, to where the dialog ends, or below it in a row of its
 /// own where little is free. It makes no column wider.
 pub(super) fn reason_ui(ui: &mut Ui, words: &str, about: &str) {
     let error = theme::palette(ui.visuals()).error;

@@ -258,7 +258,7 @@ impl Cancels {
     }
 }
 
-/// What this window asked for besides runs and transfers, kind by kind in the order in which it was.
+/// Returns the jobs of this window besides runs and transfers, by kind in the order in which they were asked for.
 fn others(state: &State) -> Vec<Other> {
     let analyses = state.analysis.pending.iter().map(|pending| Other {
         words: format!("Analysis of {}", state.subject_name(&pending.of)),

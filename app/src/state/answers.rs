@@ -52,7 +52,7 @@ pub enum Answers {
 pub struct Answering {
     /// What was asked.
     pub question: Question,
-    /// Its job.
+    /// Job that the engine was asked for.
     pub job: FollowedJob,
     /// Texts or images that have an answer, of how many; none before the first.
     pub counts: Option<(usize, usize)>,

@@ -316,7 +316,7 @@ impl State {
         self.queued_jobs().chain(transfers)
     }
 
-    /// Those of them that wait for their turn in the queue.
+    /// Jobs that this window asked for and that take their turn in the queue.
     pub fn queued_jobs(&self) -> impl Iterator<Item = &FollowedJob> {
         let conversions = self.models.conversions.iter().map(|run| &run.job);
         let answers = self.answers.asked.iter().map(|asked| &asked.job);

@@ -11,7 +11,7 @@ use super::{FollowedJob, followed_job::follows_job};
 /// A text that is generated or was, or why it could not be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Generation {
-    /// Its job.
+    /// Job that the engine was asked for.
     pub job: FollowedJob,
     /// The model in words.
     pub name: String,
@@ -36,7 +36,7 @@ pub struct Generation {
 /// A comparison of the caches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proving {
-    /// Its job.
+    /// Job that the engine was asked for.
     pub job: FollowedJob,
     /// The model in words.
     pub name: String,

@@ -55,7 +55,7 @@ fn fingerprint(runs: &[RunSummary]) -> u64 {
     })
 }
 
-/// Whether a run ended before its first step.
+/// Returns true if a run ended before its first step.
 pub(super) fn is_idle(run: &RunSummary) -> bool {
     run.state.is_ended() && run.steps_done == 0
 }

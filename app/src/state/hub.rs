@@ -53,7 +53,7 @@ impl TransferProgress {
 /// A fetch that goes on, or did not come to its end.
 #[derive(Clone, Debug)]
 pub struct FetchRun {
-    /// Its job.
+    /// Job that the engine was asked for.
     pub job: FollowedJob,
     /// What is fetched.
     pub request: FetchRequest,
@@ -156,7 +156,7 @@ impl HubState {
         self.here.asked(ticket) || self.inspection.as_ref().is_some_and(|asked| asked.ticket == ticket)
     }
 
-    /// Whether this question was taken back, so that there is nothing to complain about.
+    /// Returns true if this question was taken back, so that there is nothing to complain about.
     pub(super) fn was_stopped(&self, ticket: Ticket) -> bool {
         self.dropped.contains(&ticket)
     }

@@ -37,7 +37,7 @@ pub struct ConversionRequest {
 /// A conversion that goes on or went.
 #[derive(Clone, Debug)]
 pub struct ConversionRun {
-    /// Its job.
+    /// Job that the engine was asked for.
     pub job: FollowedJob,
     /// What was asked for.
     pub asked: ConversionRequest,

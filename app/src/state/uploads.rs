@@ -26,7 +26,7 @@ pub struct UploadRequest {
 /// An upload that goes on or went.
 #[derive(Clone, Debug)]
 pub struct UploadRun {
-    /// Its job.
+    /// Job that the engine was asked for.
     pub job: FollowedJob,
     /// What was asked for.
     pub asked: UploadRequest,

@@ -17,7 +17,7 @@ pub struct Advice {
     pub pairs: Option<Result<PairAdvice, String>>,
     /// What is to be done.
     pub proposal: Proposal,
-    /// Why the model of a run is converted, and no config trained; none where one is, and of a model from elsewhere.
+    /// Reason why the model of a run is converted, and no config trained; none where one is, and of a model from elsewhere.
     pub why_converted: Option<&'static str>,
     /// What it should come to; else everything that is wrong with the config.
     pub prediction: Result<Prediction, Vec<Problem>>,

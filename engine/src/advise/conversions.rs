@@ -1,4 +1,4 @@
-//! What is advised of a model that is not trained again with other attention: conversions, one after the other.
+//! Advice for a model that is not trained again with other attention: conversions, one after the other.
 
 use super::{
     Advice, Adviser, ConversionStep, Costs, DimensionAdvice, HeadAdvice, PairAdvice, Prediction, Proposal, Wishes,

@@ -18,7 +18,7 @@ pub(crate) struct JobContext {
     /// Marks what is sent with the ticket of the request.
     pub(crate) outbox: Outbox,
     pub(crate) position: Arc<Position>,
-    /// What the user wants of the job.
+    /// Wishes of the user: pause, stop, checkpoint.
     pub(crate) control: Arc<JobControl>,
     runs_changed: Arc<dyn Fn() + Send + Sync>,
 }

@@ -14,7 +14,7 @@ pub(crate) struct JobError {
     pub(crate) why: String,
     /// Whether what was asked for cannot be had as it was asked for, rather than the attempt having failed.
     pub(crate) is_refusal: bool,
-    /// Whether the user stopped it.
+    /// The user stopped it.
     pub(crate) is_stop: bool,
 }
 
@@ -29,7 +29,7 @@ impl JobError {
         Self { why: why.into(), is_refusal: false, is_stop: false }
     }
 
-    /// Of a job that the user stopped.
+    /// Failure of a job that the user stopped.
     pub(crate) fn stopped(why: impl Into<String>) -> Self {
         Self { is_stop: true, ..Self::failure(why) }
     }

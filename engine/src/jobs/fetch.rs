@@ -36,7 +36,7 @@ impl Job for commands::Fetch {
 
     #[cfg(test)]
     fn example(_folder: &std::path::Path) -> Self {
-        Self { request: hub::FetchRequest::of("org/absent".parse().unwrap_or_else(|_| unreachable!())) }
+        Self { request: hub::FetchRequest::of("org/absent".parse().unwrap()) }
     }
 }
 

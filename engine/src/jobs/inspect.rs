@@ -33,7 +33,7 @@ impl Job for commands::Inspect {
 
     #[cfg(test)]
     fn example(_folder: &std::path::Path) -> Self {
-        Self { request: hub::FetchRequest::of("org/absent".parse().unwrap_or_else(|_| unreachable!())) }
+        Self { request: hub::FetchRequest::of("org/absent".parse().unwrap()) }
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) enum Lane {
 pub(crate) enum Threads {
     /// As many as this; none: as many as there are cores.
     Pool(Option<usize>),
-    /// Those that it starts itself.
+    /// Threads that the job starts itself.
     Own,
 }
 
@@ -45,9 +45,9 @@ pub(crate) enum StoreList {
 /// Reason why a job ends without its output.
 #[derive(Debug)]
 pub(crate) enum Ending {
-    /// It came to nothing.
+    /// The job came to nothing.
     Failed(JobError),
-    /// It was taken out of the queue before it began.
+    /// The job was taken out of the queue before it began.
     Cancelled,
 }
 

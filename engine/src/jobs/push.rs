@@ -44,11 +44,7 @@ impl Job for commands::Push {
 
     #[cfg(test)]
     fn example(folder: &std::path::Path) -> Self {
-        Self {
-            target: Target::Directory(folder.join("absent")),
-            name: "org/absent".parse().unwrap_or_else(|_| unreachable!()),
-            public: false,
-        }
+        Self { target: Target::Directory(folder.join("absent")), name: "org/absent".parse().unwrap(), public: false }
     }
 }
 

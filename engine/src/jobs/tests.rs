@@ -1,4 +1,4 @@
-//! What holds of every job.
+//! Properties of every job.
 
 use std::{path::Path, time::Duration};
 
@@ -36,7 +36,7 @@ macro_rules! examples {
 
 for_each_job!(examples);
 
-/// What a job works with, on a store of its own, and what it sends.
+/// Context of a job on a store of its own, and the events that it sends.
 fn surroundings(folder: &Path) -> (JobContext, Outbox) {
     let store = Store::open(&folder.join("headroom.db"), OpenMode::ReadWrite).unwrap();
     let (writer, outbox) = (store.writer().unwrap(), Outbox::new(None));

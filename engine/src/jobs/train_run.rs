@@ -10,6 +10,6 @@ pub(crate) struct TrainRun {
     pub(crate) config: RunConfig,
     /// Numerics of the version that began it.
     pub(crate) numerics: Numerics,
-    /// Whether it continues from a checkpoint, where there is one.
+    /// Continues from a checkpoint, where there is one.
     pub(crate) is_continued: bool,
 }

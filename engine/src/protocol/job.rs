@@ -1,4 +1,4 @@
-/// How far a job is. A newer payload replaces an older one, so that a slow reader gets the newest alone.
+/// Progress of a job. A newer payload replaces an older one, so that a slow reader gets the newest alone.
 pub trait Progress {
     /// Current work in words, such as a file or an attention; empty where nothing is to be said.
     fn stage(&self) -> String;

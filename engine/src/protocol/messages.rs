@@ -20,7 +20,7 @@ pub enum Retention {
 
 /// Command that asks for one background job.
 pub trait JobRequest: Into<Command> {
-    /// What the job answers, its last event.
+    /// Answer of the job, its last event.
     type Output: TryFrom<Event, Error = Box<Event>>;
 }
 
@@ -111,7 +111,7 @@ macro_rules! events {
                 }
             }
 
-            /// How far a job is, if the event tells that.
+            /// Progress of a job, if the event tells it.
             pub fn progress(&self) -> Option<&dyn Progress> {
                 match self {
                     $($(Self::$progress(payload) => Some(payload),)*)*

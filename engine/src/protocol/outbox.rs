@@ -100,7 +100,7 @@ impl Outbox {
     }
 }
 
-/// How long a notice waits for a reader that sleeps: what somebody asked for, until it is taken.
+/// Time that a notice waits for a reader that sleeps: an answer to a request waits until it is taken.
 fn retention(notice: &Notice) -> Retention {
     match notice.event.retention() {
         Retention::UntilNewer if notice.ticket.is_some() => Retention::Always,

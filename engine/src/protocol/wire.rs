@@ -13,10 +13,10 @@ pub enum WireError {
          Use the same version of Headroom for both."
     )]
     Version {
-        /// Its version.
+        /// Version of the other process.
         theirs: u32,
     },
-    /// It is no message.
+    /// The line is no message.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
 }

@@ -101,7 +101,7 @@ pub(super) struct Scheduler {
     control: Control,
     monitor: Monitor,
     viewer: Viewer,
-    /// What jobs work with, but for their outbox and control.
+    /// Context of jobs, but for their outbox and control.
     context: JobContext,
     queue: VecDeque<Waiting>,
     current: Option<Current>,
@@ -143,7 +143,7 @@ struct Current {
     adds_to: Option<StoreList>,
 }
 
-/// Whether a command names this job.
+/// Returns true if a command names this job.
 fn is_meant(which: &JobRef, label: &JobLabel, ticket: Option<Ticket>) -> bool {
     match which {
         JobRef::Ticket(asked) => ticket == Some(*asked),

@@ -56,7 +56,7 @@ struct Module {
     children: BTreeMap<String, usize>,
 }
 
-/// What a path leads to.
+/// Target of a path.
 #[derive(Clone, Copy)]
 enum Target {
     Module(usize),

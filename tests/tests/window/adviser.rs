@@ -80,7 +80,7 @@ fn while_anything_is_read_and_where_there_is_nothing_it_says_so() {
     assert!(!screen.is_enabled("Train what is advised"));
 }
 
-/// Of a run that trains an initial model further: a config was proposed that was refused when it started.
+/// A run that trains an initial model further was proposed a config that was refused when it started.
 #[test]
 fn a_run_that_was_trained_further_is_set_up_as_a_conversion() {
     let mut screen = Screen::recorder();

@@ -1,4 +1,4 @@
-//! What conversions of a model that is not trained with other attention would save, and the way to them.
+//! Conversions of a model that is not trained with other attention: their savings, and the way to them.
 
 use egui::{Button, Label, RichText, Ui};
 

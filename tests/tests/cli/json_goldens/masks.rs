@@ -102,7 +102,7 @@ impl Masks {
         }
     }
 
-    /// Whether it is an event that tells how far a job is.
+    /// Returns true for an event that tells how far a job is.
     pub fn is_progress(value: &Json) -> bool {
         value.get("event").and_then(Json::as_text).is_some_and(|name| PROGRESS.contains(&name))
     }

@@ -16,7 +16,7 @@ const MOST: usize = 12;
 /// A command and what it answered.
 pub struct Case {
     command: String,
-    /// Its arguments as they were given.
+    /// Arguments as they were given.
     line: String,
     /// The same, and which of several with the same arguments it is.
     arguments: String,

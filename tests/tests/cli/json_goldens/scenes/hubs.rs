@@ -6,7 +6,7 @@ use super::{super::recorder::Recorder, train};
 
 const MODEL: &str = "models/org/tiny";
 
-/// What comes from a hub on loopback, and goes there.
+/// Transfers from and to a hub on loopback.
 pub fn record(recorder: &mut Recorder<'_>) {
     let hub = Hub::start();
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/hf/bert_mlm");

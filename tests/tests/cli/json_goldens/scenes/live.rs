@@ -9,7 +9,7 @@ use super::{super::recorder::Recorder, train};
 /// Longer than anything here takes on a slow machine.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// What one program asks of another that trains. How far that is depends on time: numbers are masked, and nothing is evaluated.
+/// Requests of one program to another that trains. How far that is depends on time: numbers are masked, and nothing is evaluated.
 pub fn record(recorder: &mut Recorder<'_>) {
     recorder.record("queue");
     train(recorder.program, &["--name", "first", "--steps", "1"]);

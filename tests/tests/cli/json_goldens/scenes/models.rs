@@ -1,6 +1,6 @@
 use super::{super::recorder::Recorder, train};
 
-/// What is asked of a trained model, and made of it.
+/// Questions to a trained model, and conversions of it.
 pub fn record(recorder: &mut Recorder<'_>) {
     let program = recorder.program;
     program.write("text.txt", headroom_tests::sentences(40));

@@ -1,6 +1,6 @@
 use super::super::recorder::Recorder;
 
-/// What is trained, listed, compared and written about runs; and what cannot be done.
+/// Commands that train, list, compare and edit runs, and refusals of them.
 pub fn record(recorder: &mut Recorder<'_>) {
     recorder.program.write("broken.toml", "format = 1\n[model\n");
     recorder.record("runs");
