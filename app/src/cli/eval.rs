@@ -14,10 +14,9 @@ use headroom_engine::{
 
 use crate::findings::same_class;
 
-pub(super) use super::config_source::config_of;
-
 use super::{
     args::EvalArgs,
+    config_source::config_of,
     error::{CliError, CliResult},
     generate,
     job::{Shown, ignored, run_command},

@@ -17,8 +17,8 @@ use serde_json::json;
 
 use super::{
     args::GenerateArgs,
+    config_source,
     error::{CliError, CliResult},
-    eval,
     generation_config::{ResolvedSearch, early_stopping},
     job::{Shown, ignored, run_job},
     plain, print,
@@ -52,7 +52,7 @@ pub fn run(store: Option<&Path>, args: &GenerateArgs) -> CliResult {
     let configured = match &found {
         Named::Directory(_) => usable(),
         Named::Run(_, record) => {
-            let config = eval::config_of(record)?;
+            let config = config_source::config_of(record)?;
             Some(config.attention.cache).filter(|cache| !cache.is_none()).or_else(usable)
         }
     };
