@@ -3,9 +3,11 @@
     python3 tests/python/count_lines.py [FOLDER] [--modules]
 
 Product code is what is shipped: lines of Rust, CUDA and Python in `app/src`, `engine/src`, `engine/products/src` and `assets` that hold
-more than a comment. Tests are what stands below `#[cfg(test)] mod ...`, in files of tests, and in `tests/`. Blank lines count nowhere.
+more than a comment. Tests are what stands below `#[cfg(test)] mod ...`, in files of tests or that are declared so, and in `tests/`.
+Blank lines count nowhere.
 """
 
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -14,9 +16,22 @@ PRODUCT = ["app/src", "engine/src", "engine/products/src", "assets"]
 ENDINGS = {".rs", ".cu", ".py"}
 
 
+DECLARED = re.compile(r"#\[cfg\(test\)\]\n\s*(?:pub(?:\([a-z]+\))? )?mod (\w+);")
+
+
 def is_test_file(path: Path) -> bool:
     names = [*path.parts]
     return any(name in {"tests", "wire_tests", "tests.rs"} or name.endswith("_tests.rs") for name in names)
+
+
+def declared_tests(folder: Path) -> set[Path]:
+    """Files and folders of the modules that are compiled for tests alone."""
+    found = set()
+    for path in folder.rglob("*.rs"):
+        home = path.parent if path.name in {"mod.rs", "lib.rs", "main.rs"} else path.with_suffix("")
+        for name in DECLARED.findall(path.read_text(encoding="utf-8")):
+            found |= {home / f"{name}.rs", home / name}
+    return found
 
 
 def count(path: Path, is_test: bool) -> Counter:
@@ -43,12 +58,13 @@ def main() -> None:
     root = Path(arguments[0]) if arguments else Path(__file__).resolve().parents[2]
     modules: dict[str, Counter] = {}
     for folder in [*PRODUCT, "tests"]:
+        for_tests = declared_tests(root / folder)
         for path in sorted((root / folder).rglob("*")):
             if path.suffix not in ENDINGS or not path.is_file():
                 continue
             inside = path.relative_to(root / folder)
             module = folder if folder == "tests" else f"{folder}/{inside.parts[0].removesuffix(path.suffix)}"
-            is_test = folder == "tests" or is_test_file(inside)
+            is_test = folder == "tests" or is_test_file(inside) or not for_tests.isdisjoint([path, *path.parents])
             modules.setdefault(module, Counter()).update(count(path, is_test))
     whole = Counter()
     for module, found in modules.items():
