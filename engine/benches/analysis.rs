@@ -10,7 +10,7 @@ use headroom_engine::{
         SpectraSum, SpectrumSpec, analyse, reconstruction::ReconstructionSum,
     },
     attention::ModelPlan,
-    config::{Architecture, ModelConfig, RunConfig},
+    config::{ModelConfig, ModelKind, RunConfig},
     model::{Model, ParameterSet},
     objective::Batch,
     ops::{
@@ -147,7 +147,7 @@ fn reconstruction() {
     };
     let config = RunConfig {
         model: ModelConfig {
-            kind: Architecture::Encoder,
+            kind: ModelKind::Encoder,
             layers: LAYERS,
             heads: HEADS,
             width: 768,
@@ -188,7 +188,7 @@ fn reconstruction() {
 fn live() {
     let (tokens, examples) = (128, 16);
     let model = ModelConfig {
-        kind: Architecture::Encoder,
+        kind: ModelKind::Encoder,
         layers: 6,
         heads: 4,
         width: 256,

@@ -5,7 +5,7 @@
 use headroom_engine::{
     attention::ModelPlan,
     config::{
-        Architecture, Compatibility, Coverage, ImageClassificationTask, NormPlacement, NumberWordsSource, OtherAnswers,
+        Compatibility, Coverage, ImageClassificationTask, ModelKind, NormPlacement, NumberWordsSource, OtherAnswers,
         PathfinderSource, Reuse, RunConfig, Source, TaskConfig,
     },
     speed::StepSpeed,
@@ -14,7 +14,7 @@ use headroom_engine::{
 /// Tokens in the vocabulary.
 const VOCABULARY: usize = 37;
 
-fn config(kind: Architecture, sequence: usize) -> RunConfig {
+fn config(kind: ModelKind, sequence: usize) -> RunConfig {
     let mut config = RunConfig::default();
     (config.model.kind, config.model.layers, config.model.heads) = (kind, 4, 4);
     (config.model.width, config.model.feed_forward) = (24, 40);
@@ -51,7 +51,7 @@ impl Choices {
     fn config(&mut self) -> RunConfig {
         let (heads, layers) = (self.of(vec![2, 4, 6]), 2 + self.below(3));
         let width = heads * self.of(vec![4, 6, 8]);
-        let kind = self.of(Architecture::ALL.to_vec());
+        let kind = self.of(ModelKind::ALL.to_vec());
         let mut config = config(kind, 2 * (3 + self.below(6)));
         (config.model.layers, config.model.heads, config.model.width) = (layers, heads, width);
         config.model.feed_forward = 8 + self.below(60);
@@ -62,7 +62,7 @@ impl Choices {
         config.attention.compatibility = compatibility(self);
         config.attention.reuse = reuse(self, layers);
         match kind {
-            Architecture::EncoderDecoder => {
+            ModelKind::EncoderDecoder => {
                 config.data.source = Source::NumberWords(NumberWordsSource::default());
                 let encoder_layers = 2 + self.below(2);
                 config.model.encoder_layers = Some(encoder_layers);
@@ -73,13 +73,13 @@ impl Choices {
                 config.attention.encoder = Some(other(self, encoder_layers));
                 config.attention.cross = Some(other(self, layers));
             }
-            Architecture::Encoder if self.below(3) == 0 => {
+            ModelKind::Encoder if self.below(3) == 0 => {
                 config.data.source = Source::Pathfinder(PathfinderSource::default());
                 config.model.patch = Some(8);
                 config.task = Some(TaskConfig::ImageClassification(ImageClassificationTask::default()));
                 config = config.with_image_tokens();
             }
-            Architecture::Encoder | Architecture::Decoder => {
+            ModelKind::Encoder | ModelKind::Decoder => {
                 config.attention.coverage = self.of(Coverage::examples(config.data.sequence_length));
             }
         }
@@ -90,7 +90,7 @@ impl Choices {
 #[test]
 fn products_and_parameters_of_every_combination_are_those_that_the_cost_model_counts() {
     let mut checked = 0;
-    for kind in Architecture::LANGUAGE_MODELS {
+    for kind in ModelKind::LANGUAGE_MODELS {
         for compatibility in Compatibility::examples(4, 24) {
             for (number, reuse) in Reuse::examples(4, 4).into_iter().enumerate() {
                 let mut config = config(kind, 10);

@@ -7,7 +7,7 @@ use std::{fmt::Write as _, fs, path::Path};
 use headroom_engine::{
     checkpoint::read_plan,
     config::{
-        Architecture, ClassificationTask, DataConfig, FileSource, InitialTokenizer, PairsSource, RunConfig, Source,
+        ClassificationTask, DataConfig, FileSource, InitialTokenizer, ModelKind, PairsSource, RunConfig, Source,
         StabilityChoice, TaskConfig, Tokenizer, Unwatched, from_toml, to_toml,
     },
     worker::model_facts,
@@ -281,7 +281,7 @@ fn config_for(program: &Program, name: &str) -> Result<RunConfig, String> {
             let word = |place: u32| format!("w{}", 5 + (line * 7 + place * (1 + line % 3) + salt) % 31);
             (0..6).map(word).collect::<Vec<_>>().join(" ")
         };
-        if model.kind == Architecture::EncoderDecoder {
+        if model.kind == ModelKind::EncoderDecoder {
             let _ = write!(text, "{}\t", words(3));
         }
         let _ = writeln!(text, "{}", words(0));
@@ -289,10 +289,10 @@ fn config_for(program: &Program, name: &str) -> Result<RunConfig, String> {
     program.write("text.txt", &text);
     program.write("pairs.tsv", &text);
     let source = match model.kind {
-        Architecture::EncoderDecoder => {
+        ModelKind::EncoderDecoder => {
             Source::Pairs(PairsSource { path: Some("pairs.tsv".into()), ..PairsSource::default() })
         }
-        Architecture::Encoder | Architecture::Decoder => {
+        ModelKind::Encoder | ModelKind::Decoder => {
             Source::File(FileSource { path: "text.txt".into(), ..FileSource::default() })
         }
     };

@@ -211,7 +211,7 @@ fn no_room_decides_by_the_architecture_what_is_learnt() {
         for (path, text) in sources(&root().join("engine/src").join(room)) {
             let is_test = path.components().any(|part| part.as_os_str() == "tests") || path.ends_with("tests.rs");
             let code = shipped(&text);
-            for kind in ["Architecture::Encoder", "Architecture::Decoder", "Architecture::EncoderDecoder"] {
+            for kind in ["ModelKind::Encoder", "ModelKind::Decoder", "ModelKind::EncoderDecoder"] {
                 let decides = [format!("{kind} =>"), format!("{kind} |"), format!("= {kind}")];
                 assert!(
                     is_test || !decides.iter().any(|way| code.contains(way)),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use headroom_engine::{
     checkpoint::read_plan,
-    config::{Architecture, Precision, RunConfig, TaskConfig, counted},
+    config::{ModelKind, Precision, RunConfig, TaskConfig, counted},
     data::holds_images,
     generate::{Ending, Search, SearchSettings},
     objective::Labels,
@@ -96,7 +96,7 @@ fn search_of(config: &RunConfig) -> Option<Search> {
     };
     let length = config.data.sequence_length;
     let search = Search { beams, max_new_tokens: length + length / 2, ..Search::default() };
-    (config.model.kind == Architecture::EncoderDecoder).then_some(search)
+    (config.model.kind == ModelKind::EncoderDecoder).then_some(search)
 }
 
 /// Translates every line; one without a text has none.

@@ -176,7 +176,7 @@ impl ModelPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Architecture, Baseline, Compatibility, Symmetric, from_toml};
+    use crate::config::{Baseline, Compatibility, ModelKind, Symmetric, from_toml};
 
     const TASK: &str = "format = 1\n[data]\nkind = \"table\"\npath = \"rows.tsv\"\ntext = \"text\"\nlabel = \"label\"\n\
                         sequence_length = 16\n[task]\nkind = \"classification\"\n[model]\nkind = \"encoder\"\nlayers = 2\nheads = 2\n\
@@ -232,7 +232,7 @@ mod tests {
         let facts = ModelFacts { vocabulary: Some(9), outputs: Some(4), initial: Some(model), image: None };
         assert_eq!(facts.kept_for(&asked, &asked), facts);
         let mut other = asked.clone();
-        other.model.kind = Architecture::Encoder;
+        other.model.kind = ModelKind::Encoder;
         other.train.batch += 1;
         assert_eq!(facts.kept_for(&asked, &other), facts);
         other.model.initial = Some("m".to_owned());

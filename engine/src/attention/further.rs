@@ -7,7 +7,7 @@ use super::{
     plan::task_head, supported_design,
 };
 use crate::config::{
-    Architecture, AttentionConfig, Compatibility, Coverage, ModelConfig, OtherAnswers, Problem, Reuse, RunConfig,
+    AttentionConfig, Compatibility, Coverage, ModelConfig, ModelKind, OtherAnswers, Problem, Reuse, RunConfig,
     TaskConfig, counted,
 };
 use crate::ops::{Activation, Gelu};
@@ -120,9 +120,9 @@ impl ModelPlan {
             );
         }
         let kind = match (&self.encoder, stack.name) {
-            (Some(_), _) => Architecture::EncoderDecoder,
-            (None, StackName::Encoder) => Architecture::Encoder,
-            (None, StackName::Decoder) => Architecture::Decoder,
+            (Some(_), _) => ModelKind::EncoderDecoder,
+            (None, StackName::Encoder) => ModelKind::Encoder,
+            (None, StackName::Decoder) => ModelKind::Decoder,
         };
         let model = ModelConfig {
             kind,

@@ -106,11 +106,11 @@ fn thousands(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Architecture, Compatibility, FirstReuse, PartialReuse, Reuse, SharedWeight};
+    use crate::config::{Compatibility, FirstReuse, ModelKind, PartialReuse, Reuse, SharedWeight};
 
     fn bert(change: impl FnOnce(&mut RunConfig)) -> RunConfig {
         let mut config = RunConfig::default();
-        config.model.kind = Architecture::Encoder;
+        config.model.kind = ModelKind::Encoder;
         (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (12, 12, 768, 3072);
         config.attention.match_parameters = Some(Baseline::Standard);
         change(&mut config);

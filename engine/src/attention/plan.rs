@@ -349,11 +349,11 @@ pub fn estimated_vocabulary(config: &RunConfig) -> usize {
 mod tests {
     use super::super::supported;
     use super::*;
-    use crate::config::{Architecture, Compatibility, NormPlacement, PartialCoverage, Reuse, presets};
+    use crate::config::{Compatibility, ModelKind, NormPlacement, PartialCoverage, Reuse, presets};
 
     #[test]
     fn resolves_every_architecture_and_norm() {
-        for kind in Architecture::LANGUAGE_MODELS {
+        for kind in ModelKind::LANGUAGE_MODELS {
             for norm in NormPlacement::ALL {
                 let mut config = RunConfig::default();
                 (config.model.kind, config.model.norm) = (kind, norm);
@@ -361,7 +361,7 @@ mod tests {
                 assert_eq!((plan.stack.norm, plan.vocabulary()), (norm, 77));
                 assert_eq!(plan.stack.head_size * plan.stack.heads, plan.stack.width);
                 assert_eq!(plan.stack.positions, config.data.sequence_length);
-                assert_eq!(plan.stack.is_causal, kind == Architecture::Decoder);
+                assert_eq!(plan.stack.is_causal, kind == ModelKind::Decoder);
                 assert_eq!(plan.stacks().count(), 1);
             }
         }

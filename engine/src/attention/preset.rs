@@ -7,7 +7,7 @@ use super::{
     VocabularyHead, supported::supported_answers,
 };
 use crate::{
-    config::{Architecture, AttentionConfig, ModelConfig, NormPlacement, Problem},
+    config::{AttentionConfig, ModelConfig, ModelKind, NormPlacement, Problem},
     ops::{Activation, Gelu, Orientation},
 };
 
@@ -149,9 +149,9 @@ impl Preset {
     /// What a config asks for by its `model.kind` and `model.norm`.
     pub fn of(model: &ModelConfig) -> Self {
         let family = match model.kind {
-            Architecture::Encoder => BERT,
-            Architecture::Decoder => GPT2,
-            Architecture::EncoderDecoder => BART,
+            ModelKind::Encoder => BERT,
+            ModelKind::Decoder => GPT2,
+            ModelKind::EncoderDecoder => BART,
         };
         Self { norm: model.norm, ..family }
     }

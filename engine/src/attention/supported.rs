@@ -2,7 +2,7 @@
 
 use super::{Cell, HeadPlan, Positions, StackDesign, StackPlan};
 use crate::config::{
-    Architecture, AttentionConfig, Cache, Compatibility, Coverage, DEFAULT_STEPS, ModelConfig, NormPlacement,
+    AttentionConfig, Cache, Compatibility, Coverage, DEFAULT_STEPS, ModelConfig, ModelKind, NormPlacement,
     PartialCoverage, Problem, Reuse, RunConfig,
 };
 
@@ -115,7 +115,7 @@ pub(super) fn supported_answers(model: &ModelConfig, attention: &AttentionConfig
     }
     // An answer added to one of the questions must be judged here before this compiles.
     problems.extend(compatibility.conflicts(model));
-    if model.kind == Architecture::Encoder && !cache.is_none() {
+    if model.kind == ModelKind::Encoder && !cache.is_none() {
         let message = "an encoder writes no text, so that nothing is kept while it does; keep nothing";
         problems.push(Problem::new("attention.cache.kind", message));
     }

@@ -16,8 +16,8 @@ use super::{
 use crate::{
     attention::ModelPlan,
     config::{
-        Architecture, AttentionConfig, InitialTokenizer, ModelConfig, NormPlacement, NumberWordsSource, RunConfig,
-        Source, Tokenizer,
+        AttentionConfig, InitialTokenizer, ModelConfig, ModelKind, NormPlacement, NumberWordsSource, RunConfig, Source,
+        Tokenizer,
     },
     model::specifications,
 };
@@ -206,7 +206,7 @@ fn further(plan: &ModelPlan, made_by: Option<&RunConfig>, dir: &Path) -> Result<
     let mut config = made_by.cloned().unwrap_or_else(|| {
         let mut config = RunConfig::default();
         (config.data.sequence_length, config.train.learning_rate) = (LENGTH, LEARNING_RATE);
-        if model.kind == Architecture::EncoderDecoder {
+        if model.kind == ModelKind::EncoderDecoder {
             config.data.source = Source::NumberWords(NumberWordsSource::default());
         }
         config

@@ -9,8 +9,8 @@ use super::{CONFIG, ModelDirectory, WEIGHTS, save_model_dir};
 use crate::{
     attention::ModelPlan,
     config::{
-        Architecture, Biases, Compatibility, Coverage, FirstReuse, FullReuse, NormPlacement, NumberValue,
-        PartialCoverage, Restore, Reuse, RunConfig, SkipReuse, Standard,
+        Biases, Compatibility, Coverage, FirstReuse, FullReuse, ModelKind, NormPlacement, NumberValue, PartialCoverage,
+        Restore, Reuse, RunConfig, SkipReuse, Standard,
     },
     model::ParameterSet,
 };
@@ -43,7 +43,7 @@ const SIZES: [(usize, &str); 17] = [
 /// Names and shapes of the tensors of a file, layers numbered `N`.
 type Tensors = BTreeMap<String, String>;
 
-fn config(kind: Architecture, norm: NormPlacement) -> RunConfig {
+fn config(kind: ModelKind, norm: NormPlacement) -> RunConfig {
     let mut config = RunConfig::default();
     (config.model.kind, config.model.norm) = (kind, norm);
     (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (3, 6, 30, 41);
@@ -85,7 +85,7 @@ fn is_own(name: &str) -> bool {
 
 /// Every way to score, with numbers that [`SIZES`] knows.
 fn families() -> Vec<Compatibility> {
-    let model = config(Architecture::Encoder, NormPlacement::Post).model;
+    let model = config(ModelKind::Encoder, NormPlacement::Post).model;
     let without = [Biases::WithoutKey, Biases::None].map(|biases| Compatibility::Standard(Standard { biases }));
     let mut families = Compatibility::usual(&model);
     families.splice(1..1, without);
@@ -114,8 +114,8 @@ fn code(text: Option<&String>) -> String {
 /// The tables, from model directories of every kind.
 fn written() -> String {
     let mut page = String::new();
-    for kind in Architecture::LANGUAGE_MODELS {
-        let title = if kind == Architecture::Encoder { "Encoders" } else { "Decoders" };
+    for kind in ModelKind::LANGUAGE_MODELS {
+        let title = if kind == ModelKind::Encoder { "Encoders" } else { "Decoders" };
         writeln!(page, "## {title}\n\n### What every model has\n").unwrap();
         row(&mut page, &["tensor", "norm last", "norm first"]);
         page.push_str("|---|---|---|\n");
@@ -207,7 +207,7 @@ fn the_handbook_names_every_key_of_the_config() {
     let named = |words: &str| assert!(page.contains(&format!("`{words}`")), "no `{words}` in {PAGE}");
     let mut configs = Vec::new();
     for compatibility in families() {
-        let mut config = config(Architecture::Encoder, NormPlacement::Post);
+        let mut config = config(ModelKind::Encoder, NormPlacement::Post);
         config.attention.compatibility = compatibility;
         config.attention.reuse = Reuse::Full(FullReuse { layers: 1 });
         configs.push(config.clone());

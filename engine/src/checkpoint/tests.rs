@@ -6,14 +6,14 @@ use serde_json::json;
 use super::{save::save_with, *};
 use crate::{
     attention::ModelPlan,
-    config::{Architecture, Compatibility, Coverage, NormPlacement, PartialCoverage, Precision, Reuse, RunConfig},
+    config::{Compatibility, Coverage, ModelKind, NormPlacement, PartialCoverage, Precision, Reuse, RunConfig},
     model::{ForwardOptions, Model, ModelInput, ParameterSet, seed_names},
     ops::{AdamW, AdamWConfig},
 };
 
 const TOKENIZER_TEXT: &str = r#"{"added_tokens": [{"id": 0, "content": "[PAD]"}, {"id": 4, "content": "[MASK]"}]}"#;
 
-fn config(kind: Architecture, norm: NormPlacement) -> RunConfig {
+fn config(kind: ModelKind, norm: NormPlacement) -> RunConfig {
     let mut config = RunConfig::default();
     (config.model.kind, config.model.norm) = (kind, norm);
     (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (2, 2, 8, 12);
@@ -27,7 +27,7 @@ fn plan(config: &RunConfig) -> ModelPlan {
 }
 
 fn configs() -> Vec<RunConfig> {
-    Architecture::LANGUAGE_MODELS.iter().flat_map(|&kind| NormPlacement::ALL.map(|norm| config(kind, norm))).collect()
+    ModelKind::LANGUAGE_MODELS.iter().flat_map(|&kind| NormPlacement::ALL.map(|norm| config(kind, norm))).collect()
 }
 
 fn training() -> TrainingState {
@@ -110,7 +110,7 @@ fn what_is_saved_comes_back_bit_for_bit() {
 fn attention_of_every_kind_comes_back_bit_for_bit() {
     for (number, compatibility) in Compatibility::examples(4, 8).into_iter().enumerate() {
         for reuse in Reuse::examples(3, 4) {
-            let mut config = config(Architecture::LANGUAGE_MODELS[number % 2], NormPlacement::ALL[number / 2 % 2]);
+            let mut config = config(ModelKind::LANGUAGE_MODELS[number % 2], NormPlacement::ALL[number / 2 % 2]);
             (config.model.layers, config.model.heads) = (3, 4);
             config.attention.compatibility = compatibility.clone();
             config.attention.reuse = reuse.clone();
@@ -135,9 +135,9 @@ fn attention_of_every_kind_comes_back_bit_for_bit() {
 #[test]
 fn partial_coverage_comes_back_with_its_length() {
     for (kind, positions, tokens) in [
-        (Architecture::Encoder, None, None),
-        (Architecture::Encoder, Some(9), Some(6)),
-        (Architecture::Decoder, Some(9), Some(6)),
+        (ModelKind::Encoder, None, None),
+        (ModelKind::Encoder, Some(9), Some(6)),
+        (ModelKind::Decoder, Some(9), Some(6)),
     ] {
         let mut config = config(kind, NormPlacement::Post);
         config.model.positions = positions;
@@ -162,10 +162,10 @@ fn partial_coverage_comes_back_with_its_length() {
 fn what_transformers_does_not_open_is_said_with_the_reason() {
     let said = |config: &RunConfig| in_transformers(&plan(config));
     for (kind, norm, class) in [
-        (Architecture::Encoder, NormPlacement::Post, Some("BertForMaskedLM")),
-        (Architecture::Encoder, NormPlacement::Pre, Some("MegatronBertForMaskedLM")),
-        (Architecture::Decoder, NormPlacement::Pre, Some("GPT2LMHeadModel")),
-        (Architecture::Decoder, NormPlacement::Post, None),
+        (ModelKind::Encoder, NormPlacement::Post, Some("BertForMaskedLM")),
+        (ModelKind::Encoder, NormPlacement::Pre, Some("MegatronBertForMaskedLM")),
+        (ModelKind::Decoder, NormPlacement::Pre, Some("GPT2LMHeadModel")),
+        (ModelKind::Decoder, NormPlacement::Post, None),
     ] {
         let mut config = config(kind, norm);
         let found = said(&config);
@@ -185,7 +185,7 @@ fn what_transformers_does_not_open_is_said_with_the_reason() {
 fn double_precision_is_kept() {
     let parent = tempfile::tempdir().unwrap();
     let dir = parent.path().join("model");
-    let config = config(Architecture::Encoder, NormPlacement::Post);
+    let config = config(ModelKind::Encoder, NormPlacement::Post);
     let plan = plan(&config);
     let parameters = ParameterSet::init(&plan, 1, DType::F64, &Device::Cpu).unwrap();
     let tensors = parameters.tensors();
@@ -275,7 +275,7 @@ fn only_known_combinations_are_saved_under_a_type_of_transformers() {
 fn a_new_checkpoint_replaces_the_old_one_whole() {
     let parent = tempfile::tempdir().unwrap();
     let dir = parent.path().join("m");
-    let config = config(Architecture::Decoder, NormPlacement::Pre);
+    let config = config(ModelKind::Decoder, NormPlacement::Pre);
     let first = save(&dir, &config, 1, Some(&training()));
     let second = save(&dir, &config, 2, None);
     assert!(!same(&first, &second));
@@ -289,7 +289,7 @@ fn a_new_checkpoint_replaces_the_old_one_whole() {
 /// A process that is killed while saving leaves one of these states behind.
 #[test]
 fn every_state_that_a_crash_leaves_is_recovered() {
-    let config = config(Architecture::Decoder, NormPlacement::Pre);
+    let config = config(ModelKind::Decoder, NormPlacement::Pre);
     for (moved_aside, in_place, half_written) in
         [(false, true, true), (true, false, true), (true, false, false), (true, true, false)]
     {
@@ -324,7 +324,7 @@ fn every_state_that_a_crash_leaves_is_recovered() {
 fn too_little_space_is_seen_before_anything_is_written() {
     let parent = tempfile::tempdir().unwrap();
     let dir = parent.path().join("m");
-    let config = config(Architecture::Decoder, NormPlacement::Pre);
+    let config = config(ModelKind::Decoder, NormPlacement::Pre);
     let kept = save(&dir, &config, 1, None);
     let plan = plan(&config);
     let tensors = ParameterSet::init(&plan, 2, DType::F32, &Device::Cpu).unwrap().tensors();
@@ -342,7 +342,7 @@ fn folders_with_other_files_are_never_replaced() {
     let dir = parent.path().join("thesis");
     fs::create_dir(&dir).unwrap();
     fs::write(dir.join("chapter.tex"), "years of work").unwrap();
-    let config = config(Architecture::Decoder, NormPlacement::Pre);
+    let config = config(ModelKind::Decoder, NormPlacement::Pre);
     let plan = plan(&config);
     let tensors = ParameterSet::init(&plan, 2, DType::F32, &Device::Cpu).unwrap().tensors();
     let contents = ModelDirectory::of(&plan, &tensors);
@@ -364,7 +364,7 @@ fn every_file_follows_the_umask() {
     use std::os::unix::fs::PermissionsExt as _;
     let parent = tempfile::tempdir().unwrap();
     let dir = parent.path().join("m");
-    save(&dir, &config(Architecture::Decoder, NormPlacement::Pre), 1, Some(&training()));
+    save(&dir, &config(ModelKind::Decoder, NormPlacement::Pre), 1, Some(&training()));
     let plain = parent.path().join("plain");
     fs::write(&plain, "text").unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -390,7 +390,7 @@ fn pipes_are_refused_by_kind() {
 fn after(break_it: impl FnOnce(&Path)) -> CheckpointError {
     let parent = tempfile::tempdir().unwrap();
     let dir = parent.path().join("m");
-    save(&dir, &config(Architecture::Decoder, NormPlacement::Pre), 1, Some(&training()));
+    save(&dir, &config(ModelKind::Decoder, NormPlacement::Pre), 1, Some(&training()));
     break_it(&dir);
     match load(&dir) {
         Err(error) => error,
@@ -470,7 +470,7 @@ fn faults_of_foreign_directories_are_told() {
 fn the_last_value_of_a_key_in_config_json_counts() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("m");
-    let config = config(Architecture::Decoder, NormPlacement::Pre);
+    let config = config(ModelKind::Decoder, NormPlacement::Pre);
     let _ = save(&dir, &config, 1, None);
     fs::remove_file(dir.join(MANIFEST)).unwrap();
     let written = fs::read_to_string(dir.join(CONFIG)).unwrap();
@@ -482,7 +482,7 @@ fn the_last_value_of_a_key_in_config_json_counts() {
 
 /// A saved model whose weights are in two files, as `transformers` writes large ones; its logits.
 fn sharded(dir: &Path) -> Tensor {
-    let expected = save(dir, &config(Architecture::Decoder, NormPlacement::Pre), 1, None);
+    let expected = save(dir, &config(ModelKind::Decoder, NormPlacement::Pre), 1, None);
     fs::remove_file(dir.join(MANIFEST)).unwrap();
     let tensors = tensors::read_all(dir, WEIGHTS);
     fs::remove_file(dir.join(WEIGHTS)).unwrap();
@@ -573,7 +573,7 @@ fn faults_of_weights_in_several_files_are_told() {
 /// It once said 100 steps and 256 examples whatever the run had.
 #[test]
 fn an_export_says_how_its_run_chose_its_pairs() {
-    let mut config = config(Architecture::Decoder, NormPlacement::Pre);
+    let mut config = config(ModelKind::Decoder, NormPlacement::Pre);
     let partial = PartialCoverage { k: 2, warmup_steps: 7, examples: 12, ..PartialCoverage::default() };
     config.attention.coverage = Coverage::Partial(partial);
     let plan = plan(&config);
@@ -615,7 +615,7 @@ fn a_tensor_that_is_missing_twice_there_or_unknown_is_named() {
     for (change, expected) in cases {
         let parent = tempfile::tempdir().unwrap();
         let dir = parent.path().join("m");
-        save(&dir, &config(Architecture::Decoder, NormPlacement::Pre), 1, None);
+        save(&dir, &config(ModelKind::Decoder, NormPlacement::Pre), 1, None);
         fs::remove_file(dir.join(MANIFEST)).unwrap();
         let mut tensors = tensors::read_all(&dir, WEIGHTS);
         tensors.insert("transformer.h.0.attn.bias".to_owned(), zeros());
@@ -629,10 +629,10 @@ fn a_tensor_that_is_missing_twice_there_or_unknown_is_named() {
 #[test]
 fn names_from_elsewhere_are_understood() {
     for (kind, prefix, copies) in [
-        (Architecture::Encoder, "bert.", ["cls.predictions.decoder.weight", "bert.pooler.dense.weight"]),
-        (Architecture::Decoder, "transformer.", ["lm_head.weight", "transformer.h.0.attn.bias"]),
+        (ModelKind::Encoder, "bert.", ["cls.predictions.decoder.weight", "bert.pooler.dense.weight"]),
+        (ModelKind::Decoder, "transformer.", ["lm_head.weight", "transformer.h.0.attn.bias"]),
     ] {
-        let norm = if kind == Architecture::Encoder { NormPlacement::Post } else { NormPlacement::Pre };
+        let norm = if kind == ModelKind::Encoder { NormPlacement::Post } else { NormPlacement::Pre };
         let parent = tempfile::tempdir().unwrap();
         let dir = parent.path().join("m");
         let expected = save(&dir, &config(kind, norm), 1, None);
@@ -640,7 +640,7 @@ fn names_from_elsewhere_are_understood() {
         let tensors = tensors::read_all(&dir, WEIGHTS);
         let rename = |name: &str| {
             let name = name.strip_prefix(prefix).unwrap_or(name);
-            if kind == Architecture::Encoder {
+            if kind == ModelKind::Encoder {
                 name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
             } else {
                 name.to_owned()
@@ -676,7 +676,7 @@ fn what_nobody_needs_is_not_read() {
     };
     let parent = tempfile::tempdir().unwrap();
     let dir = parent.path().join("m");
-    let expected = save(&dir, &config(Architecture::Decoder, NormPlacement::Pre), 1, Some(&training()));
+    let expected = save(&dir, &config(ModelKind::Decoder, NormPlacement::Pre), 1, Some(&training()));
     fs::remove_file(dir.join(MANIFEST)).unwrap();
     let parameters = describe_model_dir(&dir).unwrap().parameters;
     holed("transformer.h.0.attn.bias", WEIGHTS, &dir);
@@ -697,7 +697,7 @@ fn files_of_settings_are_bounded() {
     let parent = tempfile::tempdir().unwrap();
     let dir = parent.path().join("m");
     for (file, most) in [(CONFIG, 4 << 20), (RUN_CONFIG, 16 << 20), (MANIFEST, 1 << 20)] {
-        save(&dir, &config(Architecture::Decoder, NormPlacement::Pre), 1, None);
+        save(&dir, &config(ModelKind::Decoder, NormPlacement::Pre), 1, None);
         let text = fs::read_to_string(dir.join(file)).unwrap();
         if file != MANIFEST {
             fs::remove_file(dir.join(MANIFEST)).unwrap();

@@ -1,6 +1,6 @@
 //! Images as the input of a run: the sequence length that follows from them, and what does not fit.
 
-use super::{Architecture, ImageShape, Problem, RunConfig, TaskConfig};
+use super::{ImageShape, ModelKind, Problem, RunConfig, TaskConfig};
 
 impl RunConfig {
     /// The same with the sequence length that follows from images and patches, where it reads images; from an assumed shape where
@@ -37,7 +37,7 @@ impl RunConfig {
             }
             (false, None) => {}
         }
-        if reads_images && is_task && model.kind == Architecture::Encoder && model.positions.is_some() {
+        if reads_images && is_task && model.kind == ModelKind::Encoder && model.positions.is_some() {
             add("model.positions", "they follow from the images and model.patch; leave it out".to_owned());
         }
         if reads_images && self.data.shuffled {

@@ -56,7 +56,7 @@ pub use entrant::{Entrant, free_tag, runs_of};
 pub use images::{ImageShape, ImagesSource, MOST_SIDE, PathfinderSource};
 pub use label_rules::{LabelMap, LabelMapError, LabelRules};
 pub use listops::ListOpsSource;
-pub use model::{Architecture, ModelConfig, NormPlacement};
+pub use model::{ModelConfig, ModelKind, NormPlacement};
 pub use objective::{Classification, MaskedTokens, NextToken, Objective, Regression, Span, SpecialTokens, Translation};
 pub use other_text::OtherText;
 pub use parse::{

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelConfig {
-    /// The architecture, which fixes the objective too.
-    pub kind: Architecture,
+    /// The kind of model, which fixes the objective too.
+    pub kind: ModelKind,
     /// Number of layers L, 1..=256; of an encoder-decoder, those of its decoder.
     pub layers: usize,
     /// Layers of the encoder of an encoder-decoder, 1..=256; when absent, as many as `layers`.
@@ -38,7 +38,7 @@ pub struct ModelConfig {
 impl Default for ModelConfig {
     fn default() -> Self {
         Self {
-            kind: Architecture::Decoder,
+            kind: ModelKind::Decoder,
             layers: 4,
             encoder_layers: None,
             heads: 4,
@@ -61,14 +61,14 @@ impl ModelConfig {
 
     /// Layers of the encoder that the decoder attends to; none where there is one stack alone.
     pub fn encoder_depth(&self) -> Option<usize> {
-        (self.kind == Architecture::EncoderDecoder).then(|| self.encoder_layers.unwrap_or(self.layers))
+        (self.kind == ModelKind::EncoderDecoder).then(|| self.encoder_layers.unwrap_or(self.layers))
     }
 }
 
 /// What the transformer looks like and what it learns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Architecture {
+pub enum ModelKind {
     /// BERT-style encoder, masked-language modelling.
     Encoder,
     /// GPT-2-style decoder, causal language modelling.
@@ -78,8 +78,8 @@ pub enum Architecture {
     EncoderDecoder,
 }
 
-impl Architecture {
-    /// Every architecture, for menus and conformance tests.
+impl ModelKind {
+    /// Every kind, for menus and conformance tests.
     pub const ALL: [Self; 3] = [Self::Encoder, Self::Decoder, Self::EncoderDecoder];
 
     /// Those of one stack that learn from plain text.

@@ -1,4 +1,4 @@
-use super::{Architecture, RunConfig, SpanTask, TaskConfig};
+use super::{ModelKind, RunConfig, SpanTask, TaskConfig};
 
 /// What a model learns. The module `objective` gives each its batches, its loss and its metrics; here stands what costs
 /// and validation depend on.
@@ -173,9 +173,9 @@ impl RunConfig {
             Some(TaskConfig::Translation(_)) | None => {}
         }
         match self.model.kind {
-            Architecture::Encoder => Objective::of_language_model(false, self.train.mask_fraction),
-            Architecture::Decoder => Objective::of_language_model(true, self.train.mask_fraction),
-            Architecture::EncoderDecoder => {
+            ModelKind::Encoder => Objective::of_language_model(false, self.train.mask_fraction),
+            ModelKind::Decoder => Objective::of_language_model(true, self.train.mask_fraction),
+            ModelKind::EncoderDecoder => {
                 Objective::Translation(Translation { label_smoothing: self.train.label_smoothing })
             }
         }

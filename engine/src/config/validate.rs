@@ -3,7 +3,7 @@
 use std::{ops::RangeInclusive, path::PathBuf};
 
 use super::{
-    Architecture, AttentionConfig, DeviceChoice, FORMAT, MOST_SIDE, ModelConfig, ModelPart, PairsSource, Precision,
+    AttentionConfig, DeviceChoice, FORMAT, MOST_SIDE, ModelConfig, ModelKind, ModelPart, PairsSource, Precision,
     Problem, RunConfig, Schedule, Source, SpecialTokens, TaskConfig, Tokenizer, TrainedTokenizer, WordTokenizer,
     range::{End, outside},
 };
@@ -96,13 +96,13 @@ impl RunConfig {
         match (data.source.has_pairs(), self.model.kind) {
             // Told with the task.
             _ if data.source.has_labels() || self.answers_examples() => {}
-            (true, Architecture::EncoderDecoder) | (false, Architecture::Encoder | Architecture::Decoder) => {}
-            (true, Architecture::Encoder | Architecture::Decoder) => check.add(
+            (true, ModelKind::EncoderDecoder) | (false, ModelKind::Encoder | ModelKind::Decoder) => {}
+            (true, ModelKind::Encoder | ModelKind::Decoder) => check.add(
                 "data.kind",
                 "pairs of texts are for a model that translates; set model.kind to \"encoder_decoder\", or choose plain \
                  text",
             ),
-            (false, Architecture::EncoderDecoder) => check.add(
+            (false, ModelKind::EncoderDecoder) => check.add(
                 "data.kind",
                 "an encoder-decoder learns from pairs of texts; choose \"number_words\" or \"pairs\", or another \
                  model.kind",
@@ -181,9 +181,9 @@ impl RunConfig {
             ),
         }
         match self.model.kind {
-            Architecture::Encoder => {}
-            Architecture::Decoder | Architecture::EncoderDecoder if !self.answers_examples() => {}
-            Architecture::Decoder | Architecture::EncoderDecoder => check.add(
+            ModelKind::Encoder => {}
+            ModelKind::Decoder | ModelKind::EncoderDecoder if !self.answers_examples() => {}
+            ModelKind::Decoder | ModelKind::EncoderDecoder => check.add(
                 "model.kind",
                 "a task is learnt by an encoder, which reads in both directions; set model.kind to \"encoder\"",
             ),
@@ -236,7 +236,7 @@ impl RunConfig {
         check.number("train.clip_norm", train.clip_norm, 0.0..=1e9);
         check.number("train.mask_fraction", train.mask_fraction, 0.01..=0.9);
         check.between("train.label_smoothing", train.label_smoothing, End::At(0.0), End::Beyond(1.0));
-        if train.label_smoothing > 0.0 && (self.model.kind != Architecture::EncoderDecoder || self.answers_examples()) {
+        if train.label_smoothing > 0.0 && (self.model.kind != ModelKind::EncoderDecoder || self.answers_examples()) {
             check.add("train.label_smoothing", "labels are smoothed where a translation is learnt alone; set it to 0");
         }
         check.count("train.evaluate_every", train.evaluate_every, 0..=1_000_000_000);
@@ -266,7 +266,7 @@ impl RunConfig {
     /// What is wrong with the parts that are frozen, or learn more slowly.
     fn check_parts(&self, check: &mut Check) {
         let train = &self.train;
-        if self.model.kind == Architecture::EncoderDecoder {
+        if self.model.kind == ModelKind::EncoderDecoder {
             let why = "parts are those of a model of one stack, an encoder or a decoder; leave it out";
             if !train.freeze.is_empty() {
                 check.add("train.freeze", why);

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     attention::{Cell, Draft, HeadAt, HeadPlan, ModelPlan},
     config::{
-        Architecture, AttentionConfig, Biases, Compatibility, Coverage, NormPlacement, NumberWordsSource, Pairwise,
+        AttentionConfig, Biases, Compatibility, Coverage, ModelKind, NormPlacement, NumberWordsSource, Pairwise,
         PartialCoverage, Reuse, RunConfig, Source, Standard,
     },
     model::{ForwardOptions, Initial, Model, ModelInput, ParameterSet, specifications},
@@ -31,12 +31,12 @@ pub(super) fn close(found: &[f64], expected: &[f64], tolerance: f64, what: &str)
 const VOCABULARY: usize = 19;
 const POSITIONS: usize = 9;
 
-pub(super) fn plan(kind: Architecture, norm: NormPlacement, biases: Biases, reuse: Reuse) -> ModelPlan {
+pub(super) fn plan(kind: ModelKind, norm: NormPlacement, biases: Biases, reuse: Reuse) -> ModelPlan {
     let mut config = RunConfig::default();
     (config.model.kind, config.model.norm) = (kind, norm);
     (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (3, 4, 12, 7);
     config.data.sequence_length = POSITIONS;
-    if kind == Architecture::EncoderDecoder {
+    if kind == ModelKind::EncoderDecoder {
         config.data.source = Source::NumberWords(NumberWordsSource::default());
     }
     let compatibility = Compatibility::Standard(Standard { biases });
@@ -87,14 +87,14 @@ fn converted(plan: &ModelPlan, parameters: &ParameterSet, d_k: usize) -> Convert
 /// Every architecture, norm placement, choice of biases and schedule: at the whole width the logits are what they were.
 #[test]
 fn models_of_the_whole_width_compute_what_they_did() {
-    let kinds = [Architecture::Encoder, Architecture::Decoder, Architecture::EncoderDecoder];
+    let kinds = [ModelKind::Encoder, ModelKind::Decoder, ModelKind::EncoderDecoder];
     for (number, kind) in kinds.into_iter().enumerate() {
         for (biases, reuse) in Biases::ALL.into_iter().flat_map(|biases| {
             let every = Reuse::examples(3, 4);
             let usual = if biases == Biases::All { every } else { vec![Reuse::default()] };
             usual.into_iter().map(move |reuse| (biases, reuse))
         }) {
-            if kind == Architecture::EncoderDecoder && reuse != Reuse::default() {
+            if kind == ModelKind::EncoderDecoder && reuse != Reuse::default() {
                 continue;
             }
             let plan = plan(kind, NormPlacement::ALL[number % 2], biases, reuse.clone());
@@ -118,7 +118,7 @@ fn models_of_the_whole_width_compute_what_they_did() {
 
 #[test]
 fn narrower_models_have_the_error_that_is_told() {
-    let plan = plan(Architecture::Decoder, NormPlacement::Pre, Biases::All, Reuse::default());
+    let plan = plan(ModelKind::Decoder, NormPlacement::Pre, Biases::All, Reuse::default());
     let before = wide(&plan, DType::F64);
     let mut last = f64::INFINITY;
     for d_k in [3, 6, 11] {
@@ -147,7 +147,7 @@ fn narrower_models_have_the_error_that_is_told() {
 
 #[test]
 fn what_cannot_be_converted_is_refused() {
-    let plan = plan(Architecture::Encoder, NormPlacement::Post, Biases::All, Reuse::default());
+    let plan = plan(ModelKind::Encoder, NormPlacement::Post, Biases::All, Reuse::default());
     let told = |plan: &ModelPlan, d_k: usize| {
         let error = check(plan, &to(d_k)).unwrap_err();
         assert!(error.is_refusal());
@@ -180,7 +180,7 @@ pub(super) fn changed(plan: &ModelPlan, from: &ParameterSet, change: impl Fn(&st
 
 #[test]
 fn key_biases_change_nothing() {
-    for (number, kind) in Architecture::ALL.into_iter().enumerate() {
+    for (number, kind) in ModelKind::ALL.into_iter().enumerate() {
         let plan = plan(kind, NormPlacement::ALL[number % 2], Biases::All, Reuse::default());
         for (dtype, tolerance) in [(DType::F64, 1e-12), (DType::F32, 1e-5)] {
             let before = wide(&plan, dtype);
@@ -196,8 +196,8 @@ fn key_biases_change_nothing() {
 /// A group of one head each loses nothing; a mean of several is what standard attention computes whose heads all have it.
 #[test]
 fn groups_have_the_mean_of_their_heads() {
-    for (number, kind) in Architecture::ALL.into_iter().enumerate() {
-        let reuses = if kind == Architecture::EncoderDecoder { vec![Reuse::default()] } else { Reuse::examples(3, 4) };
+    for (number, kind) in ModelKind::ALL.into_iter().enumerate() {
+        let reuses = if kind == ModelKind::EncoderDecoder { vec![Reuse::default()] } else { Reuse::examples(3, 4) };
         for reuse in reuses {
             let what = format!("{kind:?} {reuse:?}");
             let plan = plan(kind, NormPlacement::ALL[number % 2], Biases::All, reuse);
@@ -214,7 +214,7 @@ fn groups_have_the_mean_of_their_heads() {
             assert!(errors.iter().any(|error| *error > 0.4), "{what}: {errors:?}");
         }
     }
-    let plan = plan(Architecture::Encoder, NormPlacement::Post, Biases::All, Reuse::default());
+    let plan = plan(ModelKind::Encoder, NormPlacement::Post, Biases::All, Reuse::default());
     let before = wide(&plan, DType::F64);
     let half = by(&plan, &before, &Recipe::Grouped(&ToGrouped { kv_heads: 2 }));
     let same = changed(&plan, &before, |name, tensor| {
@@ -275,7 +275,7 @@ fn still(plan: &ModelPlan, heads: &HeadPlan) -> ParameterSet {
 /// Where borrowers have the maps of their lenders already, nothing changes, merged or not; only what is not needed goes.
 #[test]
 fn heads_borrow_what_they_had() {
-    let plan = plan(Architecture::Decoder, NormPlacement::Pre, Biases::All, Reuse::default());
+    let plan = plan(ModelKind::Decoder, NormPlacement::Pre, Biases::All, Reuse::default());
     let heads = borrowing();
     let before = still(&plan, &heads);
     for merges in [false, true] {
@@ -301,7 +301,7 @@ fn heads_borrow_what_they_had() {
 /// The maps of a borrower are its lender's, whatever the weights; and a merged lender is nearer to the mean of all than it was.
 #[test]
 fn lenders_lend_and_merged_ones_are_nearer_to_all() {
-    let plan = plan(Architecture::Decoder, NormPlacement::Pre, Biases::All, Reuse::default());
+    let plan = plan(ModelKind::Decoder, NormPlacement::Pre, Biases::All, Reuse::default());
     let (heads, before) = (borrowing(), wide(&plan, DType::F64));
     let maps = |converted: &Converted| {
         let ids: Vec<u32> = (0..POSITIONS as u32).collect();
@@ -346,7 +346,7 @@ fn lenders_lend_and_merged_ones_are_nearer_to_all() {
 
 #[test]
 fn a_price_is_what_maps_and_streams_say() {
-    let plan = plan(Architecture::Decoder, NormPlacement::Pre, Biases::All, Reuse::default());
+    let plan = plan(ModelKind::Decoder, NormPlacement::Pre, Biases::All, Reuse::default());
     let before = wide(&plan, DType::F64);
     let after = by(&plan, &before, &Recipe::Grouped(&ToGrouped { kv_heads: 1 }));
     let models = [Model::frozen(&plan, &before).unwrap(), Model::frozen(&after.plan, &after.parameters).unwrap()];
@@ -388,11 +388,11 @@ fn a_price_is_what_maps_and_streams_say() {
 
 #[test]
 fn what_cannot_borrow_is_refused() {
-    let told = |kind: Architecture, similarity: f64| {
+    let told = |kind: ModelKind, similarity: f64| {
         let plan = plan(kind, NormPlacement::Post, Biases::All, Reuse::default());
         check(&plan, &Conversion::Borrow(ToBorrow { similarity, merges: false })).unwrap_err().to_string()
     };
-    assert!(told(Architecture::Encoder, 1.5).contains("similarity of 1.5 is out of range"));
-    assert!(told(Architecture::Encoder, f64::NAN).contains("out of range"));
-    assert!(told(Architecture::EncoderDecoder, 0.9).contains("one stack"));
+    assert!(told(ModelKind::Encoder, 1.5).contains("similarity of 1.5 is out of range"));
+    assert!(told(ModelKind::Encoder, f64::NAN).contains("out of range"));
+    assert!(told(ModelKind::EncoderDecoder, 0.9).contains("one stack"));
 }

@@ -127,12 +127,12 @@ mod tests {
     use super::*;
     use crate::{
         attention::ModelPlan,
-        config::{Architecture, RunConfig},
+        config::{ModelKind, RunConfig},
         model::{ForwardOptions, ParameterSet},
     };
 
     /// A decoder with weights so wide that its predictions are sharp.
-    fn model(kind: Architecture) -> Model {
+    fn model(kind: ModelKind) -> Model {
         let mut config = RunConfig::default();
         (config.model.kind, config.model.layers, config.model.heads) = (kind, 1, 2);
         (config.model.width, config.model.feed_forward, config.data.sequence_length) = (8, 8, 6);
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn greedy_takes_the_most_probable_token_and_slides_past_the_positions() {
-        let model = model(Architecture::Decoder);
+        let model = model(ModelKind::Decoder);
         let greedy = Sampling { temperature: 0.0, max_new_tokens: 10, ..Sampling::default() };
         let mut heard = Vec::new();
         let found = continue_text(&model, &[3, 4], &greedy, |sampled| {
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_seed_decides() {
-        let model = model(Architecture::Decoder);
+        let model = model(ModelKind::Decoder);
         let text = |seed| {
             let sampling = Sampling { seed, temperature: 2.0, top_k: None, ..Sampling::default() };
             continue_text(&model, &[1], &sampling, go).unwrap().ids()
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn ends_at_the_end_token_or_when_told() {
-        let model = model(Architecture::Decoder);
+        let model = model(ModelKind::Decoder);
         let greedy = Sampling { temperature: 0.0, max_new_tokens: 8, ..Sampling::default() };
         let ids = continue_text(&model, &[3, 4], &greedy, go).unwrap().ids();
         let first = ids.iter().position(|id| *id == ids[4]).unwrap();
@@ -197,13 +197,13 @@ mod tests {
 
     #[test]
     fn wrong_requests_are_refused() {
-        let decoder = model(Architecture::Decoder);
+        let decoder = model(ModelKind::Decoder);
         let ask = |model: &Model, prompt: &[u32], change: fn(&mut Sampling)| {
             let mut sampling = Sampling::default();
             change(&mut sampling);
             continue_text(model, prompt, &sampling, go).unwrap_err()
         };
-        assert_eq!(ask(&model(Architecture::Encoder), &[1], |_| {}), GenerateError::NoDecoder);
+        assert_eq!(ask(&model(ModelKind::Encoder), &[1], |_| {}), GenerateError::NoDecoder);
         assert_eq!(ask(&decoder, &[], |_| {}), GenerateError::EmptyPrompt);
         assert_eq!(ask(&decoder, &[1], |s| s.temperature = -1.0), GenerateError::Temperature(-1.0));
         assert!(matches!(ask(&decoder, &[1], |s| s.temperature = f64::NAN), GenerateError::Temperature(_)));

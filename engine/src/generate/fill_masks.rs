@@ -43,11 +43,11 @@ mod tests {
     use super::*;
     use crate::{
         attention::ModelPlan,
-        config::{Architecture, RunConfig},
+        config::{ModelKind, RunConfig},
         model::{ForwardOptions, ParameterSet},
     };
 
-    fn model(kind: Architecture) -> Model {
+    fn model(kind: ModelKind) -> Model {
         let mut config = RunConfig::default();
         (config.model.kind, config.model.layers, config.model.heads) = (kind, 1, 2);
         (config.model.width, config.model.feed_forward, config.data.sequence_length) = (8, 8, 6);
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn every_mask_gets_the_most_probable_tokens() {
-        let model = model(Architecture::Encoder);
+        let model = model(ModelKind::Encoder);
         let text = [5, 4, 7, 4, 9];
         let filled = fill_masks(&model, &text, 4, 3).unwrap();
         assert_eq!(filled.iter().map(|mask| mask.position).collect::<Vec<_>>(), [1, 3]);
@@ -76,8 +76,8 @@ mod tests {
 
     #[test]
     fn wrong_requests_are_refused() {
-        assert_eq!(fill_masks(&model(Architecture::Decoder), &[4], 4, 1), Err(GenerateError::NoEncoder));
-        let encoder = model(Architecture::Encoder);
+        assert_eq!(fill_masks(&model(ModelKind::Decoder), &[4], 4, 1), Err(GenerateError::NoEncoder));
+        let encoder = model(ModelKind::Encoder);
         assert_eq!(fill_masks(&encoder, &[1, 2], 4, 1), Err(GenerateError::NoMask { mask_token: 4 }));
         assert!(matches!(fill_masks(&encoder, &[4; 7], 4, 1), Err(GenerateError::Model(_))));
     }

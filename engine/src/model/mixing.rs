@@ -45,11 +45,11 @@ mod tests {
     use candle_core::Device;
 
     use super::*;
-    use crate::config::{Architecture, Collaborative, FirstReuse, Reuse, RunConfig, Symmetric};
+    use crate::config::{Collaborative, FirstReuse, ModelKind, Reuse, RunConfig, Symmetric};
 
     #[test]
     fn each_layer_has_a_row_for_each_head_that_computes() {
-        for kind in Architecture::LANGUAGE_MODELS {
+        for kind in ModelKind::LANGUAGE_MODELS {
             let mut config = RunConfig::default();
             config.model.kind = kind;
             (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (3, 4, 16, 8);

@@ -68,14 +68,14 @@ mod tests {
     use super::*;
     use crate::{
         attention::ModelPlan,
-        config::{Architecture, RunConfig},
+        config::{ModelKind, RunConfig},
         model::{ForwardOptions, Model, ParameterSet},
     };
 
     fn model() -> Model {
         let mut config = RunConfig::default();
         (config.model.kind, config.model.layers, config.model.width, config.model.heads) =
-            (Architecture::Encoder, 2, 12, 3);
+            (ModelKind::Encoder, 2, 12, 3);
         (config.model.feed_forward, config.data.sequence_length) = (16, 9);
         let plan = ModelPlan::resolve(&config, 30).unwrap();
         let parameters = ParameterSet::init(&plan, 1, DType::F64, &Device::Cpu).unwrap();

@@ -7,7 +7,7 @@ use super::step::random_batch;
 use crate::{
     attention::ModelPlan,
     config::{
-        Architecture, AttentionConfig, Compatibility, Coverage, DeviceChoice, MapMemoryChoice, NumberWordsSource,
+        AttentionConfig, Compatibility, Coverage, DeviceChoice, MapMemoryChoice, ModelKind, NumberWordsSource,
         PartialCoverage, Precision, Restore, Reuse, RunConfig, Source, attention_words, counted,
     },
     model::{Computing, ForwardOptions, Model, ParameterSet, open_device, open_device_of},
@@ -91,7 +91,7 @@ pub fn check_device(choice: DeviceChoice, mut told: impl FnMut(&DeviceCheck) -> 
     }
     let pairs = PartialCoverage { k: 20, restore: Restore::Common, ..PartialCoverage::default() };
     let some = AttentionConfig { coverage: Coverage::Partial(pairs), ..AttentionConfig::default() };
-    let paired = config(Architecture::Decoder, some);
+    let paired = config(ModelKind::Decoder, some);
     // A text that is shorter than the pairs of a query has nothing to restore.
     for tokens in [paired.data.sequence_length, 12] {
         let batch = batch_of(&paired, tokens);
@@ -102,7 +102,7 @@ pub fn check_device(choice: DeviceChoice, mut told: impl FnMut(&DeviceCheck) -> 
             return Ok(());
         }
     }
-    for kind in Architecture::LANGUAGE_MODELS {
+    for kind in ModelKind::LANGUAGE_MODELS {
         let config = config(kind, AttentionConfig::default());
         let (found, exact) = (train(&config, Precision::F32, &device)?, train(&config, Precision::F64, &Device::Cpu)?);
         if !told(&compared(format!("{}, {STEPS} steps of training", kind.name()), Precision::F32, &found, &exact)) {
@@ -115,12 +115,12 @@ pub fn check_device(choice: DeviceChoice, mut told: impl FnMut(&DeviceCheck) -> 
 /// The models: every way to score, every reuse, in both architectures by turns.
 fn configs() -> Vec<RunConfig> {
     let ways = Compatibility::examples(4, 64).into_iter().flat_map(|compatibility| {
-        Architecture::LANGUAGE_MODELS.map(|kind| {
+        ModelKind::LANGUAGE_MODELS.map(|kind| {
             config(kind, AttentionConfig { compatibility: compatibility.clone(), ..AttentionConfig::default() })
         })
     });
     let reuses = Reuse::examples(3, 4).into_iter().filter(|reuse| *reuse != Reuse::default()).flat_map(|reuse| {
-        Architecture::LANGUAGE_MODELS
+        ModelKind::LANGUAGE_MODELS
             .map(|kind| config(kind, AttentionConfig { reuse: reuse.clone(), ..AttentionConfig::default() }))
     });
     let mut configs: Vec<RunConfig> = ways.chain(reuses).collect();
@@ -136,7 +136,7 @@ fn configs() -> Vec<RunConfig> {
 /// Models whose heads have the sizes for which a GPU attends in tiles in 16 bits; one in three attends to another text.
 fn in_tiles() -> impl Iterator<Item = RunConfig> {
     let of = |size: usize| {
-        Architecture::ALL.map(|kind| {
+        ModelKind::ALL.map(|kind| {
             let mut config = config(kind, AttentionConfig::default());
             (config.model.layers, config.model.heads, config.model.width) = (2, 2, 2 * size);
             config.data.sequence_length = 150;
@@ -146,11 +146,11 @@ fn in_tiles() -> impl Iterator<Item = RunConfig> {
     FLASH_SIZES.into_iter().flat_map(of)
 }
 
-fn config(kind: Architecture, attention: AttentionConfig) -> RunConfig {
+fn config(kind: ModelKind, attention: AttentionConfig) -> RunConfig {
     let mut config = RunConfig::default();
     config.model.kind = kind;
     // It learns from no plain text.
-    if !Architecture::LANGUAGE_MODELS.contains(&kind) {
+    if !ModelKind::LANGUAGE_MODELS.contains(&kind) {
         config.data.source = Source::NumberWords(NumberWordsSource::default());
     }
     (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (3, 4, 64, 96);

@@ -153,9 +153,9 @@ pub(super) fn random_batch(config: &RunConfig, vocabulary: usize, micro_step: u6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{config::Architecture, objective::IGNORED, ops::has_blocks};
+    use crate::{config::ModelKind, objective::IGNORED, ops::has_blocks};
 
-    fn config(kind: Architecture) -> RunConfig {
+    fn config(kind: ModelKind) -> RunConfig {
         let mut config = RunConfig::default();
         config.model.kind = kind;
         (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (2, 2, 16, 24);
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn steps_are_taken_in_turn_and_counted() {
         let mut subjects: Vec<StepSpeed> =
-            Architecture::LANGUAGE_MODELS.iter().map(|&kind| StepSpeed::new(config(kind), 50).unwrap()).collect();
+            ModelKind::LANGUAGE_MODELS.iter().map(|&kind| StepSpeed::new(config(kind), 50).unwrap()).collect();
         let mut rounds = Vec::new();
         let times = compare(&mut subjects, 2, 3, |round| {
             rounds.push(round);
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_profile_names_the_operations_and_counts_the_flops_of_the_cost_model() {
-        for kind in Architecture::LANGUAGE_MODELS {
+        for kind in ModelKind::LANGUAGE_MODELS {
             let mut subject = StepSpeed::new(config(kind), 50).unwrap();
             let tensor = candle_core::Tensor::zeros(1, candle_core::DType::F32, &candle_core::Device::Cpu).unwrap();
             assert!(has_blocks(&tensor));
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_model_past_all_memory_is_refused_with_the_numbers() {
-        let mut config = config(Architecture::Decoder);
+        let mut config = config(ModelKind::Decoder);
         (config.model.width, config.model.layers) = (65_536, 256);
         config.model.feed_forward = 4 * 65_536;
         let error = StepSpeed::new(config, 50).err().unwrap();
@@ -215,10 +215,10 @@ mod tests {
 
     #[test]
     fn an_encoder_predicts_the_share_that_its_config_hides() {
-        let batch = random_batch(&config(Architecture::Encoder), 50, 0);
+        let batch = random_batch(&config(ModelKind::Encoder), 50, 0);
         let hidden = batch.labels.iter().filter(|&&label| label != IGNORED).count();
-        assert_eq!(hidden, (80.0 * config(Architecture::Encoder).train.mask_fraction) as usize);
+        assert_eq!(hidden, (80.0 * config(ModelKind::Encoder).train.mask_fraction) as usize);
         assert!(batch.input_ids.iter().all(|&id| id < 50));
-        assert_ne!(batch, random_batch(&config(Architecture::Encoder), 50, 1));
+        assert_ne!(batch, random_batch(&config(ModelKind::Encoder), 50, 1));
     }
 }

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
     use crate::{
         attention::ModelPlan,
-        config::{Architecture, Precision, RunConfig, from_toml},
+        config::{ModelKind, Precision, RunConfig, from_toml},
         data::{Batcher, Corpus, Silent},
         objective::{Batch, Objective},
         train::{Numerics, Start, Stepper, Trainer, dtype_of},
@@ -238,7 +238,7 @@ mod tests {
     fn half_precision_and_the_earlier_rule_hold() {
         let mut config = RunConfig::default();
         (config.model.kind, config.model.layers, config.model.width, config.model.heads) =
-            (Architecture::Encoder, 1, 8, 1);
+            (ModelKind::Encoder, 1, 8, 1);
         (config.model.feed_forward, config.model.dropout) = (8, 0.0);
         let plan = ModelPlan::resolve(&config, 40).unwrap();
         // Few labels in the first micro-batch, many in the second.

@@ -260,7 +260,7 @@ mod tests {
     use super::*;
     use crate::{
         attention::ModelPlan,
-        config::{Architecture, FileSource, RunConfig, from_toml},
+        config::{FileSource, ModelKind, RunConfig, from_toml},
         data::{Corpus, HeldOut, Silent},
         model::ParameterSet,
     };
@@ -276,7 +276,7 @@ mod tests {
     }
 
     /// A model that has learnt nothing, with what measures it and held-out examples.
-    fn untrained(kind: Architecture, tokenizer: &str) -> (Model, AgreementMeasure, HeldOut) {
+    fn untrained(kind: ModelKind, tokenizer: &str) -> (Model, AgreementMeasure, HeldOut) {
         let mut config: RunConfig =
             from_toml(&format!("format = 1\n[data]\nkind = \"grammar\"\nwords = 60000\ntokenizer = {tokenizer}"))
                 .unwrap();
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn what_a_decoder_writes_is_measured_and_the_same_each_time() {
-        let (model, measure, held_out) = untrained(Architecture::Decoder, r#"{ kind = "bpe", vocabulary = 400 }"#);
+        let (model, measure, held_out) = untrained(ModelKind::Decoder, r#"{ kind = "bpe", vocabulary = 400 }"#);
         let found = measure.measure(&model, held_out.batches(8), &go).unwrap().unwrap();
         assert_eq!(found, measure.measure(&model, held_out.batches(8), &go).unwrap().unwrap());
         for one in found.iter() {
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn gaps_are_masked_words_that_the_grammar_determines() {
         for tokenizer in [r#"{ kind = "word_piece", vocabulary = 1500 }"#, r#"{ kind = "bpe", vocabulary = 1500 }"#] {
-            let (model, measure, held_out) = untrained(Architecture::Encoder, tokenizer);
+            let (model, measure, held_out) = untrained(ModelKind::Encoder, tokenizer);
             let (mut masked, mut found) = (0, 0);
             for batch in held_out.batches(32) {
                 let mask = measure.tokenizer.specials().mask.unwrap();
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn other_text_is_not_measured() {
-        let (_, measure, _) = untrained(Architecture::Decoder, r#"{ kind = "bpe", vocabulary = 400 }"#);
+        let (_, measure, _) = untrained(ModelKind::Decoder, r#"{ kind = "bpe", vocabulary = 400 }"#);
         let (mut data, objective) = (DataConfig::default(), Objective::NEXT_TOKEN);
         let is_measured = |data: &DataConfig, objective: &Objective| {
             AgreementMeasure::new(data, objective, &measure.tokenizer).unwrap().is_some()

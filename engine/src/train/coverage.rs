@@ -149,7 +149,7 @@ mod tests {
     use crate::{
         analysis::reconstruction::direct::RowReconstruction,
         config::{
-            Architecture, ByteTokenizer, DataConfig, EigenCoverage, GrammarSource, PartialCoverage, RunConfig, Source,
+            ByteTokenizer, DataConfig, EigenCoverage, GrammarSource, ModelKind, PartialCoverage, RunConfig, Source,
             Tokenizer,
         },
         data::{Corpus, Silent},
@@ -158,7 +158,7 @@ mod tests {
 
     const TOKENS: usize = 12;
 
-    fn parts(kind: Architecture) -> (Model, Batcher) {
+    fn parts(kind: ModelKind) -> (Model, Batcher) {
         let mut config = RunConfig::default();
         let source = Source::Grammar(GrammarSource { words: 2000, text_seed: 1 });
         let tokenizer = Tokenizer::Bytes(ByteTokenizer {});
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn errors_are_those_of_the_analysis_and_the_model_follows() {
-        for kind in Architecture::LANGUAGE_MODELS {
+        for kind in ModelKind::LANGUAGE_MODELS {
             let (model, batcher) = parts(kind);
             let found = |examples: usize| {
                 row_covariances(&model, training_batches(&batcher), examples, &|| false).unwrap().unwrap()

@@ -322,11 +322,11 @@ pub fn dtype_of(precision: Precision) -> DType {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Architecture, Reuse, RunConfig};
+    use crate::config::{ModelKind, Reuse, RunConfig};
 
     const VOCABULARY: usize = 50;
 
-    fn config(kind: Architecture) -> RunConfig {
+    fn config(kind: ModelKind) -> RunConfig {
         let mut config = RunConfig::default();
         (config.model.kind, config.model.layers, config.model.width, config.model.heads) = (kind, 2, 16, 2);
         (config.model.feed_forward, config.data.sequence_length, config.train.batch) = (24, 12, 4);
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn half_precision_learns_what_single_precision_learns_with_weights_in_32_bits() {
-        for kind in Architecture::LANGUAGE_MODELS {
+        for kind in ModelKind::LANGUAGE_MODELS {
             let config = config(kind);
             let single = losses(&config, &mut stepper(&config, Precision::F32).1, 0..20);
             assert!(single[19] < 0.8 * single[0]);
@@ -391,7 +391,7 @@ mod tests {
     fn what_is_kept_of_maps_changes_no_bit() {
         for reuse in Reuse::examples(2, 2).into_iter().take(3) {
             let found = MapMemoryChoice::ALL.map(|choice| {
-                let mut config = config(Architecture::Decoder);
+                let mut config = config(ModelKind::Decoder);
                 (config.train.map_memory, config.attention.reuse) = (choice, reuse.clone());
                 losses(&config, &mut stepper(&config, Precision::F32).1, 0..4)
             });
@@ -401,7 +401,7 @@ mod tests {
 
     #[test]
     fn a_scale_that_overflows_halves_until_the_step_can_be_taken() {
-        let config = config(Architecture::Decoder);
+        let config = config(ModelKind::Decoder);
         let (_, mut stepper) = stepper(&config, Precision::F16);
         let Arithmetic::Half { scale, .. } = &mut stepper.arithmetic else { unreachable!() };
         let mut state = BTreeMap::new();
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn a_half_precision_run_goes_on_along_the_same_curve() {
-        let config = config(Architecture::Encoder);
+        let config = config(ModelKind::Encoder);
         for precision in [Precision::F16, Precision::Bf16] {
             let (_, mut whole) = stepper(&config, precision);
             let expected = losses(&config, &mut whole, 0..8);

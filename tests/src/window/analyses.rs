@@ -10,7 +10,7 @@ use headroom_engine::{
     },
     attention::ModelPlan,
     checkpoint::DirectoryFacts,
-    config::{Architecture, RunConfig, from_toml, to_toml},
+    config::{ModelKind, RunConfig, from_toml, to_toml},
     protocol::{Command, Event, Target, commands, events},
     store::{AnalysisId, AnalysisSummary, RunId},
 };
@@ -114,7 +114,7 @@ pub fn fill_with_directory(state: &mut State) {
     let target = Target::Directory(path.clone());
     state.apply(Event::ModelDescribed(events::ModelDescribed { target: target.clone(), facts: Box::new(facts) }));
     let mut config = RunConfig::default();
-    config.model.kind = Architecture::Encoder;
+    config.model.kind = ModelKind::Encoder;
     (config.model.layers, config.model.heads) = (6, 12);
     (config.model.width, config.model.feed_forward) = (384, 1536);
     config.data.sequence_length = 512;

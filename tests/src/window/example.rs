@@ -2,7 +2,7 @@
 
 use headroom_app::state::{CurrentRun, State};
 use headroom_engine::{
-    config::{Architecture, RunConfig, preset, to_toml},
+    config::{ModelKind, RunConfig, preset, to_toml},
     machine::DeviceInfo,
     protocol::{Event, JobLabel, events},
     store::{
@@ -293,7 +293,7 @@ fn curves(index: usize) -> Vec<(&'static str, SeriesData)> {
         let done = (step.saturating_sub(40)) as f64 / 560.0;
         sketch.learning_rate * warm * (0.1 + 0.9 * 0.5 * (1.0 + (std::f64::consts::PI * done).cos()))
     };
-    let encoder = config(index).model.kind == Architecture::Encoder;
+    let encoder = config(index).model.kind == ModelKind::Encoder;
     let every = |gap: u64, value: &dyn Fn(u64) -> f64| -> SeriesData {
         let steps: Vec<u64> = (1..=sketch.steps).filter(|step| step % gap == 0).collect();
         SeriesData {
@@ -355,7 +355,7 @@ fn checkpoints(index: usize, folder: &str) -> Vec<CheckpointRecord> {
 
 fn samples(index: usize) -> Vec<TextSample> {
     let sketch = &SKETCHES[index];
-    let written = if config(index).model.kind == Architecture::Encoder {
+    let written = if config(index).model.kind == ModelKind::Encoder {
         "the old doctor who [sees] the two teachers near the [river, not garden] likes [her] letter .\n\
          every child that the neighbours know [forgets] its book before the [evening] .\n\
          no sailor thinks that the [birds, not stars] follow him home ."

@@ -6,7 +6,7 @@ use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
     config::{
-        Architecture, ModelPart, RunConfig, Source, SpanTask, StopEarly, TaskConfig, TranslationTask, from_toml, preset,
+        ModelKind, ModelPart, RunConfig, Source, SpanTask, StopEarly, TaskConfig, TranslationTask, from_toml, preset,
     },
     protocol::{Command, Event, commands, events},
 };
@@ -379,7 +379,7 @@ fn a_table_is_mapped_by_its_columns_and_seen_before_it_is_trained_on() {
     let Source::Table(table) = &config.data.source else { panic!("{:?}", config.data.source) };
     assert_eq!((table.text[0].to_string(), table.label.to_string()), ("sentence".to_owned(), "mark".to_owned()));
     assert_eq!(config.task.as_ref().map(TaskConfig::kind), Some("classification"));
-    assert_eq!(config.model.kind, Architecture::Encoder);
+    assert_eq!(config.model.kind, ModelKind::Encoder);
     // What is held out of it is evaluated as a whole, unless somebody asks for less.
     assert_eq!(config.evaluation_size(), 0);
     // Another text has no task, and this one has it again.

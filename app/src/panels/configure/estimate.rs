@@ -138,7 +138,7 @@ fn without(config: &RunConfig, problems: &[Problem]) -> Option<RunConfig> {
 #[cfg(test)]
 mod tests {
     use headroom_engine::config::{
-        Architecture, Compatibility, FullReuse, PartialReuse, Reuse, Symmetric, preset, presets,
+        Compatibility, FullReuse, ModelKind, PartialReuse, Reuse, Symmetric, preset, presets,
     };
 
     use super::*;
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn a_match_says_what_it_did() {
         let mut config = RunConfig::default();
-        config.model.kind = Architecture::Encoder;
+        config.model.kind = ModelKind::Encoder;
         (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (12, 12, 768, 3072);
         config.attention.reuse = Reuse::Partial(PartialReuse { heads: 6 });
         config.attention.match_parameters = Some(Baseline::Standard);

@@ -3,7 +3,7 @@ use std::{mem::discriminant, path::PathBuf, time::Duration};
 use egui::{Button, Frame, Margin, RichText, ScrollArea, Stroke, Ui};
 use headroom_engine::{
     config::counted,
-    config::{Architecture, Problem, RunConfig},
+    config::{ModelKind, Problem, RunConfig},
 };
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
     file::ConfigFile,
     form::Form,
     sections::{
-        HeadEditor, Judged, MarksWish, SourceMemory, attention_ui, data_ui, follow_architecture, follow_labels,
+        HeadEditor, Judged, MarksWish, SourceMemory, attention_ui, data_ui, follow_labels, follow_model_kind,
         follow_name, model_ui, picked, probe_ui, run_ui, train_ui,
     },
     start::Start,
@@ -191,15 +191,15 @@ impl ConfigurePanel {
             });
             let source = discriminant(&config.data.source);
             section(ui, "Data", problems, &["data", "task"], |ui| data_ui(ui, form, config, preview, memory));
-            let had_pairs = config.model.kind == Architecture::EncoderDecoder;
+            let had_pairs = config.model.kind == ModelKind::EncoderDecoder;
             section(ui, "Model", problems, &["model"], |ui| {
                 let images = config.data.source.has_images();
                 let answers = config.answers_examples();
                 model_ui(ui, form, &mut config.model, answers, images);
             });
-            let has_pairs = config.model.kind == Architecture::EncoderDecoder;
+            let has_pairs = config.model.kind == ModelKind::EncoderDecoder;
             if had_pairs != has_pairs {
-                follow_architecture(&mut config.data.source, &mut config.model.encoder_layers, has_pairs, memory);
+                follow_model_kind(&mut config.data.source, &mut config.model.encoder_layers, has_pairs, memory);
             }
             if discriminant(&config.data.source) != source {
                 form.unreadable.forget("task.");
@@ -398,7 +398,7 @@ mod tests {
             let mut config = RunConfig::default();
             config.data.source = source;
             if config.data.source.has_pairs() {
-                config.model.kind = Architecture::EncoderDecoder;
+                config.model.kind = ModelKind::EncoderDecoder;
                 config.task = Some(TaskConfig::Translation(TranslationTask::default()));
             }
             follow_labels(&mut config, &mut SourceMemory::default());

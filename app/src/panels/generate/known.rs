@@ -1,7 +1,7 @@
 //! What is known of the chosen model before it is asked for anything.
 
 use headroom_engine::{
-    config::Architecture,
+    config::ModelKind,
     protocol::{Target, Which},
     store::RunSummary,
 };
@@ -39,7 +39,7 @@ impl Known {
                 let kind = record.config.pointer("/model/kind");
                 let length = |path: &str| usize::try_from(record.config.pointer(path)?.as_u64()?).ok();
                 Self {
-                    fills_in: kind.is_some_and(|kind| kind == Architecture::Encoder.name()),
+                    fills_in: kind.is_some_and(|kind| kind == ModelKind::Encoder.name()),
                     is_mute: false,
                     positions: length("/model/positions").or_else(|| length("/data/sequence_length")),
                 }

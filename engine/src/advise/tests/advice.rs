@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     attention::{Cost, ModelPlan, Workload},
-    config::{Architecture, Baseline, Compatibility, Coverage, PartialReuse},
+    config::{Baseline, Compatibility, Coverage, ModelKind, PartialReuse},
 };
 
 fn adviser(config: &RunConfig, similarity: f64) -> Adviser {
@@ -111,7 +111,7 @@ fn layers_that_were_added_to_match_parameters_stay() {
 
 #[test]
 fn the_vocabulary_follows_from_the_parameters() {
-    for kind in [Architecture::Encoder, Architecture::Decoder] {
+    for kind in [ModelKind::Encoder, ModelKind::Decoder] {
         let mut config = config(2, 2);
         config.model.kind = kind;
         let facts = ModelFacts { vocabulary: Some(1234), ..ModelFacts::default() };

@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     attention::{EmbeddingDesign, LinearBiases, NormKind, Positions, StackDesign},
     config::{
-        Architecture, Collaborative, Compatibility, Coverage, Grouped, NumberWordsSource, PartialCoverage, Precision,
+        Collaborative, Compatibility, Coverage, Grouped, ModelKind, NumberWordsSource, PartialCoverage, Precision,
         Source, presets,
     },
     convert::{Conversion, check},
@@ -185,7 +185,7 @@ fn models_and_analyses_that_say_nothing_are_refused_in_words() {
     let found = model_analysis(&plan(), 0.8);
     let mut pairs = config(4, 2);
     (pairs.model.kind, pairs.data.source) =
-        (Architecture::EncoderDecoder, Source::NumberWords(NumberWordsSource::default()));
+        (ModelKind::EncoderDecoder, Source::NumberWords(NumberWordsSource::default()));
     let translates = ModelPlan::resolve(&pairs, 300).unwrap();
     assert!(Adviser::of_model(&translates, &found, None).unwrap_err().contains("encoder-decoder"));
     for tokens in [0, 17] {

@@ -4,7 +4,7 @@ use super::{direct::RowReconstruction, *};
 use crate::{
     analysis::{AnalysisError, ReconstructionSpec, ScoreBatch, ScoreShape},
     attention::{HeadAt, ModelPlan},
-    config::{Architecture, ModelConfig, RunConfig},
+    config::{ModelConfig, ModelKind, RunConfig},
     ops::random::{Purpose, Stream},
 };
 
@@ -16,7 +16,7 @@ fn shape(is_causal: bool, examples: usize) -> ScoreShape {
 }
 
 fn plan(is_causal: bool) -> ModelPlan {
-    let kind = if is_causal { Architecture::Decoder } else { Architecture::Encoder };
+    let kind = if is_causal { ModelKind::Decoder } else { ModelKind::Encoder };
     let config = RunConfig {
         model: ModelConfig { kind, layers: 3, heads: HEADS, width: 8, feed_forward: 8, ..ModelConfig::default() },
         ..RunConfig::default()

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     attention::ModelPlan,
-    config::{Architecture, RunConfig},
+    config::{ModelKind, RunConfig},
 };
 
 /// A golden file: numbers of an independent implementation in double precision.
@@ -86,7 +86,7 @@ fn published_whole(n: usize, k: usize, d: usize) -> f64 {
 fn relative(n: usize, d: usize) -> RelativeFlops {
     let mut config = RunConfig::default();
     let model = &mut config.model;
-    (model.kind, model.layers, model.heads, model.width) = (Architecture::Encoder, 2, 1, d);
+    (model.kind, model.layers, model.heads, model.width) = (ModelKind::Encoder, 2, 1, d);
     config.data.sequence_length = n;
     RelativeFlops::of(&ModelPlan::resolve(&config, 10).unwrap(), n)
 }

@@ -8,7 +8,7 @@ use crate::{
         ReconstructionSpec, SpectrumSpec, analyse, reconstruction::Scope,
     },
     attention::{HeadAt, ModelPlan},
-    config::{Architecture, AttentionConfig, FirstReuse, ModelConfig, Reuse, RunConfig},
+    config::{AttentionConfig, FirstReuse, ModelConfig, ModelKind, Reuse, RunConfig},
     model::{ForwardOptions, Model, ModelInput, ParameterSet},
     objective::Batch,
     ops::random::{Purpose, Stream},
@@ -16,7 +16,7 @@ use crate::{
 
 const TOKENS: usize = 6;
 
-fn model(kind: Architecture, reuse: Reuse) -> Model {
+fn model(kind: ModelKind, reuse: Reuse) -> Model {
     let config = RunConfig {
         model: ModelConfig { kind, layers: 3, heads: 2, width: 8, feed_forward: 8, ..ModelConfig::default() },
         attention: AttentionConfig { reuse, ..AttentionConfig::default() },
@@ -66,7 +66,7 @@ fn found(model: &Model, batches: Vec<Batch>, bases: &[Basis]) -> Result<Analysis
 
 #[test]
 fn examples_that_stream_give_what_all_at_once_give() {
-    for kind in [Architecture::Encoder, Architecture::Decoder] {
+    for kind in [ModelKind::Encoder, ModelKind::Decoder] {
         let model = model(kind, Reuse::default());
         let streamed = batches(&[3, 2, 4]);
         let all = Batch {
@@ -96,7 +96,7 @@ fn examples_that_stream_give_what_all_at_once_give() {
 
 #[test]
 fn a_copied_map_is_identical_and_only_heads_that_score_have_spectra() {
-    let model = model(Architecture::Encoder, Reuse::First(FirstReuse { layers: 1, heads: 1 }));
+    let model = model(ModelKind::Encoder, Reuse::First(FirstReuse { layers: 1, heads: 1 }));
     let found = found(&model, batches(&[5]), &[]).unwrap();
     for similarity in &found.similarity {
         // The last head of layer 1 uses the map of the first of layer 0.
@@ -114,7 +114,7 @@ fn a_copied_map_is_identical_and_only_heads_that_score_have_spectra() {
 
 #[test]
 fn an_analysis_on_its_own_space_gives_its_own_spectrum() {
-    let model = model(Architecture::Encoder, Reuse::default());
+    let model = model(ModelKind::Encoder, Reuse::default());
     let own = found(&model, batches(&[30]), &[]).unwrap();
     let directions = own.spectra.as_ref().unwrap().patterns.clone();
     let count = directions.len();
@@ -133,7 +133,7 @@ fn an_analysis_on_its_own_space_gives_its_own_spectrum() {
 
 #[test]
 fn padded_examples_are_left_out_of_spectra_and_said_to_be() {
-    let model = model(Architecture::Encoder, Reuse::default());
+    let model = model(ModelKind::Encoder, Reuse::default());
     let mut batch = batches(&[4]).remove(0);
     batch.key_mask = Some((0..4 * TOKENS).map(|place| u8::from(place < 4 * TOKENS - 2)).collect());
     let analysed = found(&model, vec![batch.clone()], &[]).unwrap();
@@ -143,13 +143,13 @@ fn padded_examples_are_left_out_of_spectra_and_said_to_be() {
     assert!(matches!(found(&model, vec![batch], &[]), Err(AnalysisError::NoExamples)));
     let mut decoded = batches(&[2]).remove(0);
     decoded.key_mask = Some((0..2 * TOKENS).map(|place| u8::from(place != 2 * TOKENS - 1)).collect());
-    let decoder = self::model(Architecture::Decoder, Reuse::default());
+    let decoder = self::model(ModelKind::Decoder, Reuse::default());
     assert_eq!(found(&decoder, vec![decoded], &[]).unwrap().spectra.unwrap().examples, 1);
 }
 
 #[test]
 fn an_analysis_that_is_stopped_says_so() {
-    let model = model(Architecture::Encoder, Reuse::default());
+    let model = model(ModelKind::Encoder, Reuse::default());
     let wanted = AnalysisContext {
         spec: &spec(),
         examples: 3,
@@ -165,7 +165,7 @@ fn an_analysis_that_is_stopped_says_so() {
 
 #[test]
 fn progress_counts_what_comes_after_the_text_was_read_and_names_it() {
-    let model = model(Architecture::Decoder, Reuse::default());
+    let model = model(ModelKind::Decoder, Reuse::default());
     let told = std::cell::RefCell::new(Vec::new());
     let wanted = AnalysisContext {
         spec: &AnalysisSpec { reconstruction: None, ..spec() },
@@ -189,7 +189,7 @@ fn progress_counts_what_comes_after_the_text_was_read_and_names_it() {
 
 #[test]
 fn an_analysis_packs_into_numbers_and_facts_and_back() {
-    let model = model(Architecture::Decoder, Reuse::First(FirstReuse { layers: 1, heads: 1 }));
+    let model = model(ModelKind::Decoder, Reuse::First(FirstReuse { layers: 1, heads: 1 }));
     let basis = Basis { name: "any".to_owned(), directions: vec![vec![1.0 / 6.0; 36]] };
     let analysis = found(&model, batches(&[3]), &[basis]).unwrap();
     let packed = analysis.pack().unwrap();
@@ -230,7 +230,7 @@ fn an_analysis_packs_into_numbers_and_facts_and_back() {
 
 #[test]
 fn a_view_is_rebuilt_from_the_pairs_that_the_analysis_chose() {
-    for kind in [Architecture::Encoder, Architecture::Decoder] {
+    for kind in [ModelKind::Encoder, ModelKind::Decoder] {
         let model = model(kind, Reuse::First(FirstReuse { layers: 1, heads: 2 }));
         let analysed = found(&model, batches(&[8]), &[]).unwrap().reconstruction.unwrap();
         let scopes: Vec<Scope> = analysed.scopes.iter().map(|scope| scope.scope).collect();
@@ -253,7 +253,7 @@ fn a_view_is_rebuilt_from_the_pairs_that_the_analysis_chose() {
 fn a_view_shows_the_maps_that_the_model_uses() {
     let pair = Some([0, 0, 0, 1, 1, 1]);
     let mut first = Vec::new();
-    for (kind, types) in [(Architecture::Encoder, None), (Architecture::Encoder, pair), (Architecture::Decoder, None)] {
+    for (kind, types) in [(ModelKind::Encoder, None), (ModelKind::Encoder, pair), (ModelKind::Decoder, None)] {
         let model = model(kind, Reuse::First(FirstReuse { layers: 1, heads: 1 }));
         let ids: Vec<u32> = (3..9).collect();
         let mut input = ModelInput::new(&ids, None, 1, 6, &Device::Cpu).unwrap();

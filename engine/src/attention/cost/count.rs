@@ -373,14 +373,14 @@ mod tests {
     use crate::{
         attention::{BART, BERT, CrossPlan, Draft, HeadAt, HeadPlan, HeadTable, Naming, Preset, StackName, VIT},
         config::{
-            Architecture, AttentionConfig, Cache, Collaborative, Compatibility, DeviceChoice, FullReuse,
-            MapMemoryChoice, ModelConfig, NormPlacement, Pairwise, PartialCoverage, Precision, Reuse, RunConfig,
+            AttentionConfig, Cache, Collaborative, Compatibility, DeviceChoice, FullReuse, MapMemoryChoice,
+            ModelConfig, ModelKind, NormPlacement, Pairwise, PartialCoverage, Precision, Reuse, RunConfig,
             SharedWeight, Symmetric,
         },
         ops::Activation,
     };
 
-    fn plan(kind: Architecture, change: impl FnOnce(&mut RunConfig)) -> ModelPlan {
+    fn plan(kind: ModelKind, change: impl FnOnce(&mut RunConfig)) -> ModelPlan {
         let mut config = RunConfig::default();
         config.model.kind = kind;
         change(&mut config);
@@ -392,7 +392,7 @@ mod tests {
         let size = |name: &str| row["hyper"][name].as_u64().map(|n| n as usize);
         let encoder = row["family"] != "gpt2";
         let mut config = RunConfig::default();
-        config.model.kind = if encoder { Architecture::Encoder } else { Architecture::Decoder };
+        config.model.kind = if encoder { ModelKind::Encoder } else { ModelKind::Decoder };
         config.model.norm = if encoder { NormPlacement::Post } else { NormPlacement::Pre };
         config.model.layers = size("L").unwrap();
         config.model.heads = size("H").unwrap();
@@ -568,17 +568,17 @@ mod tests {
 
     #[test]
     fn a_decoder_restores_what_its_queries_see() {
-        let partial = |kind: Architecture, restore: Restore| {
+        let partial = |kind: ModelKind, restore: Restore| {
             plan(kind, |config| {
                 config.data.sequence_length = 10;
                 let partial = PartialCoverage { k: 4, restore, ..PartialCoverage::default() };
                 config.attention.coverage = Coverage::Partial(partial);
             })
         };
-        assert_eq!(partial(Architecture::Encoder, Restore::Fixed).stack.restore_numbers(), 10 * 6 * 4);
-        assert_eq!(partial(Architecture::Decoder, Restore::Fixed).stack.restore_numbers(), (6 * 7 / 2) * 4);
+        assert_eq!(partial(ModelKind::Encoder, Restore::Fixed).stack.restore_numbers(), 10 * 6 * 4);
+        assert_eq!(partial(ModelKind::Decoder, Restore::Fixed).stack.restore_numbers(), (6 * 7 / 2) * 4);
         let count = |restore| {
-            let plan = partial(Architecture::Decoder, restore);
+            let plan = partial(ModelKind::Decoder, restore);
             let work = Workload::inference(1, 10, Precision::F32);
             Cost::of(&plan, &work).parameters - Cost::of(&plan.exact(), &work).parameters
         };
@@ -590,7 +590,7 @@ mod tests {
         let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/params_flops.json"));
         let table: serde_json::Value = serde_json::from_str(&text.unwrap()).unwrap();
         let layer = |d: usize, heads: usize, compatibility: Compatibility| {
-            let mut plan = plan(Architecture::Encoder, |config| {
+            let mut plan = plan(ModelKind::Encoder, |config| {
                 (config.model.width, config.model.heads, config.model.layers) = (d, heads, 1);
             });
             plan.stack.compatibility = compatibility;
@@ -634,7 +634,7 @@ mod tests {
     #[test]
     fn products_counted_one_by_one() {
         // Each matrix product of one forward pass as [rows, inner, columns].
-        let plan = plan(Architecture::Decoder, |_| {});
+        let plan = plan(ModelKind::Decoder, |_| {});
         let (b, t) = (3, 10);
         let (d, f, h, d_k) = (plan.stack.width, plan.stack.feed_forward, plan.stack.heads, plan.stack.head_size);
         let mut products = Vec::new();
@@ -679,7 +679,7 @@ mod tests {
             let [layers, heads, width, tokens, batch, vocabulary] = sizes;
             let mut config = RunConfig { device: DeviceChoice::Cuda(0), precision, ..RunConfig::default() };
             if sizes == bert {
-                (config.model.kind, config.model.norm) = (Architecture::Encoder, NormPlacement::Post);
+                (config.model.kind, config.model.norm) = (ModelKind::Encoder, NormPlacement::Post);
             }
             (config.model.layers, config.model.heads, config.model.width) = (layers, heads, width);
             (config.model.feed_forward, config.model.dropout) = (4 * width, 0.0);
@@ -715,7 +715,7 @@ mod tests {
 
     #[test]
     fn parts_add_up() {
-        for kind in Architecture::LANGUAGE_MODELS {
+        for kind in ModelKind::LANGUAGE_MODELS {
             let mut config = RunConfig::default();
             config.model.kind = kind;
             let plan = ModelPlan::resolve(&config, 500).unwrap();
@@ -731,16 +731,16 @@ mod tests {
     #[test]
     fn masked_language_modelling_carries_only_masked_tokens_to_the_vocabulary() {
         let mut config = RunConfig::default();
-        config.model.kind = Architecture::Encoder;
+        config.model.kind = ModelKind::Encoder;
         (config.train.batch, config.data.sequence_length, config.train.mask_fraction) = (10, 10, 0.15);
         assert_eq!(Workload::training(&config).predicted, 15);
-        config.model.kind = Architecture::Decoder;
+        config.model.kind = ModelKind::Decoder;
         assert_eq!(Workload::training(&config).predicted, 100);
     }
 
     #[test]
     fn inference_needs_no_gradients_and_less_memory() {
-        let plan = plan(Architecture::Encoder, |_| {});
+        let plan = plan(ModelKind::Encoder, |_| {});
         let inference = Cost::of(&plan, &Workload::inference(16, 64, Precision::F32));
         assert_eq!((inference.backward_flops, inference.gradient_bytes, inference.optimiser_bytes), (0, 0, 0));
         let training = Cost::of(&plan, &Workload { accumulation: 1, ..inference.workload });
@@ -751,7 +751,7 @@ mod tests {
 
     #[test]
     fn absurd_sizes_saturate() {
-        let plan = plan(Architecture::Decoder, |config| {
+        let plan = plan(ModelKind::Decoder, |config| {
             (config.model.layers, config.model.width, config.model.feed_forward) = (256, 65_536, 1_048_576);
             config.data.sequence_length = 1_048_576;
         });

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     analysis::{Dense, eigen},
     attention::ModelPlan,
-    config::{Architecture, Biases, NormPlacement, Reuse},
+    config::{Biases, ModelKind, NormPlacement, Reuse},
     convert::{
         Converted, OneMap, Recipe, convert,
         products::share,
@@ -99,8 +99,8 @@ fn follow(query: &Tensor, value: &Tensor, to: OneMap, is_bias: bool) -> [Tensor;
 /// Every architecture, norm placement, schedule and choice of biases: what is of this family already computes what it did.
 #[test]
 fn products_of_one_map_are_found() {
-    for (number, kind) in Architecture::ALL.into_iter().enumerate() {
-        let reuses = if kind == Architecture::EncoderDecoder { vec![Reuse::default()] } else { Reuse::examples(3, 4) };
+    for (number, kind) in ModelKind::ALL.into_iter().enumerate() {
+        let reuses = if kind == ModelKind::EncoderDecoder { vec![Reuse::default()] } else { Reuse::examples(3, 4) };
         let with_biases = reuses.into_iter().map(|reuse| (reuse, Biases::All));
         let without = [Biases::WithoutKey, Biases::None].map(|biases| (Reuse::default(), biases));
         let all: Vec<(Reuse, Biases)> = with_biases.chain(without).collect();
@@ -129,7 +129,7 @@ fn products_of_one_map_are_found() {
 /// The error that is told is that of the weights.
 #[test]
 fn the_error_that_is_told_is_that_of_the_weights() {
-    let plan = plan(Architecture::Encoder, NormPlacement::Post, Biases::All, Reuse::default());
+    let plan = plan(ModelKind::Encoder, NormPlacement::Post, Biases::All, Reuse::default());
     let before = wide(&plan, DType::F64);
     let flat = |set: &ParameterSet, name: &str| {
         let tensor = set.get(name).unwrap();
@@ -251,7 +251,7 @@ fn what_can_be_more_loses_no_more() {
 /// Heads of nothing stay of nothing, and numbers that are none are refused.
 #[test]
 fn heads_of_zeros_and_of_no_numbers() {
-    let plan = plan(Architecture::Encoder, NormPlacement::Post, Biases::All, Reuse::default());
+    let plan = plan(ModelKind::Encoder, NormPlacement::Post, Biases::All, Reuse::default());
     for (value, is_refused) in [(0.0, false), (f64::NAN, true)] {
         let before = changed(&plan, &wide(&plan, DType::F64), |name, tensor| {
             let is_meant = ["query", "key", "value"].iter().any(|of| name.contains(&format!("encoder.1.self.{of}.")));

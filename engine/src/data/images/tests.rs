@@ -286,7 +286,7 @@ fn shape_and_length_are_looked_up() {
     config.data.source =
         Source::Images(ImagesSource { path: folder.path().join(source.path), ..ImagesSource::default() });
     config.task = Some(TaskConfig::ImageClassification(ImageClassificationTask::default()));
-    (config.model.kind, config.model.patch) = (crate::config::Architecture::Encoder, Some(4));
+    (config.model.kind, config.model.patch) = (crate::config::ModelKind::Encoder, Some(4));
     let known = with_image_shape(config.clone()).unwrap();
     assert_eq!(known.data.source.image_shape(), Some(ImageShape { size: 28, channels: 1 }));
     assert_eq!((known.data.sequence_length, known.validate()), (50, vec![]));

@@ -7,7 +7,7 @@ use candle_core::{DType, Device};
 use super::*;
 use crate::{
     attention::ModelPlan,
-    config::{Architecture, Cache, NumberWordsSource, RunConfig, Source},
+    config::{Cache, ModelKind, NumberWordsSource, RunConfig, Source},
     model::{ForwardOptions, Model, ModelInput, ParameterSet},
 };
 
@@ -15,16 +15,16 @@ const VOCABULARY: usize = 7;
 const END: u32 = 6;
 
 /// A decoder whose predictions are sharp, and differ from place to place.
-fn model(kind: Architecture) -> Model {
+fn model(kind: ModelKind) -> Model {
     let (plan, parameters) = weights(kind);
     Model::frozen(&plan, &parameters).unwrap()
 }
 
-fn weights(kind: Architecture) -> (ModelPlan, ParameterSet) {
+fn weights(kind: ModelKind) -> (ModelPlan, ParameterSet) {
     let mut config = RunConfig::default();
     (config.model.kind, config.model.layers, config.model.heads) = (kind, 2, 2);
     (config.model.width, config.model.feed_forward, config.data.sequence_length) = (8, 8, 12);
-    if kind == Architecture::EncoderDecoder {
+    if kind == ModelKind::EncoderDecoder {
         config.data.source = Source::NumberWords(NumberWordsSource::default());
     }
     let plan = ModelPlan::resolve(&config, VOCABULARY).unwrap();
@@ -95,7 +95,7 @@ fn best_of_all(model: &Model, prompt: &[u32], most: usize, length_penalty: f64) 
 
 #[test]
 fn beams_enough_find_the_best_text_there_is() {
-    let model = model(Architecture::Decoder);
+    let model = model(ModelKind::Decoder);
     for length_penalty in [0.0, 1.0, 2.0] {
         for prompt in [vec![1], vec![2, 3], vec![0, 4, 5]] {
             // As many beams as there are texts of three tokens: nothing is lost on the way.
@@ -110,7 +110,7 @@ fn beams_enough_find_the_best_text_there_is() {
 
 #[test]
 fn one_beam_takes_the_most_probable_token_each_time() {
-    let model = model(Architecture::Decoder);
+    let model = model(ModelKind::Decoder);
     let sources = [vec![1, 2], vec![3], vec![4, 5, 0, 1]];
     let search = Search { max_new_tokens: 6, ..Search::default() };
     for (source, found) in sources.iter().zip(texts(&model, &sources, &search)) {
@@ -130,7 +130,7 @@ fn one_beam_takes_the_most_probable_token_each_time() {
 /// Rows of a batch do not hear of each other, and those that end make room.
 #[test]
 fn a_batch_gives_what_its_rows_give_alone() {
-    let model = model(Architecture::Decoder);
+    let model = model(ModelKind::Decoder);
     let sources = [vec![1, 2], vec![3], vec![4, 5, 0, 1], vec![2]];
     for search in [
         Search { max_new_tokens: 5, beams: 3, ..Search::default() },
@@ -147,7 +147,7 @@ fn a_batch_gives_what_its_rows_give_alone() {
 
 #[test]
 fn lengths_and_repetitions_are_kept_to() {
-    let model = model(Architecture::Decoder);
+    let model = model(ModelKind::Decoder);
     for beams in [1, 3] {
         for source in 0..6 {
             let search = Search { beams, max_new_tokens: 8, min_new_tokens: 7, no_repeat: 2, ..Search::default() };
@@ -170,7 +170,7 @@ fn lengths_and_repetitions_are_kept_to() {
 /// Groups without a penalty are one group each of fewer beams; a large one makes their first tokens different.
 #[test]
 fn groups_avoid_what_others_chose() {
-    let model = model(Architecture::Decoder);
+    let model = model(ModelKind::Decoder);
     let of = |beams, groups, diversity| {
         texts(&model, &[vec![1, 2]], &Search { beams, groups, diversity, max_new_tokens: 4, ..Search::default() })
     };
@@ -182,7 +182,7 @@ fn groups_avoid_what_others_chose() {
 
 #[test]
 fn the_seed_decides_what_is_drawn() {
-    let model = model(Architecture::Decoder);
+    let model = model(ModelKind::Decoder);
     let of = |seed, top_k, top_p| {
         let search = Search { temperature: 3.0, seed, top_k, top_p, max_new_tokens: 6, ..Search::default() };
         texts(&model, &[vec![1], vec![1]], &search).into_iter().map(|text| text.tokens).collect::<Vec<_>>()
@@ -226,7 +226,7 @@ fn draws_follow_top_k_and_top_p() {
 /// Whoever listens hears every step, and what there is when they stop is the result.
 #[test]
 fn what_was_generated_is_kept_when_it_is_stopped() {
-    let model = model(Architecture::Decoder);
+    let model = model(ModelKind::Decoder);
     for beams in [1, 3] {
         let search = Search { beams, max_new_tokens: 6, min_new_tokens: 6, ..Search::default() };
         let mut heard = Vec::new();
@@ -247,7 +247,7 @@ fn what_was_generated_is_kept_when_it_is_stopped() {
 /// A text ends where positions end.
 #[test]
 fn text_ends_with_the_positions() {
-    let model = model(Architecture::Decoder);
+    let model = model(ModelKind::Decoder);
     for beams in [1, 2] {
         let search = Search { beams, max_new_tokens: 40, min_new_tokens: 40, ..Search::default() };
         let found = &texts(&model, &[vec![1; 10]], &search)[0];
@@ -260,7 +260,7 @@ type Change = fn(&mut Search);
 
 #[test]
 fn wrong_requests_are_refused() {
-    let decoder = model(Architecture::Decoder);
+    let decoder = model(ModelKind::Decoder);
     let ask = |sources: &[Vec<u32>], search: Search, free| {
         generate(&decoder, sources, &marks(), &search, free, go).unwrap_err().to_string()
     };
@@ -290,7 +290,7 @@ fn wrong_requests_are_refused() {
         change(&mut search);
         told(ask(&[vec![1]], search, None), wanted);
     }
-    let encoder = model(Architecture::Encoder);
+    let encoder = model(ModelKind::Encoder);
     let found = generate(&encoder, &[vec![1]], &marks(), &Search::default(), None, go).unwrap_err();
     assert_eq!(found, GenerateError::NoDecoder);
 }
@@ -298,7 +298,7 @@ fn wrong_requests_are_refused() {
 /// A proof finds the same tokens, and compares logits on the way; texts of another model are told apart.
 #[test]
 fn caches_are_proved_to_lose_nothing() {
-    let model = model(Architecture::Decoder);
+    let model = model(ModelKind::Decoder);
     let sources = [vec![1, 2], vec![3], vec![4, 5, 0, 1], vec![2], vec![5, 5, 5]];
     for search in
         [Search { max_new_tokens: 6, ..Search::default() }, Search { max_new_tokens: 5, beams: 3, ..Search::default() }]
@@ -331,7 +331,7 @@ fn caches_are_proved_to_lose_nothing() {
 
 #[test]
 fn a_proof_that_is_stopped_keeps_the_batches_that_are_done() {
-    let model = model(Architecture::Decoder);
+    let model = model(ModelKind::Decoder);
     let sources = vec![vec![1, 2]; 5];
     let search = Search { max_new_tokens: 4, ..Search::default() };
     let stop = |done| if done >= 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
@@ -343,7 +343,7 @@ fn a_proof_that_is_stopped_keeps_the_batches_that_are_done() {
 /// Every beam of every step is there, each text that ended with its score, and the result among them.
 #[test]
 fn the_tree_of_beams_holds_what_was_followed() {
-    let model = model(Architecture::Decoder);
+    let model = model(ModelKind::Decoder);
     for search in [
         Search { max_new_tokens: 5, beams: 3, ..Search::default() },
         Search { max_new_tokens: 5, beams: 4, groups: 2, diversity: 0.7, ..Search::default() },
@@ -387,7 +387,7 @@ fn the_tree_of_beams_holds_what_was_followed() {
 /// token.
 #[test]
 fn attention_on_the_prompt_is_that_of_the_maps() {
-    let model = model(Architecture::Decoder);
+    let model = model(ModelKind::Decoder);
     let (prompt, generated) = (vec![1, 2, 4], vec![3, 0, 5]);
     let found = attention_on_source(&model, &prompt, &generated, None).unwrap().unwrap();
     assert_eq!((found.layers, found.tokens, found.source, found.values.len()), (2, 3, 3, 18));
@@ -409,7 +409,7 @@ fn attention_on_the_prompt_is_that_of_the_maps() {
 /// What is filled grows by the same for each token, up to what was made room for.
 #[test]
 fn what_is_kept_grows_by_token() {
-    let model = model(Architecture::Decoder);
+    let model = model(ModelKind::Decoder);
     for cache in Cache::ALL {
         let search = Search { cache: cache.clone(), max_new_tokens: 6, min_new_tokens: 6, ..Search::default() };
         let mut filled = Vec::new();
@@ -429,7 +429,7 @@ fn what_is_kept_grows_by_token() {
 /// Room for tokens to come and places that fill shorter sources up are not counted, wherever the model computes.
 #[test]
 fn what_is_kept_in_half_the_bytes_is_half_as_much() {
-    for kind in [Architecture::Decoder, Architecture::EncoderDecoder] {
+    for kind in [ModelKind::Decoder, ModelKind::EncoderDecoder] {
         let (plan, parameters) = weights(kind);
         let whole = Model::frozen(&plan, &parameters).unwrap();
         let half = Model::frozen_in(&plan, &parameters, DType::BF16).unwrap();

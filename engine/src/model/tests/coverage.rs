@@ -187,7 +187,7 @@ fn positions_beyond_the_pairs_change_nothing() {
 
 #[test]
 fn what_was_found_becomes_parameters_or_stays_as_it_is() {
-    for kind in Architecture::LANGUAGE_MODELS {
+    for kind in ModelKind::LANGUAGE_MODELS {
         let exact = plan(kind, NormPlacement::Pre);
         let pairs = PairSets::even(POSITIONS, K, exact.stack.is_causal).unwrap();
         let restore: Vec<f64> = (0..pairs.restored() * K).map(|i| i as f64 / 100.0).collect();

@@ -183,8 +183,8 @@ fn what_has_no_meaning_is_refused() {
         let model = frozen(plan, &ParameterSet::init(plan, 1, DType::F32, &Device::Cpu).unwrap());
         model.begin(&cache, sources, start, Room { rows: 1, tokens: 1 }).err().map(|error| error.to_string())
     };
-    let decoder = plan(Architecture::Decoder, NormPlacement::Pre);
-    let encoder = plan(Architecture::Encoder, NormPlacement::Post);
+    let decoder = plan(ModelKind::Decoder, NormPlacement::Pre);
+    let encoder = plan(ModelKind::Encoder, NormPlacement::Post);
     for cache in Cache::ALL {
         let told = |found: Option<String>, wanted: &str| {
             let found = found.unwrap_or_default();

@@ -42,7 +42,7 @@ fn outputs(plan: &ModelPlan, layer: usize, module: &str) -> usize {
 fn only_heads_that_compute_have_queries_and_keys() {
     let standard = Compatibility::Standard(Standard { biases: Biases::WithoutKey });
     for reuse in Reuse::examples(3, 4) {
-        for kind in Architecture::LANGUAGE_MODELS {
+        for kind in ModelKind::LANGUAGE_MODELS {
             let plan = family_plan(kind, NormPlacement::Pre, standard.clone(), reuse.clone());
             for layer in 0..3 {
                 let (computed, live) = (plan.stack.head_plan.computed(layer), plan.stack.head_plan.live(layer));
@@ -61,7 +61,7 @@ fn only_heads_that_compute_have_queries_and_keys() {
 #[test]
 fn plain_layers_keep_the_names_of_transformers() {
     let reuse = Reuse::First(FirstReuse { layers: 1, heads: 2 });
-    let plan = family_plan(Architecture::Decoder, NormPlacement::Pre, Compatibility::default(), reuse);
+    let plan = family_plan(ModelKind::Decoder, NormPlacement::Pre, Compatibility::default(), reuse);
     assert_eq!([0, 1, 2].map(|layer| outputs(&plan, layer, "query_key_value")), [36, 0, 36]);
     assert_eq!([0, 1, 2].map(|layer| outputs(&plan, layer, "query")), [0, 6, 0]);
     assert_eq!(outputs(&plan, 1, "value"), 12);
@@ -89,7 +89,7 @@ fn maps_of_all_heads_are_kept() {
         }
     }
     let skip = Reuse::Skip(SkipReuse { layers: 1 });
-    let plan = family_plan(Architecture::Decoder, NormPlacement::Pre, Compatibility::default(), skip);
+    let plan = family_plan(ModelKind::Decoder, NormPlacement::Pre, Compatibility::default(), skip);
     let options = ForwardOptions { keep_maps: true, ..ForwardOptions::default() };
     let maps = frozen(&plan, &wide(&plan, DType::F32)).forward(&input(&tokens(1, 3), 1, 3), &options).unwrap().maps;
     assert_eq!(maps[1].dims(), [1, 4, 3, 3]);
@@ -100,7 +100,7 @@ fn maps_of_all_heads_are_kept() {
 #[test]
 fn a_bad_map_is_found_where_it_was_computed() {
     let reuse = Reuse::First(FirstReuse { layers: 2, heads: 3 });
-    let plan = family_plan(Architecture::Encoder, NormPlacement::Post, Compatibility::default(), reuse);
+    let plan = family_plan(ModelKind::Encoder, NormPlacement::Post, Compatibility::default(), reuse);
     let parameters = wide(&plan, DType::F32);
     // Head 0 of layer 1 computes; layer 2 borrows it as head 1.
     let (_, variable) = parameters.iter().find(|(name, _)| name.ends_with("encoder.1.self.query.bias")).unwrap();

@@ -78,7 +78,7 @@ fn queries_keys_and_values_of_standard_heads_are_one_product() {
     let mut config = RunConfig::default();
     (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (2, 2, 64, 40);
     config.data.sequence_length = POSITIONS;
-    for kind in Architecture::LANGUAGE_MODELS {
+    for kind in ModelKind::LANGUAGE_MODELS {
         config.model.kind = kind;
         for compatibility in [Compatibility::default(), Compatibility::Symmetric(Symmetric::default())] {
             config.attention.compatibility = compatibility.clone();
@@ -144,7 +144,7 @@ fn three_steps_of_training_move_the_weights_as_on_the_processor() {
 
 #[test]
 fn a_profile_names_the_operations() {
-    let plan = plan(Architecture::Encoder, NormPlacement::Post);
+    let plan = plan(ModelKind::Encoder, NormPlacement::Post);
     let ((_, gradients), operations) =
         profile::record(|| emulating(|| pass(&plan, DType::F32, MapMemoryChoice::Recompute)));
     assert!(!gradients.is_empty());

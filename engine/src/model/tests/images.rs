@@ -8,7 +8,7 @@ const PATCH: usize = 2;
 
 fn image_plan(norm: NormPlacement, compatibility: Compatibility, reuse: Reuse) -> ModelPlan {
     let model = crate::config::ModelConfig {
-        kind: Architecture::Encoder,
+        kind: ModelKind::Encoder,
         layers: 3,
         heads: 4,
         width: 12,

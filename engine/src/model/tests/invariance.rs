@@ -71,7 +71,7 @@ fn what_stands_in_padding_does_not_matter() {
 
 #[test]
 fn an_encoder_without_token_types_reads_segment_0() {
-    let plan = plan(Architecture::Encoder, NormPlacement::Post);
+    let plan = plan(ModelKind::Encoder, NormPlacement::Post);
     let model = frozen(&plan, &wide(&plan, DType::F64));
     let input = input(&tokens(1, 4), 1, 4);
     let without = model.forward(&input, &ForwardOptions::default()).unwrap().logits;
@@ -199,7 +199,7 @@ fn the_first_place_that_is_not_finite_is_named() {
 
 #[test]
 fn input_that_does_not_fit_is_refused_with_the_numbers() {
-    let plan = plan(Architecture::Decoder, NormPlacement::Pre);
+    let plan = plan(ModelKind::Decoder, NormPlacement::Pre);
     let model = frozen(&plan, &wide(&plan, DType::F32));
     let long = input(&tokens(1, POSITIONS + 1), 1, POSITIONS + 1);
     let error = model.forward(&long, &ForwardOptions::default()).unwrap_err();

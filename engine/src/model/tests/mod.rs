@@ -20,14 +20,14 @@ use candle_core::{DType, Device, Tensor};
 use super::{ForwardOptions, InputData, Model, ModelInput, ParameterSet, specifications};
 use crate::{
     attention::{ModelPlan, StackName, StackPlan},
-    config::{Architecture, AttentionConfig, Compatibility, NormPlacement, Reuse, RunConfig},
+    config::{AttentionConfig, Compatibility, ModelKind, NormPlacement, Reuse, RunConfig},
     ops::random::{Purpose, Stream},
 };
 
 const VOCABULARY: usize = 19;
 const POSITIONS: usize = 9;
 
-fn plan(kind: Architecture, norm: NormPlacement) -> ModelPlan {
+fn plan(kind: ModelKind, norm: NormPlacement) -> ModelPlan {
     let mut config = RunConfig::default();
     config.model.kind = kind;
     config.model.norm = norm;
@@ -38,11 +38,11 @@ fn plan(kind: Architecture, norm: NormPlacement) -> ModelPlan {
 
 /// Every plan that the conformance tests go through.
 fn plans() -> Vec<ModelPlan> {
-    Architecture::LANGUAGE_MODELS.iter().flat_map(|&kind| NormPlacement::ALL.map(|norm| plan(kind, norm))).collect()
+    ModelKind::LANGUAGE_MODELS.iter().flat_map(|&kind| NormPlacement::ALL.map(|norm| plan(kind, norm))).collect()
 }
 
 /// A model of three layers of four heads of three numbers with these answers.
-fn family_plan(kind: Architecture, norm: NormPlacement, compatibility: Compatibility, reuse: Reuse) -> ModelPlan {
+fn family_plan(kind: ModelKind, norm: NormPlacement, compatibility: Compatibility, reuse: Reuse) -> ModelPlan {
     let mut config = RunConfig::default();
     (config.model.kind, config.model.norm) = (kind, norm);
     (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (3, 4, 12, 7);
@@ -56,9 +56,7 @@ fn family_plans() -> Vec<ModelPlan> {
     let mut plans = Vec::new();
     for compatibility in Compatibility::examples(4, 12) {
         for reuse in Reuse::examples(3, 4) {
-            for (kind, norm) in
-                [(Architecture::Encoder, NormPlacement::Post), (Architecture::Decoder, NormPlacement::Pre)]
-            {
+            for (kind, norm) in [(ModelKind::Encoder, NormPlacement::Post), (ModelKind::Decoder, NormPlacement::Pre)] {
                 plans.push(family_plan(kind, norm, compatibility.clone(), reuse.clone()));
             }
         }
@@ -70,7 +68,7 @@ fn family_plans() -> Vec<ModelPlan> {
 fn mixed_plans() -> Vec<ModelPlan> {
     let custom = || Reuse::examples(3, 4).pop().unwrap();
     let of = |(number, compatibility): (usize, Compatibility)| {
-        let kind = Architecture::LANGUAGE_MODELS[number % 2];
+        let kind = ModelKind::LANGUAGE_MODELS[number % 2];
         family_plan(kind, NormPlacement::ALL[number / 2 % 2], compatibility, custom())
     };
     Compatibility::examples(4, 12).into_iter().enumerate().map(of).collect()

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Sides of at least eight, so that no product goes another way.
-fn sized(kind: Architecture, norm: NormPlacement, compatibility: Compatibility, reuse: Reuse) -> ModelPlan {
+fn sized(kind: ModelKind, norm: NormPlacement, compatibility: Compatibility, reuse: Reuse) -> ModelPlan {
     let mut config = RunConfig::default();
     (config.model.kind, config.model.norm) = (kind, norm);
     (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (3, 4, 48, 72);
@@ -45,7 +45,7 @@ fn every_family_and_schedule_in_pairs_follows_double_precision() {
     let (mut furthest, mut is_other) = ((0.0, String::new()), false);
     for compatibility in Compatibility::examples(4, 48) {
         for (number, reuse) in Reuse::examples(3, 4).into_iter().enumerate() {
-            let (kind, placement) = (Architecture::LANGUAGE_MODELS[number % 2], NormPlacement::ALL[number / 2 % 2]);
+            let (kind, placement) = (ModelKind::LANGUAGE_MODELS[number % 2], NormPlacement::ALL[number / 2 % 2]);
             let mut plan = sized(kind, placement, compatibility.clone(), reuse.clone());
             plan.stack.dropout = 0.1;
             let memory = MapMemoryChoice::ALL[number % MapMemoryChoice::ALL.len()];

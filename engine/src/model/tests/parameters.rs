@@ -25,7 +25,7 @@ fn the_cost_model_counts_what_is_there() {
 
 #[test]
 fn the_same_seed_gives_the_same_weights_whatever_the_depth() {
-    let shallow = plan(Architecture::Encoder, NormPlacement::Post);
+    let shallow = plan(ModelKind::Encoder, NormPlacement::Post);
     let mut deep = shallow.clone();
     deep.stack.layers = 3;
     deep.stack.head_plan = HeadPlan::from_drafts(&vec![vec![Draft::Compute; deep.stack.heads]; 3]).unwrap();
@@ -82,7 +82,7 @@ fn biases_and_norms_do_not_decay() {
 
 #[test]
 fn weights_that_do_not_fit_are_refused_by_name() {
-    let plan = plan(Architecture::Decoder, NormPlacement::Pre);
+    let plan = plan(ModelKind::Decoder, NormPlacement::Pre);
     let good = wide(&plan, DType::F32).tensors();
     let mut missing = good.clone();
     missing.remove("decoder.positions.weight");
@@ -104,7 +104,7 @@ fn weights_that_do_not_fit_are_refused_by_name() {
 
 #[test]
 fn a_snapshot_outlives_updates() {
-    let plan = plan(Architecture::Decoder, NormPlacement::Pre);
+    let plan = plan(ModelKind::Decoder, NormPlacement::Pre);
     let parameters = wide(&plan, DType::F32);
     let snapshot = parameters.snapshot().unwrap();
     let fresh = ParameterSet::init(&plan, 9, DType::F32, &Device::Cpu).unwrap();
@@ -121,12 +121,12 @@ fn a_snapshot_outlives_updates() {
 fn initial_weights_are_drawn_by_their_old_names() {
     for (plan, ours, theirs) in [
         (
-            plan(Architecture::Encoder, NormPlacement::Post),
+            plan(ModelKind::Encoder, NormPlacement::Post),
             "encoder.1.self.query.weight",
             "bert.encoder.layer.1.attention.self.query.weight",
         ),
         (
-            plan(Architecture::Decoder, NormPlacement::Pre),
+            plan(ModelKind::Decoder, NormPlacement::Pre),
             "decoder.1.self.query_key_value.weight",
             "transformer.h.1.attn.c_attn.weight",
         ),

@@ -219,9 +219,9 @@ impl GenerationTask {
 
 /// A small model of tests, whose texts have up to 20 tokens.
 #[cfg(test)]
-pub(super) fn tiny(kind: crate::config::Architecture) -> RunConfig {
+pub(super) fn tiny(kind: crate::config::ModelKind) -> RunConfig {
     // Its data are pairs, as an encoder-decoder wants.
-    let name = if kind == crate::config::Architecture::EncoderDecoder { "number-words" } else { "grammar-decoder" };
+    let name = if kind == crate::config::ModelKind::EncoderDecoder { "number-words" } else { "grammar-decoder" };
     let mut config = crate::config::preset(name).unwrap().config().unwrap();
     config.model.kind = kind;
     (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (2, 2, 16, 24);
@@ -232,9 +232,9 @@ pub(super) fn tiny(kind: crate::config::Architecture) -> RunConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Architecture;
+    use crate::config::ModelKind;
 
-    fn plan(kind: Architecture) -> (RunConfig, ModelPlan) {
+    fn plan(kind: ModelKind) -> (RunConfig, ModelPlan) {
         let config = tiny(kind);
         let plan = ModelPlan::resolve(&config, 50).unwrap();
         (config, plan)
@@ -253,11 +253,11 @@ mod tests {
             task(source, new_tokens).check(&plan(kind).1).err().map(|error| error.to_string()).unwrap_or_default()
         };
         // The last token is not read.
-        assert_eq!(refused(Architecture::Decoder, 17, 4), "");
-        assert!(refused(Architecture::Decoder, 18, 4).contains("need 21 positions, and the model has 20"));
-        assert_eq!(refused(Architecture::EncoderDecoder, 20, 20), "");
-        assert!(refused(Architecture::EncoderDecoder, 21, 4).contains("need 21 positions"));
-        assert!(refused(Architecture::Encoder, 4, 4).contains("generates no text"));
+        assert_eq!(refused(ModelKind::Decoder, 17, 4), "");
+        assert!(refused(ModelKind::Decoder, 18, 4).contains("need 21 positions, and the model has 20"));
+        assert_eq!(refused(ModelKind::EncoderDecoder, 20, 20), "");
+        assert!(refused(ModelKind::EncoderDecoder, 21, 4).contains("need 21 positions"));
+        assert!(refused(ModelKind::Encoder, 4, 4).contains("generates no text"));
         let spec = |change: fn(&mut GenerationSpec)| {
             let mut spec = GenerationSpec::default();
             change(&mut spec);
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn memory_grows_with_the_batch_and_is_more_than_the_cache() {
-        for kind in [Architecture::Decoder, Architecture::EncoderDecoder] {
+        for kind in [ModelKind::Decoder, ModelKind::EncoderDecoder] {
             let (config, plan) = plan(kind);
             for cache in Cache::ALL {
                 let needed = |batch| {

@@ -133,17 +133,17 @@ impl GenerationSpeed {
 mod tests {
     use super::*;
     use crate::{
-        config::{Architecture, Cache},
+        config::{Cache, ModelKind},
         speed::AttentionGroup,
     };
 
-    fn speed(kind: Architecture) -> GenerationSpeed {
+    fn speed(kind: ModelKind) -> GenerationSpeed {
         GenerationSpeed::new(crate::speed::generation::spec::tiny(kind), 50).unwrap()
     }
 
     #[test]
     fn texts_have_the_wanted_tokens_and_keep_what_the_cost_model_says() {
-        for kind in [Architecture::Decoder, Architecture::EncoderDecoder] {
+        for kind in [ModelKind::Decoder, ModelKind::EncoderDecoder] {
             let speed = speed(kind);
             for cache in Cache::ALL {
                 let task = GenerationTask { source: 12, beams: 3, batch: 2, new_tokens: 4, cache };
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn every_cache_has_the_groups_that_it_needs() {
-        for kind in [Architecture::Decoder, Architecture::EncoderDecoder] {
+        for kind in [ModelKind::Decoder, ModelKind::EncoderDecoder] {
             let speed = speed(kind);
             for cache in Cache::ALL {
                 let task = GenerationTask { source: 12, beams: 3, batch: 2, new_tokens: 4, cache };

@@ -1,6 +1,6 @@
 use headroom_engine::{
     attention::supported,
-    config::{Architecture, AttentionConfig, Baseline, PartialReuse},
+    config::{AttentionConfig, Baseline, ModelKind, PartialReuse},
 };
 
 use super::*;
@@ -139,7 +139,7 @@ fn a_table_that_does_not_fit_shows_where_and_can_be_made_to() {
 #[test]
 fn layers_that_were_added_to_match_become_layers_of_the_model() {
     let mut config = config(12, 12, Reuse::Partial(PartialReuse { heads: 6 }));
-    config.model.kind = Architecture::Encoder;
+    config.model.kind = ModelKind::Encoder;
     (config.model.width, config.model.feed_forward) = (768, 3072);
     config.attention.match_parameters = Some(Baseline::Standard);
     assert_eq!(Heads::of(&config).grid.layers(), 13);

@@ -1,5 +1,5 @@
 use egui::Ui;
-use headroom_engine::config::{Architecture, AttentionConfig, Cache, RunConfig};
+use headroom_engine::config::{AttentionConfig, Cache, ModelKind, RunConfig};
 
 use super::{
     super::{
@@ -31,7 +31,7 @@ pub fn attention_ui(
     judged: &Judged<'_>,
     editor: &mut HeadEditor,
 ) {
-    if config.model.kind == Architecture::EncoderDecoder {
+    if config.model.kind == ModelKind::EncoderDecoder {
         let others = [("encoder", &config.attention.encoder), ("cross-attention", &config.attention.cross)];
         let others: Vec<&str> = others.iter().filter(|(_, answers)| answers.is_some()).map(|(name, _)| *name).collect();
         note_ui(
@@ -51,7 +51,7 @@ pub fn attention_ui(
     ui.separator();
     coverage_ui(ui, form, config, judged);
     ui.separator();
-    let generates = config.model.kind != Architecture::Encoder;
+    let generates = config.model.kind != ModelKind::Encoder;
     let attention = &mut config.attention;
     // An encoder reads all tokens at once. What a config file says of it all the same is shown, so that it can be changed.
     if generates || attention.cache != Cache::default() {

@@ -2,10 +2,10 @@ use std::path::PathBuf;
 
 use egui::Ui;
 use headroom_engine::config::{
-    Architecture, ByteTokenizer, ClassificationTask, DataConfig, FileSource, FileTokenizer, GrammarSource,
-    ImageClassificationTask, ImagesSource, InitialTokenizer, ListOpsSource, NumberWordsSource, PairsSource,
-    PathfinderSource, RandomSource, RunConfig, Source, SpanTask, SquadSource, TableSource, TaskConfig, Tokenizer,
-    TrainConfig, TrainedTokenizer, TranslationTask, WordTokenizer, presets,
+    ByteTokenizer, ClassificationTask, DataConfig, FileSource, FileTokenizer, GrammarSource, ImageClassificationTask,
+    ImagesSource, InitialTokenizer, ListOpsSource, ModelKind, NumberWordsSource, PairsSource, PathfinderSource,
+    RandomSource, RunConfig, Source, SpanTask, SquadSource, TableSource, TaskConfig, Tokenizer, TrainConfig,
+    TrainedTokenizer, TranslationTask, WordTokenizer, presets,
 };
 
 use headroom_engine::data::DataPreview;
@@ -118,8 +118,8 @@ impl SourceKind {
     }
 
     /// What a run of such data is called until somebody names it.
-    fn usual_name(self, model: Architecture) -> &'static str {
-        let is_decoder = model == Architecture::Decoder;
+    fn usual_name(self, model: ModelKind) -> &'static str {
+        let is_decoder = model == ModelKind::Decoder;
         match self {
             Self::Grammar if is_decoder => "grammar decoder",
             Self::Grammar => "grammar encoder",
@@ -262,7 +262,7 @@ impl SourceMemory {
 }
 
 /// Gives a model that begins or ceases to translate a text that it can learn from.
-pub fn follow_architecture(
+pub fn follow_model_kind(
     source: &mut Source,
     encoder_layers: &mut Option<usize>,
     has_pairs: bool,
@@ -299,7 +299,7 @@ pub fn follow_labels(config: &mut RunConfig, memory: &mut SourceMemory) {
         config.train.evaluate_on(0);
     }
     // Nothing else answers about whole examples.
-    (config.model.kind, config.model.encoder_layers) = (Architecture::Encoder, None);
+    (config.model.kind, config.model.encoder_layers) = (ModelKind::Encoder, None);
 }
 
 /// A model of images reads them in squares and has no text; expressions are read whole.
@@ -322,7 +322,7 @@ fn follow_images(config: &mut RunConfig) {
 pub fn follow_name(config: &mut RunConfig) {
     let RunConfig { name, model, data, .. } = config;
     let is_preset = presets().iter().any(|preset| preset.config().is_ok_and(|config| config.name == *name));
-    let is_given = SourceKind::ALL.iter().any(|kind| Architecture::ALL.iter().any(|m| kind.usual_name(*m) == name));
+    let is_given = SourceKind::ALL.iter().any(|kind| ModelKind::ALL.iter().any(|m| kind.usual_name(*m) == name));
     if is_given || is_preset || *name == RunConfig::default().name {
         SourceKind::of(&data.source).usual_name(model.kind).clone_into(name);
     }

@@ -24,7 +24,7 @@ mod train;
 mod translation;
 
 pub use attention::attention_ui;
-pub use data::{SourceMemory, data_ui, follow_architecture, follow_labels, follow_name};
+pub use data::{SourceMemory, data_ui, follow_labels, follow_model_kind, follow_name};
 pub use head_editor::{HeadEditor, MarksWish};
 pub use judged::Judged;
 pub use labels::labels_of;

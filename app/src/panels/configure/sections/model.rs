@@ -1,7 +1,7 @@
 use egui::Ui;
 use headroom_engine::{
     config::counted,
-    config::{Architecture, ModelConfig, NormPlacement},
+    config::{ModelConfig, ModelKind, NormPlacement},
 };
 
 use super::super::{
@@ -62,11 +62,11 @@ pub(super) const WORDS: [Words; 11] =
 /// `has_task`: whether it answers about examples; `reads_images`: whether these are images.
 pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig, has_task: bool, reads_images: bool) {
     form.optional_text(ui, INITIAL, &mut model.initial);
-    let kinds = Architecture::ALL.map(|kind| {
+    let kinds = ModelKind::ALL.map(|kind| {
         let words = match kind {
-            Architecture::Encoder => "Encoder, as BERT",
-            Architecture::Decoder => "Decoder, as GPT-2",
-            Architecture::EncoderDecoder => "Encoder and decoder, as BART",
+            ModelKind::Encoder => "Encoder, as BERT",
+            ModelKind::Decoder => "Decoder, as GPT-2",
+            ModelKind::EncoderDecoder => "Encoder and decoder, as BART",
         };
         (kind, words)
     });
@@ -74,17 +74,17 @@ pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig, has_t
     note_ui(
         ui,
         match model.kind {
-            Architecture::Encoder if reads_images => "Learns to tell what an image shows; sees all of it.",
-            Architecture::Encoder if has_task => "Learns to answer about a text as a whole; sees both sides.",
-            Architecture::Encoder => "Learns to predict masked tokens; sees both sides.",
-            Architecture::Decoder => "Learns to predict the next token; sees the ones before it.",
-            Architecture::EncoderDecoder => {
+            ModelKind::Encoder if reads_images => "Learns to tell what an image shows; sees all of it.",
+            ModelKind::Encoder if has_task => "Learns to answer about a text as a whole; sees both sides.",
+            ModelKind::Encoder => "Learns to predict masked tokens; sees both sides.",
+            ModelKind::Decoder => "Learns to predict the next token; sees the ones before it.",
+            ModelKind::EncoderDecoder => {
                 "Learns to translate: reads a text, then writes another one that attends to it. Trained on pairs of texts."
             }
         },
     );
     form.size(ui, LAYERS, &mut model.layers, 1);
-    if model.kind == Architecture::EncoderDecoder {
+    if model.kind == ModelKind::EncoderDecoder {
         form.optional_size(ui, ENCODER_LAYERS, &mut model.encoder_layers);
     }
     form.size(ui, HEADS, &mut model.heads, 1);

@@ -1,7 +1,7 @@
 //! Parts of a model that was trained before: which stay as they are, and how fast the others learn.
 
 use egui::Ui;
-use headroom_engine::config::{Architecture, ModelPart, RunConfig, TrainConfig};
+use headroom_engine::config::{ModelKind, ModelPart, RunConfig, TrainConfig};
 
 use super::super::{
     field::{Words, sentence},
@@ -27,7 +27,7 @@ pub(super) const WORDS: [Words; 2] = [DECAY, FREEZE];
 
 /// Where a model was trained before, or a config file says something about parts.
 pub(super) fn parts_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
-    let is_of_one_stack = config.model.kind != Architecture::EncoderDecoder;
+    let is_of_one_stack = config.model.kind != ModelKind::EncoderDecoder;
     let train = &mut config.train;
     let is_usual = train.freeze.is_empty() && train.layer_decay == TrainConfig::default().layer_decay;
     let is_wanted = !is_usual || (is_of_one_stack && config.model.initial.is_some());
