@@ -134,8 +134,8 @@ pub struct PanelContext<'a> {
 
 impl PanelContext<'_> {
     /// Sends a command to the engine after the frame's drawing.
-    pub fn send(&mut self, command: Command) {
-        self.actions.push(Action::Send(command));
+    pub fn send(&mut self, command: impl Into<Command>) {
+        self.actions.push(Action::Send(command.into()));
     }
 
     /// Wants something done after the frame's drawing.

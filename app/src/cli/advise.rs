@@ -9,7 +9,7 @@ use headroom_engine::{
     checkpoint::read_plan,
     config::{RunConfig, free_tag, to_toml},
     jobs::choose_checkpoint,
-    protocol::{Command, Which, commands},
+    protocol::{Which, commands},
     store::{
         AdviceRecord, Advised, AnalysisId, RunFilter, RunId, RunRecord, RunState, RunSummary, Store, series_names,
     },
@@ -350,13 +350,13 @@ fn trained(
     signals::listen();
     course.take(
         session,
-        Command::TrainAdvice(commands::TrainAdvice {
+        commands::TrainAdvice {
             config: Box::new(proposed),
             again: again.map(Box::new),
             base_dir,
             tag: tag.clone(),
             advised: Box::new(advised),
-        }),
+        },
     )?;
     if !args.json {
         let again = hint::command(&format!("compare --tag \"{tag}\""), store);

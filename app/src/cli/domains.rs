@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use headroom_engine::{
     analysis::{Analysis, NOT_YET, Similarity},
     config::{RunConfig, counted},
-    protocol::{Command, Event, commands, events},
+    protocol::{Event, commands, events},
     store::{AnalysisId, RunFilter},
 };
 use serde_json::json;
@@ -79,13 +79,13 @@ fn carry_out(
     signals::listen();
     let analyses: [AnalysisId; 4] = AnalysisId::distinct();
     let ids = analyses.to_vec();
-    let ticket = session.send(Command::CompareDomains(commands::CompareDomains {
+    let ticket = session.send(commands::CompareDomains {
         config: Box::new(given.config.clone()),
         base_dir: given.base_dir.clone(),
         tag,
         spec: Box::new(args.parts.spec()),
         analyses,
-    }))?;
+    })?;
     let mut progress = Progress::beside_answer(args.json);
     let mut found: BTreeMap<AnalysisId, Analysis> = BTreeMap::new();
     let (mut runs, mut ended, mut stop) = (Vec::new(), 0, StopOnce::default());

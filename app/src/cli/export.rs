@@ -4,7 +4,7 @@ use std::path::Path;
 
 use headroom_engine::{
     jobs::choose_checkpoint,
-    protocol::{Command, Event, commands, events},
+    protocol::{Event, commands, events},
 };
 use serde_json::json;
 
@@ -26,7 +26,7 @@ pub fn run(store: Option<&Path>, args: &ExportArgs) -> CliResult {
     })?;
     refuse_occupied(&to)?;
     let session = Session::open_for_reading(store, true)?;
-    let command = Command::Export(commands::Export { run, which: args.which, to });
+    let command = commands::Export { run, which: args.which, to };
     let (run, step, path, opens_in_transformers, reason) =
         session.ask(command, "the export did", |event| match event {
             Event::Exported(events::Exported { run, step, path, opens_in_transformers, reason }) => {

@@ -53,7 +53,7 @@ impl Follower {
     }
 
     /// Sends the command that queues the run, shows what happens, ends the engine.
-    pub fn follow(mut self, session: Session, command: Command) -> CliResult {
+    pub fn follow(mut self, session: Session, command: impl Into<Command>) -> CliResult {
         signals::listen();
         let outcome = self.until_end(&session, command);
         self.progress.clear();
@@ -62,7 +62,7 @@ impl Follower {
     }
 
     /// Shows events until the run's last one, and returns that.
-    fn until_end(&mut self, session: &Session, command: Command) -> CliResult<Event> {
+    fn until_end(&mut self, session: &Session, command: impl Into<Command>) -> CliResult<Event> {
         let ticket = session.send(command)?;
         session.follow(ticket, "the run did", |event| {
             self.stop_if_wanted(session)?;

@@ -110,14 +110,13 @@ fn draw(
     text: MapText,
     rebuild: Option<(headroom_engine::store::AnalysisId, usize)>,
 ) -> CliResult<(Opened, usize, Vec<HeadAt>)> {
-    let opened =
-        ask(session, Command::LoadMaps(commands::LoadMaps { view: VIEW, target, data, text }), |event| match event {
-            Event::Maps(events::Maps { target, step, tokens, thumbnails, .. }) => {
-                let (layers, heads) = (thumbnails.layers, thumbnails.heads);
-                Heard::Answer(Opened { target, step, tokens, layers, heads })
-            }
-            other => Heard::Usual(other),
-        })?;
+    let opened = ask(session, commands::LoadMaps { view: VIEW, target, data, text }, |event| match event {
+        Event::Maps(events::Maps { target, step, tokens, thumbnails, .. }) => {
+            let (layers, heads) = (thumbnails.layers, thumbnails.heads);
+            Heard::Answer(Opened { target, step, tokens, layers, heads })
+        }
+        other => Heard::Usual(other),
+    })?;
     for (field, wanted, most, what) in
         [("--layer", args.layer, opened.layers, "layer"), ("--head", args.head, opened.heads, "head")]
     {
@@ -164,7 +163,7 @@ fn whole(
     hides_special: bool,
 ) -> CliResult<BTreeMap<String, MapFigure>> {
     let HeadAt { layer, head, .. } = at;
-    let values = ask(session, Command::LoadMap(commands::LoadMap { view: VIEW, layer, head }), |event| match event {
+    let values = ask(session, commands::LoadMap { view: VIEW, layer, head }, |event| match event {
         Event::Map(events::Map { values, .. }) => Heard::Answer(values),
         other => Heard::Usual(other),
     })?;
@@ -179,7 +178,7 @@ fn whole(
 
 /// A map, the same put together again, and what is between them.
 fn rebuilt(session: &Session, opened: &Opened, at: HeadAt, wanted: Rebuild) -> CliResult<BTreeMap<String, MapFigure>> {
-    let command = Command::RebuildMap(commands::RebuildMap { view: VIEW, rebuild: wanted });
+    let command = commands::RebuildMap { view: VIEW, rebuild: wanted };
     let found: Result<Box<RebuiltMap>, String> = ask(session, command, |event| match event {
         Event::Rebuilt(events::Rebuilt { rebuilt: Some(found), .. }) => Heard::Answer(Ok(found)),
         Event::Rebuilt(events::Rebuilt { why, .. }) => Heard::Answer(Err(why.unwrap_or_default())),
@@ -190,7 +189,7 @@ fn rebuilt(session: &Session, opened: &Opened, at: HeadAt, wanted: Rebuild) -> C
 }
 
 /// Asks for something of a view; a failure is the run's.
-fn ask<T>(session: &Session, command: Command, take: impl Fn(Event) -> Heard<T>) -> CliResult<T> {
+fn ask<T>(session: &Session, command: impl Into<Command>, take: impl Fn(Event) -> Heard<T>) -> CliResult<T> {
     session.ask(command, "the maps came", |event| match take(event) {
         Heard::Usual(Event::Failed(events::Failed { why, what_to_do, .. })) => {
             Err(CliError::at("run", joined(&why, &what_to_do)))

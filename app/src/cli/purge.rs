@@ -8,7 +8,7 @@ use std::{
 
 use headroom_engine::{
     config::counted,
-    protocol::{Command, Event, commands, events},
+    protocol::{Event, commands, events},
     store::{Deleted, DeletedKind, PurgeReport},
 };
 
@@ -42,15 +42,10 @@ fn before(older_than_days: u32) -> i64 {
 }
 
 fn carry_out(session: &Session, store: Option<&Path>, args: &PurgeArgs, before_ms: i64) -> CliResult {
-    let deleted =
-        session.ask(
-            Command::ListDeleted(commands::ListDeleted { before_ms }),
-            "the list came",
-            |event| match event {
-                Event::Deleted(events::Deleted { deleted }) => Ok(Heard::Answer(deleted)),
-                event => Ok(Heard::Usual(event)),
-            },
-        )?;
+    let deleted = session.ask(commands::ListDeleted { before_ms }, "the list came", |event| match event {
+        Event::Deleted(events::Deleted { deleted }) => Ok(Heard::Answer(deleted)),
+        event => Ok(Heard::Usual(event)),
+    })?;
     if args.json && args.dry_run {
         return print::json_answer(&Event::Deleted(events::Deleted { deleted }));
     }
@@ -65,7 +60,7 @@ fn carry_out(session: &Session, store: Option<&Path>, args: &PurgeArgs, before_m
         let again = hint::command("purge --yes", store);
         return Err(CliError::BadInput(format!("Nothing was removed. Remove it without being asked with: {again}")));
     }
-    let report = session.ask(Command::Purge(commands::Purge { before_ms }), "it was done", |event| match event {
+    let report = session.ask(commands::Purge { before_ms }, "it was done", |event| match event {
         Event::Purged(events::Purged { report }) => Ok(Heard::Answer(report)),
         event => Ok(Heard::Usual(event)),
     })?;

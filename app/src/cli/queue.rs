@@ -123,7 +123,7 @@ pub fn stop(store: Option<&Path>, args: &JobArgs) -> CliResult {
     let Some(id) = job.id().cloned() else {
         return Err(CliError::at("run", "What answers somebody who waits cannot be taken out of the queue."));
     };
-    ask(&held.session, commands::Cancel { job: JobRef::Id(id) }.into())?;
+    ask(&held.session, commands::Cancel { job: JobRef::Id(id) })?;
     tell(store, args.json, "removed", &job, "Taken out of the queue")
 }
 
@@ -136,7 +136,7 @@ pub fn move_to(store: Option<&Path>, args: &MoveArgs) -> CliResult {
     };
     let most = held.waiting.len();
     let to = (args.place as usize).min(most);
-    ask(&held.session, Command::Move(commands::Move { run, position: to - 1 }))?;
+    ask(&held.session, commands::Move { run, position: to - 1 })?;
     tell(store, args.json, "moved", &job, &format!("Now number {to} of {most} that wait"))
 }
 
@@ -217,7 +217,8 @@ fn named(store: Option<&Path>, query: &str) -> CliResult<(Held, usize, JobLabel)
 }
 
 /// What an engine answers: its queue, or that it is done.
-fn ask(session: &Session, command: Command) -> CliResult<Event> {
+fn ask(session: &Session, command: impl Into<Command>) -> CliResult<Event> {
+    let command = command.into();
     let start = Instant::now();
     let wants_queue = matches!(command, Command::ListQueue);
     let ticket = session.send(command)?;

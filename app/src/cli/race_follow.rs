@@ -55,7 +55,7 @@ impl QueuedRace<'_> {
         };
         signals::listen();
         let mut course = Course::new(configs.len(), json);
-        let command = Command::EnqueueAll(commands::EnqueueAll { configs, base_dir, tags: vec![tag.clone()] });
+        let command = commands::EnqueueAll { configs, base_dir, tags: vec![tag.clone()] };
         course.take(session, command)?;
         let reading = open::reading_existing(store)?;
         let form = if json { Form::Json } else { Form::Text };
@@ -164,7 +164,7 @@ impl Course {
     }
 
     /// Sends the command that queues the runs, shows what happens until the last has ended, ends the engine.
-    pub(super) fn take(&mut self, session: Session, command: Command) -> CliResult {
+    pub(super) fn take(&mut self, session: Session, command: impl Into<Command>) -> CliResult {
         let outcome = self.follow(&session, command);
         self.progress.clear();
         session.end();
@@ -177,7 +177,7 @@ impl Course {
     }
 
     /// Shows events until the last run has ended.
-    fn follow(&mut self, session: &Session, command: Command) -> CliResult {
+    fn follow(&mut self, session: &Session, command: impl Into<Command>) -> CliResult {
         let ticket = session.send(command)?;
         session.follow(ticket, "the runs did", |event| {
             self.stop_if_wanted(session)?;

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use headroom_engine::{
     config::{Problem, RunConfig},
-    protocol::{Command, commands},
+    protocol::commands,
     store::{RunId, RunRecord, RunState},
 };
 
@@ -101,7 +101,7 @@ fn train_all(
         None => shared_tags(records),
     };
     signals::listen();
-    course.take(session, Command::EnqueueAll(commands::EnqueueAll { configs, base_dir, tags }))
+    course.take(session, commands::EnqueueAll { configs, base_dir, tags })
 }
 
 /// Tags that all runs have.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use headroom_engine::protocol::{Command, commands};
+use headroom_engine::protocol::commands;
 
 use super::{args::ResumeArgs, error::CliResult, follow::Follower, open, session::Session};
 
@@ -10,5 +10,5 @@ use super::{args::ResumeArgs, error::CliResult, follow::Follower, open, session:
 pub fn run(store: Option<&Path>, args: &ResumeArgs) -> CliResult {
     let run = open::reading_run(store, &args.run)?.1.summary.id;
     let session = Session::open(store, true)?;
-    Follower::new(Some(run.clone()), store, args.json).follow(session, Command::ResumeRun(commands::ResumeRun { run }))
+    Follower::new(Some(run.clone()), store, args.json).follow(session, commands::ResumeRun { run })
 }

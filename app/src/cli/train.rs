@@ -7,7 +7,7 @@ use std::{
 
 use headroom_engine::{
     config::{Problem, RunConfig},
-    protocol::{Command, Event, commands, events},
+    protocol::{Event, commands, events},
 };
 
 use super::{
@@ -24,7 +24,7 @@ const CHECK_PATIENCE: Duration = Duration::from_mins(1);
 /// Trains.
 pub fn run(store: Option<&Path>, args: &TrainArgs) -> CliResult {
     let (session, given) = begin(store, args)?;
-    let command = Command::Enqueue(commands::Enqueue { config: Box::new(given.config), base_dir: given.base_dir });
+    let command = commands::Enqueue { config: Box::new(given.config), base_dir: given.base_dir };
     Follower::new(None, store, args.json).follow(session, command)
 }
 
@@ -42,11 +42,7 @@ fn begin(store: Option<&Path>, args: &TrainArgs) -> CliResult<(Session, GivenCon
 /// What a config alone cannot tell: whether its files are there, its device, and memory enough.
 pub(super) fn check(session: &Session, config: &RunConfig, base_dir: &Path) -> CliResult<Vec<Problem>> {
     let start = Instant::now();
-    let command = Command::Check(commands::Check {
-        config: Box::new(config.clone()),
-        base_dir: base_dir.to_owned(),
-        revision: 0,
-    });
+    let command = commands::Check { config: Box::new(config.clone()), base_dir: base_dir.to_owned(), revision: 0 };
     let ticket = session.send(command)?;
     session.follow(ticket, "the check did", |event| match event {
         Some(Event::Checked(events::Checked { problems, .. })) => Ok(Heard::Answer(problems)),

@@ -9,7 +9,7 @@ use egui::{Id, Key, RichText, TextEdit, Ui};
 use headroom_engine::{
     attention::ModelPlan,
     checkpoint::in_transformers,
-    protocol::{Command, Ticket, Which, commands},
+    protocol::{Ticket, Which, commands},
     speed::sweep_csv,
     store::{BenchmarkRecord, RunRecord, RunSummary, series_names},
 };
@@ -342,8 +342,7 @@ impl ExportDialog {
                     Choice::Last => Which::Last,
                     Choice::Step => Which::Step(self.step),
                 };
-                let ticket =
-                    cx.state.ask_export(Command::Export(commands::Export { run: run.clone(), which, to: path }));
+                let ticket = cx.state.ask_export(commands::Export { run: run.clone(), which, to: path });
                 self.stage = Stage::Asked(ticket);
             }
             Exportable::Run { .. } => self.stage = Stage::Gathering(path),

@@ -2,7 +2,7 @@
 
 use headroom_engine::{
     config::RunConfig,
-    protocol::{Command, JobRef, RunEdit, commands},
+    protocol::{JobRef, RunEdit, commands},
     store::{RunId, RunRecord, RunState, RunSummary},
 };
 
@@ -134,8 +134,8 @@ pub fn perform(operation: RunOperation, id: &RunId, cx: &mut PanelContext<'_>) {
     }
     let run = id.clone();
     match operation {
-        RunOperation::Resume => cx.send(Command::ResumeRun(commands::ResumeRun { run })),
-        RunOperation::Cancel => cx.send(Command::Cancel(commands::Cancel { job: JobRef::Id(run) })),
+        RunOperation::Resume => cx.send(commands::ResumeRun { run }),
+        RunOperation::Cancel => cx.send(commands::Cancel { job: JobRef::Id(run) }),
         RunOperation::Pin => cx.state.selection.toggle_baseline(id),
         RunOperation::Archive => {
             let archived = cx.state.run(id).is_some_and(|summary| summary.archived);
@@ -144,7 +144,7 @@ pub fn perform(operation: RunOperation, id: &RunId, cx: &mut PanelContext<'_>) {
                 let what = format!("Archived \"{}\". \"Show archived\" in Runs lists it.", cx.state.run_name(id));
                 cx.act(Action::Say(Level::Info, what, String::new()));
             }
-            cx.send(Command::Edit(commands::Edit { run, edit: RunEdit::Archive(!archived) }));
+            cx.send(commands::Edit { run, edit: RunEdit::Archive(!archived) });
         }
         RunOperation::Delete => cx.act(Action::Delete(run)),
         RunOperation::Configure

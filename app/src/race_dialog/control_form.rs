@@ -96,12 +96,13 @@ impl ControlForm {
 
     /// What the engine is asked, with a label that no run has.
     pub fn command(&self, base_dir: &Path, taken: &BTreeSet<&str>) -> Command {
-        Command::CompareDomains(commands::CompareDomains {
+        commands::CompareDomains {
             config: Box::new(self.base.clone()),
             base_dir: base_dir.to_owned(),
             tag: free_tag("domains", self.base.name.trim(), taken),
             spec: Box::new(AnalysisSpec { examples: self.examples, ..AnalysisSpec::default() }),
             analyses: AnalysisId::distinct(),
-        })
+        }
+        .into()
     }
 }

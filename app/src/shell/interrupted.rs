@@ -1,6 +1,6 @@
 use egui::{Align, Button, Frame, Label, Layout, Margin, Panel, RichText, Stroke, Ui};
 use headroom_engine::{
-    protocol::{Command, commands},
+    protocol::commands,
     store::{CheckpointKind, CheckpointRecord, RunId, RunState, RunSummary},
 };
 
@@ -59,7 +59,7 @@ pub fn interrupted_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     };
     if resume || resume_all {
         for (run, _) in &done {
-            cx.send(Command::ResumeRun(commands::ResumeRun { run: run.clone() }));
+            cx.send(commands::ResumeRun { run: run.clone() });
         }
         cx.act(Action::Open(PanelId::LIVE));
         cx.state.selection.focused = done.first().map(|(run, _)| run.clone());

@@ -1,6 +1,6 @@
 use egui::{Button, Context, Frame, Grid, Id, RichText, ScrollArea, Ui};
 use headroom_engine::{
-    protocol::{Command, commands},
+    protocol::commands,
     store::{Deleted, DeletedKind},
     text::escaped_line,
 };
@@ -58,7 +58,7 @@ impl PurgeDialog {
                 ui.label(words + "This cannot be undone.");
                 if ui.button("Remove for good").clicked() {
                     (self.is_sure, state.purge.is_purging) = (false, true);
-                    actions.push(Action::Send(Command::Purge(commands::Purge { before_ms: state.purge.before_ms })));
+                    actions.push(Action::Send(commands::Purge { before_ms: state.purge.before_ms }.into()));
                 }
                 if ui.button("Keep").clicked() {
                     self.is_sure = false;

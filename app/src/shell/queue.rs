@@ -1,7 +1,7 @@
 use egui::{Button, Id, Popup, PopupCloseBehavior, Rect, RectAlign, RichText, Ui, vec2};
 use headroom_engine::{
     config::counted,
-    protocol::{Command, JobRef, Ticket, commands},
+    protocol::{JobRef, Ticket, commands},
     store::{AnalysisId, BenchmarkId, RunId, RunState},
 };
 
@@ -49,9 +49,8 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     let all = ui.add(Button::new("Cancel all").small());
                     let all = all.on_hover_text("Takes all of them out of the queue; Runs keeps them, to be repeated");
                     if all.accessible_name("Cancel all waiting runs").clicked() {
-                        let cancel = |run: &RunId| {
-                            Action::Send(Command::Cancel(commands::Cancel { job: JobRef::Id(run.clone()) }))
-                        };
+                        let cancel =
+                            |run: &RunId| Action::Send(commands::Cancel { job: JobRef::Id(run.clone()) }.into());
                         cx.actions.extend(waiting.iter().map(cancel));
                         ui.data_mut(|data| data.insert_temp(cancelled_id(), waiting.clone()));
                     }
@@ -104,10 +103,7 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                             if let Some(to) = to
                                 && response.clicked()
                             {
-                                cx.actions.push(Action::Send(Command::Move(commands::Move {
-                                    run: run.clone(),
-                                    position: to,
-                                })));
+                                cx.actions.push(Action::Send(commands::Move { run: run.clone(), position: to }.into()));
                             }
                         }
                     });
@@ -117,8 +113,7 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                         .accessible_name(format!("Cancel: {name}, place {}", position + 1))
                         .clicked()
                     {
-                        cx.actions
-                            .push(Action::Send(Command::Cancel(commands::Cancel { job: JobRef::Id(run.clone()) })));
+                        cx.actions.push(Action::Send(commands::Cancel { job: JobRef::Id(run.clone()) }.into()));
                     }
                     ui.end_row();
                 }
@@ -165,7 +160,7 @@ fn move_analysis(cx: &mut PanelContext<'_>, analysis: &AnalysisId, end: End) {
         End::First => 0,
         End::Last => usize::MAX,
     };
-    cx.act(Action::Send(Command::Move(commands::Move { run: analysis.clone(), position })));
+    cx.act(Action::Send(commands::Move { run: analysis.clone(), position }.into()));
 }
 
 fn cancelled_id() -> Id {

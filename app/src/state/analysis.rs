@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Instant};
 use headroom_engine::{
     analysis::{Analysis, AnalysisSpec},
     config::{DataConfig, RunConfig},
-    protocol::{Command, Event, JobCommand, JobRef, Request, Subspace, Ticket, Which, commands, events},
+    protocol::{Command, Event, JobRef, Request, Subspace, Ticket, Which, commands, events},
     store::{AnalysisId, AnalysisSummary, RunId},
 };
 
@@ -133,16 +133,12 @@ impl Default for AnalysisState {
 impl AnalysisState {
     /// The steps at which a run kept an analysis, ascending; asked for, once, while they are not known.
     pub fn steps(&mut self, run: &RunId) -> Option<Vec<u64>> {
-        self.steps.get(run, || Command::LoadLiveAnalyses(commands::LoadLiveAnalyses { run: run.clone() })).cloned()
+        self.steps.get(run, || commands::LoadLiveAnalyses { run: run.clone() }).cloned()
     }
 
     /// What a run kept at a step; asked for, once, while it is not there.
     pub fn at(&mut self, run: &RunId, step: u64) -> Option<Arc<Analysis>> {
-        self.live
-            .get(&(run.clone(), step), || {
-                Command::LoadLiveAnalysis(commands::LoadLiveAnalysis { run: run.clone(), step })
-            })
-            .cloned()
+        self.live.get(&(run.clone(), step), || commands::LoadLiveAnalysis { run: run.clone(), step }).cloned()
     }
 
     /// Of how many maps of scores the analyses during training are, as far as that is known: of those of the first; what a text
@@ -257,9 +253,7 @@ impl AnalysisState {
 
     /// What was found on demand; asked for, once, while it is not there.
     pub fn result(&mut self, analysis: &AnalysisId) -> Option<Arc<Analysis>> {
-        self.found
-            .get(analysis, || Command::LoadAnalysis(commands::LoadAnalysis { analysis: analysis.clone() }))
-            .cloned()
+        self.found.get(analysis, || commands::LoadAnalysis { analysis: analysis.clone() }).cloned()
     }
 
     /// The analysis on demand that is shown of a run or a model directory.
@@ -310,14 +304,14 @@ impl AnalysisState {
         let analysis = AnalysisId::new();
         self.failed.remove(of);
         let restores = spec.reconstruction.is_some();
-        let command = Command::Job(JobCommand::Analyse(commands::Analyse {
+        let command = commands::Analyse {
             analysis: analysis.clone(),
             target: of.target(which),
             data,
             spec: Box::new(spec),
             subspaces,
             base_dir,
-        }));
+        };
         self.outgoing.push(command.into());
         self.pending.push(PendingAnalysis {
             restores,
@@ -340,7 +334,7 @@ impl AnalysisState {
     pub fn cancel(&mut self, analysis: &AnalysisId) {
         if let Some(pending) = self.pending.iter_mut().find(|pending| pending.analysis == *analysis) {
             pending.is_cancelling = true;
-            self.outgoing.push(Command::Cancel(commands::Cancel { job: JobRef::Id(analysis.clone()) }).into());
+            self.outgoing.push(commands::Cancel { job: JobRef::Id(analysis.clone()) }.into());
         }
     }
 
@@ -349,16 +343,14 @@ impl AnalysisState {
         messages.push_info("Deleted the analysis. Undo brings it back.");
         self.deleted.push(analysis.clone());
         self.opened.retain(|_, opened| opened != analysis);
-        self.outgoing.push(
-            Command::DeleteAnalysis(commands::DeleteAnalysis { analysis: analysis.clone(), deleted: true }).into(),
-        );
+        self.outgoing.push(commands::DeleteAnalysis { analysis: analysis.clone(), deleted: true }.into());
     }
 
     /// Brings the analysis that was deleted last back. False if there is none.
     pub fn undo_delete(&mut self, messages: &mut Messages) -> bool {
         let Some(analysis) = self.deleted.pop() else { return false };
         messages.push_info("Brought the analysis back.");
-        self.outgoing.push(Command::DeleteAnalysis(commands::DeleteAnalysis { analysis, deleted: false }).into());
+        self.outgoing.push(commands::DeleteAnalysis { analysis, deleted: false }.into());
         true
     }
 
@@ -447,6 +439,7 @@ impl AnalysisState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headroom_engine::protocol::JobCommand;
 
     fn asked(state: &mut AnalysisState) -> Vec<Command> {
         state.take_requests().into_iter().map(|request| request.command).collect()

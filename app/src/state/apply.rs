@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Instant};
 
 use headroom_engine::{
     config::counted,
-    protocol::{Command, Event, JobLabel, Notice, Request, Ticket, commands, events},
+    protocol::{Event, JobLabel, Notice, Request, Ticket, commands, events},
     store::{OutcomeKind, RunId, RunState, RunSummary, SnapshotData, snapshot_kinds},
     train::Health,
 };
@@ -244,7 +244,7 @@ impl State {
                 self.answered(&run, Asked::Confusion);
                 match snapshots.last().map(|newest| newest.id) {
                     Some(id) => {
-                        self.outgoing.push(Command::LoadSnapshot(commands::LoadSnapshot { id }).into());
+                        self.outgoing.push(commands::LoadSnapshot { id }.into());
                         self.confusion_to_come.insert(id, run);
                     }
                     None => drop(self.confusion.insert(run, None)),
@@ -262,8 +262,7 @@ impl State {
                 self.answered(&run, Asked::Mixing);
                 let newest = snapshots.last().map(|newest| newest.step);
                 let ids: Vec<i64> = snapshots.iter().filter(|one| Some(one.step) == newest).map(|one| one.id).collect();
-                self.outgoing
-                    .extend(ids.iter().map(|&id| Request::from(Command::LoadSnapshot(commands::LoadSnapshot { id }))));
+                self.outgoing.extend(ids.iter().map(|&id| Request::from(commands::LoadSnapshot { id })));
                 if ids.is_empty() {
                     self.mixing.insert(run, Vec::new());
                 } else {

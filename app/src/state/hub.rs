@@ -108,7 +108,7 @@ impl HubState {
     pub fn stop_inspection(&mut self) {
         if let Some(open) = self.inspection.take_if(|inspection| inspection.answer.is_none()) {
             self.dropped.push(open.ticket);
-            self.outgoing.push(Command::Cancel(commands::Cancel { job: JobRef::Ticket(open.ticket) }).into());
+            self.outgoing.push(commands::Cancel { job: JobRef::Ticket(open.ticket) }.into());
         }
     }
 

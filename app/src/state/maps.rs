@@ -5,7 +5,7 @@ use headroom_engine::{
     attention::HeadAt,
     config::DataConfig,
     data::PreviewImage,
-    protocol::{Command, Event, MapText, Rebuild, Request, Target, Ticket, Which, commands, events},
+    protocol::{Event, MapText, Rebuild, Request, Target, Ticket, Which, commands, events},
     store::RunId,
 };
 
@@ -79,7 +79,7 @@ impl MapsState {
         let id = view.id;
         let load = || {
             let MapsOf { target, data, text } = of.clone();
-            Command::LoadMaps(commands::LoadMaps { view: id, target, data, text })
+            commands::LoadMaps { view: id, target, data, text }
         };
         if let Some(shown) = view.shown.get(&(), load) {
             return Some(Ok(Arc::clone(shown)));
@@ -92,9 +92,7 @@ impl MapsState {
         let view = self.view(of);
         view.shown.peek(&())?;
         let id = view.id;
-        view.maps
-            .get(&head, || Command::LoadMap(commands::LoadMap { view: id, layer: head.layer, head: head.head }))
-            .cloned()
+        view.maps.get(&head, || commands::LoadMap { view: id, layer: head.layer, head: head.head }).cloned()
     }
 
     /// A map beside itself put together from some of its pairs, or why not: of the wanted k, or of the last one that came
@@ -106,7 +104,7 @@ impl MapsState {
         let known = view.rebuilt.peek(&()).filter(|(rebuild, _)| of_any_k(rebuild) == *wanted).cloned();
         if known.as_ref().is_none_or(|(rebuild, _)| rebuild != wanted) {
             let id = view.id;
-            view.rebuilt.want(&(), || Command::RebuildMap(commands::RebuildMap { view: id, rebuild: wanted.clone() }));
+            view.rebuilt.want(&(), || commands::RebuildMap { view: id, rebuild: wanted.clone() });
         }
         let failed = || view.rebuilt.failure(&()).map(|why| Err(why.to_owned()));
         known.map(|(_, found)| found).or_else(failed)
@@ -215,6 +213,7 @@ fn shown(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headroom_engine::protocol::Command;
 
     fn of(example: usize) -> MapsOf {
         let target = Target::Run { run: "000000000a".parse().unwrap(), which: Which::Best };

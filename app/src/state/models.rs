@@ -5,7 +5,7 @@ use headroom_engine::{
     checkpoint::DirectoryFacts,
     config::{DataConfig, RunConfig},
     convert::Conversion,
-    protocol::{Command, Event, ModelCost, Request, Target, Ticket, Which, commands, events},
+    protocol::{Event, ModelCost, Request, Target, Ticket, Which, commands, events},
     store::RunId,
 };
 
@@ -109,7 +109,7 @@ impl ModelsState {
         if let Some(why) = self.facts.failure(&key) {
             return Err(why.to_owned());
         }
-        Ok(self.facts.get(&key, || Command::DescribeModel(commands::DescribeModel { target: target.clone() })))
+        Ok(self.facts.get(&key, || commands::DescribeModel { target: target.clone() }))
     }
 
     /// The plan of a model, or why it cannot be read; neither while that is to come.
@@ -118,14 +118,12 @@ impl ModelsState {
         if let Some(why) = self.plans.failure(&key) {
             return Err(why.to_owned());
         }
-        Ok(self.plans.get(&key, || Command::ReadPlan(commands::ReadPlan { target: target.clone() })))
+        Ok(self.plans.get(&key, || commands::ReadPlan { target: target.clone() }))
     }
 
     /// Facts about the model of a config, by which its costs are counted; none while they are being read.
     pub fn of_config(&mut self, config: &RunConfig, base_dir: &Path) -> Option<&ModelFacts> {
-        let command = || {
-            Command::ReadFacts(commands::ReadFacts { config: Box::new(config.clone()), base_dir: base_dir.to_owned() })
-        };
+        let command = || commands::ReadFacts { config: Box::new(config.clone()), base_dir: base_dir.to_owned() };
         self.of_configs.get(&key(&(config, base_dir)), command)
     }
 
@@ -173,12 +171,7 @@ impl ModelsState {
         if let Some(why) = self.previews.failure(&key) {
             return Err(why.to_owned());
         }
-        let command = || {
-            Command::PreviewConversion(commands::PreviewConversion {
-                target: target.clone(),
-                conversion: conversion.clone(),
-            })
-        };
+        let command = || commands::PreviewConversion { target: target.clone(), conversion: conversion.clone() };
         Ok(self.previews.get(&key, command).copied())
     }
 
@@ -280,6 +273,7 @@ mod tests {
 
     use super::*;
     use crate::state::Phase;
+    use headroom_engine::protocol::Command;
 
     fn asked(to: &str) -> ConversionRequest {
         ConversionRequest {

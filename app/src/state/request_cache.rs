@@ -65,7 +65,7 @@ impl<K, V> RequestCache<K, V> {
 
 impl<K: Clone + Ord, V> RequestCache<K, V> {
     /// The answer; asked for while it is not there.
-    pub(super) fn get(&mut self, key: &K, command: impl FnOnce() -> Command) -> Option<&V> {
+    pub(super) fn get<C: Into<Command>>(&mut self, key: &K, command: impl FnOnce() -> C) -> Option<&V> {
         self.uses += 1;
         let is_there = self.entries.get_mut(key).is_some_and(|entry| {
             entry.used = self.uses;
@@ -102,17 +102,17 @@ impl<K: Clone + Ord, V> RequestCache<K, V> {
     }
 
     /// Asks, unless an answer is to come or it failed.
-    pub(super) fn want(&mut self, key: &K, command: impl FnOnce() -> Command) {
+    pub(super) fn want<C: Into<Command>>(&mut self, key: &K, command: impl FnOnce() -> C) {
         if !self.is_waiting(key) && self.failure(key).is_none() {
-            self.ask(key, command());
+            self.ask(key, command().into());
         }
     }
 
     /// Asks anew: something changed. An answer that is under way is followed by one more question.
-    pub(super) fn refresh(&mut self, key: &K, command: impl FnOnce() -> Command) {
+    pub(super) fn refresh<C: Into<Command>>(&mut self, key: &K, command: impl FnOnce() -> C) {
         match self.entries.get_mut(key).map(|entry| &mut entry.phase) {
             Some(Phase::Waiting { is_stale, .. }) => *is_stale = true,
-            _ => self.ask(key, command()),
+            _ => self.ask(key, command().into()),
         }
     }
 

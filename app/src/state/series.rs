@@ -6,7 +6,7 @@ use std::{
 };
 
 use headroom_engine::{
-    protocol::{Command, Request, Ticket, commands},
+    protocol::{Request, Ticket, commands},
     store::{Cursor, Cut, RunId, SeriesData, series_names},
 };
 
@@ -266,11 +266,7 @@ impl SeriesCache {
                     entry.asked = Some(now);
                     room -= 1;
                     let after = entry.cursor;
-                    let load = Request::from(Command::LoadSeries(commands::LoadSeries {
-                        run: run.clone(),
-                        series: series.clone(),
-                        after,
-                    }));
+                    let load = Request::from(commands::LoadSeries { run: run.clone(), series: series.clone(), after });
                     entry.ticket = Some(load.ticket);
                     loads.push(load);
                 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use headroom_engine::{
     config::{RunConfig, counted},
-    protocol::{Command, Event, JobCommand, JobRef, Request, Ticket, commands, events},
+    protocol::{Command, Event, JobRef, Request, Ticket, commands, events},
     speed::{MachineLimits, PointResult, SweepSpec},
     store::{BenchmarkId, BenchmarkRecord, BenchmarkSummary},
 };
@@ -58,19 +58,14 @@ impl SpeedState {
 
     /// A whole benchmark; asked for, once, while it is not there.
     pub fn record(&mut self, benchmark: &BenchmarkId) -> Option<Arc<BenchmarkRecord>> {
-        self.records
-            .get(benchmark, || Command::LoadBenchmark(commands::LoadBenchmark { benchmark: benchmark.clone() }))
-            .cloned()
+        self.records.get(benchmark, || commands::LoadBenchmark { benchmark: benchmark.clone() }).cloned()
     }
 
     /// Puts a measurement into the engine's queue.
     pub fn start(&mut self, name: String, spec: SweepSpec) -> BenchmarkId {
         let benchmark = BenchmarkId::new();
-        let command = Command::Job(JobCommand::Measure(commands::Measure {
-            benchmark: benchmark.clone(),
-            name: name.clone(),
-            spec: Box::new(spec.clone()),
-        }));
+        let command =
+            commands::Measure { benchmark: benchmark.clone(), name: name.clone(), spec: Box::new(spec.clone()) };
         self.outgoing.push(command.into());
         self.measuring.push(Arc::new(Measuring {
             benchmark: benchmark.clone(),
@@ -93,7 +88,7 @@ impl SpeedState {
     pub fn cancel(&mut self, benchmark: &BenchmarkId) {
         if let Some(measuring) = self.of(benchmark) {
             measuring.is_cancelling = true;
-            self.outgoing.push(Command::Cancel(commands::Cancel { job: JobRef::Id(benchmark.clone()) }).into());
+            self.outgoing.push(commands::Cancel { job: JobRef::Id(benchmark.clone()) }.into());
         }
     }
 
@@ -103,9 +98,7 @@ impl SpeedState {
         let name = named.map_or_else(|| benchmark.to_string(), |known| known.name.clone());
         messages.push_info(format!("Deleted the benchmark \"{name}\". Undo brings it back."));
         self.deleted.push((benchmark.clone(), name));
-        self.outgoing.push(
-            Command::DeleteBenchmark(commands::DeleteBenchmark { benchmark: benchmark.clone(), deleted: true }).into(),
-        );
+        self.outgoing.push(commands::DeleteBenchmark { benchmark: benchmark.clone(), deleted: true }.into());
     }
 
     /// Whether there is a deleted benchmark that Undo brings back.
@@ -117,7 +110,7 @@ impl SpeedState {
     pub fn undo_delete(&mut self, messages: &mut Messages) -> bool {
         let Some((benchmark, name)) = self.deleted.pop() else { return false };
         messages.push_info(format!("Brought the benchmark \"{name}\" back."));
-        self.outgoing.push(Command::DeleteBenchmark(commands::DeleteBenchmark { benchmark, deleted: false }).into());
+        self.outgoing.push(commands::DeleteBenchmark { benchmark, deleted: false }.into());
         true
     }
 

@@ -1,7 +1,7 @@
 use headroom_engine::{
     config::counted,
     hub::{PushContents, Pushed, RepoName},
-    protocol::{Command, Event, Request, Target, Ticket, commands, events},
+    protocol::{Event, Request, Target, Ticket, commands, events},
 };
 
 use super::{FollowedJob, TransferProgress, followed_job::follows_job, request_cache::RequestCache};
@@ -65,7 +65,7 @@ impl UploadsState {
         if let Some(why) = self.contents.failure(&key) {
             return Err(why.to_owned());
         }
-        Ok(self.contents.get(&key, || Command::PreviewPush(commands::PreviewPush { target: target.clone() })))
+        Ok(self.contents.get(&key, || commands::PreviewPush { target: target.clone() }))
     }
 
     /// Looks again what would be sent: files change.
@@ -162,6 +162,7 @@ mod tests {
 
     use super::*;
     use crate::state::{Phase, State};
+    use headroom_engine::protocol::Command;
 
     fn asked(name: &str) -> UploadRequest {
         let target = Target::Directory("model".into());

@@ -143,15 +143,11 @@ impl Asked {
     pub(super) fn of(self, run: &RunId) -> Command {
         let run = run.clone();
         match self {
-            Self::Confusion => {
-                Command::LoadSnapshots(commands::LoadSnapshots { run, kind: snapshot_kinds::CONFUSION.to_owned() })
-            }
-            Self::Mixing => {
-                Command::LoadSnapshots(commands::LoadSnapshots { run, kind: snapshot_kinds::MIXING.to_owned() })
-            }
-            Self::Outcomes(kind) => Command::LoadOutcomes(commands::LoadOutcomes { run, kind }),
-            Self::Record => Command::LoadRun(commands::LoadRun { run }),
-            Self::Samples => Command::LoadSamples(commands::LoadSamples { run }),
+            Self::Confusion => commands::LoadSnapshots { run, kind: snapshot_kinds::CONFUSION.to_owned() }.into(),
+            Self::Mixing => commands::LoadSnapshots { run, kind: snapshot_kinds::MIXING.to_owned() }.into(),
+            Self::Outcomes(kind) => commands::LoadOutcomes { run, kind }.into(),
+            Self::Record => commands::LoadRun { run }.into(),
+            Self::Samples => commands::LoadSamples { run }.into(),
         }
     }
 }
@@ -244,7 +240,7 @@ impl State {
     }
 
     /// Asks for the export of a model; what comes of it is there for [`State::take_export`].
-    pub fn ask_export(&mut self, command: Command) -> Ticket {
+    pub fn ask_export(&mut self, command: impl Into<Command>) -> Ticket {
         let request = Request::from(command);
         let ticket = request.ticket;
         self.exports.insert(ticket, None);
@@ -316,7 +312,7 @@ impl State {
                 was_baseline: selection.baseline.as_ref() == Some(run),
                 style: selection.styles.places().get(run).copied(),
             });
-            self.outgoing.push(Command::Edit(commands::Edit { run: run.clone(), edit: RunEdit::Delete }).into());
+            self.outgoing.push(commands::Edit { run: run.clone(), edit: RunEdit::Delete }.into());
         }
         if let Some(gone) = self.selection.focused.as_ref().filter(|focused| runs.contains(focused)) {
             // Its neighbour takes its place, so that nothing jumps.
@@ -338,8 +334,7 @@ impl State {
         };
         self.messages.push_info(format!("Brought {what} back."));
         for deleted in back {
-            self.outgoing
-                .push(Command::Edit(commands::Edit { run: deleted.run.clone(), edit: RunEdit::Undelete }).into());
+            self.outgoing.push(commands::Edit { run: deleted.run.clone(), edit: RunEdit::Undelete }.into());
             self.returning.push(deleted);
         }
         Some(what)

@@ -219,9 +219,7 @@ impl HeadroomWindow {
             Action::Purge => {
                 self.state.purge = PurgeState::asked();
                 self.over = Overlay::Purge(PurgeDialog::default());
-                self.actions.push(Action::Send(Command::ListDeleted(commands::ListDeleted {
-                    before_ms: self.state.purge.before_ms,
-                })));
+                self.actions.push(Action::Send(commands::ListDeleted { before_ms: self.state.purge.before_ms }.into()));
             }
             Action::Undo => self.undo(),
         }
@@ -229,7 +227,7 @@ impl HeadroomWindow {
 
     fn start(&mut self, config: Box<RunConfig>, base_dir: PathBuf) {
         if let Some(link) = &self.link {
-            link.send(&mut self.state, Command::Enqueue(commands::Enqueue { config, base_dir }));
+            link.send(&mut self.state, commands::Enqueue { config, base_dir });
         }
         self.state.selection.live = None;
         self.open(PanelId::LIVE);
@@ -238,10 +236,7 @@ impl HeadroomWindow {
     fn start_all(&mut self, configs: Vec<RunConfig>, base_dir: PathBuf, tag: String) {
         if let Some(link) = &self.link {
             self.state.expect_race(tag.clone());
-            link.send(
-                &mut self.state,
-                Command::EnqueueAll(commands::EnqueueAll { configs, base_dir, tags: vec![tag] }),
-            );
+            link.send(&mut self.state, commands::EnqueueAll { configs, base_dir, tags: vec![tag] });
         }
         self.open(PanelId::COMPARE);
     }

@@ -129,7 +129,7 @@ mod tests {
         analysis::AnalysisSpec,
         config::from_toml,
         jobs::{Lane, Place},
-        protocol::{Event, JobCommand, JobLabel, JobRef, Target, commands, events},
+        protocol::{Event, JobLabel, JobRef, Target, commands, events},
         store::{AnalysisId, RunState},
     };
 
@@ -171,17 +171,18 @@ batch = 2
         let engine = Engine::start(options).unwrap();
         let config = from_toml(LONG).unwrap();
         let enqueue =
-            || Command::Enqueue(commands::Enqueue { config: Box::new(config.clone()), base_dir: PathBuf::new() });
+            || Request::from(commands::Enqueue { config: Box::new(config.clone()), base_dir: PathBuf::new() });
         let analysis = AnalysisId::new();
-        let analyse = Command::Job(JobCommand::Analyse(commands::Analyse {
+        let analyse = commands::Analyse {
             analysis: analysis.clone(),
             target: Target::Directory(folder.path().to_owned()),
             data: None,
             spec: Box::new(AnalysisSpec::default()),
             subspaces: Vec::new(),
             base_dir: PathBuf::new(),
-        }));
-        let to = |position: usize| Command::Move(commands::Move { run: analysis.clone(), position });
+        }
+        .into();
+        let to = |position: usize| Request::from(commands::Move { run: analysis.clone(), position });
         let is_analysis = |job: &JobLabel| job.analysis.as_ref() == Some(&analysis);
         for command in [enqueue(), enqueue(), analyse, to(0)] {
             engine.send(command).unwrap();

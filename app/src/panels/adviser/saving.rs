@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use egui::{Button, Grid, Label, RichText, Ui};
 use headroom_engine::{
     config::{RunConfig, free_tag},
-    protocol::{Command, commands},
+    protocol::commands,
     store::{Advised, RunSummary},
 };
 
@@ -127,5 +127,5 @@ fn train(name: &str, given: &RunConfig, config: RunConfig, advised: Advised, aga
     cx.state.selection.visible.insert(advised.source.clone());
     cx.state.selection.baseline = Some(advised.source.clone());
     let (config, advised) = (Box::new(config), Box::new(advised));
-    cx.send(Command::TrainAdvice(commands::TrainAdvice { config, again, base_dir: current_folder(), tag, advised }));
+    cx.send(commands::TrainAdvice { config, again, base_dir: current_folder(), tag, advised });
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use egui::Ui;
 use headroom_engine::{
     config::{RunConfig, counted},
-    protocol::{Command, commands},
+    protocol::commands,
     store::{RunId, RunState, RunSummary},
 };
 
@@ -137,7 +137,7 @@ impl MoreSeeds {
         let shared = self.runs.iter().map(tags).reduce(|shared, own| shared.intersection(&own).cloned().collect());
         let tags = shared.unwrap_or_default().into_iter().collect();
         let told = format!("Queued {}: further seeds of what is compared.", counted(configs.len() as u64, "run"));
-        cx.send(Command::EnqueueAll(commands::EnqueueAll { configs, base_dir: current_folder(), tags }));
+        cx.send(commands::EnqueueAll { configs, base_dir: current_folder(), tags });
         cx.act(Action::Say(Level::Info, told, String::new()));
         self.is_asked = true;
     }

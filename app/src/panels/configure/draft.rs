@@ -312,11 +312,12 @@ impl Draft {
         if self.questions.len() > REMEMBERED {
             self.questions.pop_first();
         }
-        Ok(Command::Check(commands::Check {
+        Ok(commands::Check {
             config: Box::new(self.config.clone()),
             base_dir: self.base_dir.clone(),
             revision: self.revision,
-        }))
+        }
+        .into())
     }
 
     /// Whether the engine has answered about the config as it is now, or was silent for too long to wait for.

@@ -7,7 +7,7 @@ use egui::{
 use headroom_engine::{
     attention::ModelPlan,
     config::counted,
-    protocol::{Command, RunEdit, commands},
+    protocol::{RunEdit, commands},
     store::{CheckpointKind, CheckpointRecord, RunId, RunRecord, RunSummary, series_names},
 };
 
@@ -213,7 +213,7 @@ impl Inspector {
                 draft.name.clone_from(&draft.name_before);
             } else if typed.lost_focus() && name != draft.name_before {
                 draft.name_before.clone_from(&name);
-                cx.send(Command::Edit(commands::Edit { run: run.id.clone(), edit: RunEdit::Rename(name) }));
+                cx.send(commands::Edit { run: run.id.clone(), edit: RunEdit::Rename(name) });
             } else if !typed.has_focus() && self.seen_name != run.name {
                 // It was renamed elsewhere.
                 draft.name_before.clone_from(&run.name);
@@ -290,10 +290,7 @@ impl Inspector {
                 for tag in &run.tags {
                     let remove = ui.button(format!("{tag}  ×")).on_hover_text("Removes the tag");
                     if remove.accessible_name(format!("Remove the tag {tag}")).clicked() {
-                        cx.send(Command::Edit(commands::Edit {
-                            run: run.id.clone(),
-                            edit: RunEdit::RemoveTag(tag.clone()),
-                        }));
+                        cx.send(commands::Edit { run: run.id.clone(), edit: RunEdit::RemoveTag(tag.clone()) });
                     }
                 }
                 let typed = ui.add(TextEdit::singleline(&mut draft.tag).desired_width(90.0).hint_text("New tag"));
@@ -302,7 +299,7 @@ impl Inspector {
                 let add = ui.add_enabled(!draft.tag.trim().is_empty(), Button::new("Add tag"));
                 if (enter || add.clicked()) && !draft.tag.trim().is_empty() {
                     let tag = std::mem::take(&mut draft.tag).trim().to_owned();
-                    cx.send(Command::Edit(commands::Edit { run: run.id.clone(), edit: RunEdit::AddTag(tag) }));
+                    cx.send(commands::Edit { run: run.id.clone(), edit: RunEdit::AddTag(tag) });
                 }
             });
         });
@@ -360,7 +357,7 @@ impl Inspector {
             && draft.note != draft.note_before
         {
             draft.note_before.clone_from(&draft.note);
-            cx.send(Command::Edit(commands::Edit { run: draft.run.clone(), edit: RunEdit::Note(draft.note.clone()) }));
+            cx.send(commands::Edit { run: draft.run.clone(), edit: RunEdit::Note(draft.note.clone()) });
         }
     }
 }

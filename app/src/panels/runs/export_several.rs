@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 use egui::{Button, Frame, Id, RichText, ScrollArea, TextEdit, Ui};
 use headroom_engine::{
     config::counted,
-    protocol::{Command, Ticket, Which, commands},
+    protocol::{Ticket, Which, commands},
     store::RunId,
 };
 
@@ -166,11 +166,7 @@ impl ExportSeveral {
         let folder: PathBuf = typed_path(&self.path, &current_folder());
         cx.settings.last_folder = Some(folder.clone());
         for item in &mut self.items {
-            let command = Command::Export(commands::Export {
-                run: item.run.clone(),
-                which: self.which,
-                to: folder.join(&item.folder),
-            });
+            let command = commands::Export { run: item.run.clone(), which: self.which, to: folder.join(&item.folder) };
             item.at = At::Asked(cx.state.ask_export(command));
         }
     }

@@ -2,7 +2,7 @@
 
 use egui::{Button, Event, Key, Pos2, TextEdit, Ui};
 use headroom_engine::{
-    protocol::{Command, RunEdit, commands},
+    protocol::{RunEdit, commands},
     store::{RunId, RunSummary},
 };
 
@@ -86,7 +86,7 @@ pub(super) fn run_menu_ui(
         let add = ui.add_enabled(!tag.trim().is_empty(), Button::new("Add tag"));
         if (enter || add.clicked()) && !tag.trim().is_empty() {
             let edit = RunEdit::AddTag(std::mem::take(tag).trim().to_owned());
-            cx.send(Command::Edit(commands::Edit { run: run.id.clone(), edit }));
+            cx.send(commands::Edit { run: run.id.clone(), edit });
             ui.close();
         }
     });

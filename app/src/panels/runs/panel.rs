@@ -6,7 +6,7 @@ use egui::{
     Align, Id, InputState, Key, Layout, PointerButton, Pos2, RichText, ScrollArea, Ui, containers::menu::menu_style,
 };
 use headroom_engine::{
-    protocol::{Command, RunEdit, commands},
+    protocol::{RunEdit, commands},
     store::{RunId, RunSummary},
     text::escaped_line,
 };
@@ -308,7 +308,7 @@ impl RunsPanel {
         }
         if let Some((run, name)) = done.renamed {
             if !name.is_empty() && cx.state.run(&run).is_some_and(|summary| summary.name != name) {
-                cx.send(Command::Edit(commands::Edit { run, edit: RunEdit::Rename(name) }));
+                cx.send(commands::Edit { run, edit: RunEdit::Rename(name) });
             }
             self.renaming = None;
         }

@@ -8,7 +8,7 @@ use egui::{
 };
 use headroom_engine::{
     config::counted,
-    protocol::{Command, RunEdit, commands},
+    protocol::{RunEdit, commands},
     store::{RunId, RunSummary},
 };
 
@@ -99,7 +99,7 @@ pub fn several_ui(
 
 fn edit_each<'a>(runs: impl Iterator<Item = &'a RunSummary>, cx: &mut PanelContext<'_>, edit: impl Fn() -> RunEdit) {
     for run in runs {
-        cx.send(Command::Edit(commands::Edit { run: run.id.clone(), edit: edit() }));
+        cx.send(commands::Edit { run: run.id.clone(), edit: edit() });
     }
 }
 
@@ -115,7 +115,7 @@ fn resume_ui(ui: &mut Ui, runs: &[RunSummary], cx: &mut PanelContext<'_>) {
     let button = button.on_hover_text(about).on_disabled_hover_text("None of these was interrupted, stopped or failed");
     if button.clicked() {
         for run in resumable {
-            cx.send(Command::ResumeRun(commands::ResumeRun { run }));
+            cx.send(commands::ResumeRun { run });
         }
         ui.close();
     }
