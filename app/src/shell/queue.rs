@@ -1,14 +1,14 @@
 use egui::{Button, Id, Popup, PopupCloseBehavior, Rect, RectAlign, RichText, Ui, vec2};
 use headroom_engine::{
     config::counted,
-    protocol::{JobRef, Ticket, commands},
-    store::{AnalysisId, BenchmarkId, RunId, RunState},
+    protocol::{JobRef, commands},
+    store::{RunId, RunState},
 };
 
 use super::button_width::least_width;
 use crate::{
     context::{Action, PanelContext},
-    state::{Phase, State},
+    state::{FollowedJob, Phase, State},
     theme,
 };
 
@@ -122,45 +122,31 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         });
 }
 
-/// Where an analysis can be moved to.
-#[derive(Clone, Copy)]
-enum End {
-    First,
-    Last,
-}
-
-/// The buttons that move an analysis that waits before or behind everything else that does.
-fn move_ui(ui: &mut Ui, analysis: &AnalysisId, of: &str, has_others: bool, cx: &mut PanelContext<'_>) {
+/// Buttons that move a job that waits before or behind everything else that does.
+fn move_ui(ui: &mut Ui, id: &RunId, of: &str, has_others: bool, cx: &mut PanelContext<'_>) {
     ui.horizontal(|ui| {
-        for (end, word, about) in [
-            (End::First, "First", "Before everything else that waits, runs too"),
-            (End::Last, "Last", "Behind everything else that waits, runs too"),
+        for (position, word, about) in [
+            (0, "First", "Before everything else that waits, runs too"),
+            (usize::MAX, "Last", "Behind everything else that waits, runs too"),
         ] {
             let button = ui.add_enabled(has_others, Button::new(word).small()).on_hover_text(about);
             if button.accessible_name(format!("{word}: {of}")).clicked() {
-                move_analysis(cx, analysis, end);
+                // The lists follow at once.
+                moved(&mut cx.state.analysis.pending, |pending| &pending.job, id, position);
+                moved(&mut cx.state.speed.measuring, |measuring| &measuring.job, id, position);
+                cx.act(Action::Send(commands::Move { run: id.clone(), position }.into()));
             }
         }
     });
 }
 
-fn move_analysis(cx: &mut PanelContext<'_>, analysis: &AnalysisId, end: End) {
-    let pending = &mut cx.state.analysis.pending;
-    if let Some(place) = pending.iter().position(|one| one.analysis == *analysis) {
-        // The list follows at once; behind what is being computed.
-        let one = pending.remove(place);
-        let going = pending.iter().take_while(|one| one.at.is_some()).count();
-        let to = match end {
-            End::First => going,
-            End::Last => pending.len(),
-        };
-        pending.insert(to, one);
+/// Puts the job of this id to its new place among those that wait, behind the one that goes on.
+fn moved<T>(jobs: &mut Vec<T>, job: impl Fn(&T) -> &FollowedJob, id: &RunId, position: usize) {
+    if let Some(place) = jobs.iter().position(|own| job(own).id.as_ref() == Some(id)) {
+        let own = jobs.remove(place);
+        let going = jobs.iter().take_while(|own| job(own).phase == Phase::Going).count();
+        jobs.insert(position.clamp(going, jobs.len()), own);
     }
-    let position = match end {
-        End::First => 0,
-        End::Last => usize::MAX,
-    };
-    cx.act(Action::Send(commands::Move { run: analysis.clone(), position }.into()));
 }
 
 fn cancelled_id() -> Id {
@@ -232,52 +218,20 @@ impl Begun {
 struct Other {
     words: String,
     is_going: bool,
-    cancels: Cancels,
-}
-
-/// What ends it.
-#[derive(Clone)]
-enum Cancels {
-    Analysis(AnalysisId),
-    Job(Ticket),
-    Measurement(BenchmarkId),
-}
-
-impl Cancels {
-    fn now(self, state: &mut State) {
-        match self {
-            Self::Analysis(analysis) => state.analysis.cancel(&analysis),
-            Self::Job(ticket) => state.cancel_job(ticket),
-            Self::Measurement(benchmark) => state.speed.cancel(&benchmark),
-        }
-    }
+    job: JobRef,
 }
 
 /// Returns the jobs of this window besides runs and transfers, by kind in the order in which they were asked for.
 fn others(state: &State) -> Vec<Other> {
-    let analyses = state.analysis.pending.iter().map(|pending| Other {
-        words: format!("Analysis of {}", state.subject_name(&pending.of)),
-        is_going: pending.at.is_some(),
-        cancels: Cancels::Analysis(pending.analysis.clone()),
-    });
     let open = state.queued_jobs().filter(|job| job.phase.is_open());
-    let jobs = open.map(|job| Other {
-        words: job.title.clone(),
-        is_going: job.phase == Phase::Going,
-        cancels: Cancels::Job(job.ticket),
-    });
-    let measurements = state.speed.measuring.iter().map(|measuring| Other {
-        words: format!("Measurement \"{}\"", measuring.name),
-        is_going: measuring.at.is_some(),
-        cancels: Cancels::Measurement(measuring.benchmark.clone()),
-    });
-    let mut others: Vec<Other> = analyses.chain(jobs).chain(measurements).collect();
+    let other =
+        |job: &FollowedJob| Other { words: job.title.clone(), is_going: job.phase == Phase::Going, job: job.job() };
+    let mut others: Vec<Other> = open.map(other).collect();
     // Nothing tells of the beginning of an evaluation: it comes before all that waits, so that it has its turn once nothing else does.
     if state.current.is_none()
         && !others.iter().any(|other| other.is_going)
         && let Some(asked) = state.mistakes.asked()
-        && let Some(own) =
-            others.iter_mut().find(|other| matches!(other.cancels, Cancels::Job(ticket) if ticket == asked))
+        && let Some(own) = others.iter_mut().find(|other| other.job == JobRef::Ticket(asked))
     {
         own.is_going = true;
     }
@@ -292,20 +246,20 @@ fn others_ui(ui: &mut Ui, others: &[Other], waits: usize, cx: &mut PanelContext<
     let weak = theme::palette(ui.visuals()).weak;
     ui.label(RichText::new("Besides runs, asked for here").strong());
     egui::Grid::new("other jobs").num_columns(4).spacing([8.0, 4.0]).show(ui, |ui| {
-        for (place, Other { words, is_going, cancels }) in others.iter().enumerate() {
+        for (place, Other { words, is_going, job }) in others.iter().enumerate() {
             ui.label(words);
             ui.colored_label(weak, if *is_going { "goes on" } else { "waits" });
-            match cancels {
-                Cancels::Analysis(analysis) if !is_going => {
+            match job {
+                JobRef::Id(id) if !is_going => {
                     let of = format!("{words}, place {}", place + 1);
-                    move_ui(ui, analysis, &of, waits > 1, cx);
+                    move_ui(ui, id, &of, waits > 1, cx);
                 }
                 // What answers somebody who waits comes before all else anyway.
                 _ => drop(ui.label("")),
             }
             let button = ui.add(Button::new("Cancel").small());
             if button.accessible_name(format!("Cancel: {words}, place {}", place + 1)).clicked() {
-                cancels.clone().now(cx.state);
+                cx.state.cancel_job(job);
             }
             ui.end_row();
         }

@@ -45,21 +45,14 @@ static WIDEST_LOAD: LazyLock<String> = LazyLock::new(|| {
 
 /// What is computed besides runs and measurements: analyses, conversions and texts.
 fn other_work(state: &State) -> Option<String> {
-    let analysis = state.analysis.pending.iter().find_map(|pending| {
-        let (_, fraction) = pending.at.as_ref()?;
-        Some(format!("Analysing {}: {}.", state.subject_name(&pending.of), format::percent(*fraction)))
-    });
-    let job = || {
-        let going = state.queued_jobs().find(|job| job.phase == Phase::Going)?;
-        let (_, share) = going.progress();
-        // The whole of a text is not known.
-        Some(if share > 0.0 {
-            format!("{}: {}.", going.title, format::percent(share))
-        } else {
-            format!("{}.", going.title)
-        })
-    };
-    analysis.or_else(job)
+    let going = state.queued_jobs().find(|job| job.phase == Phase::Going)?;
+    let (_, share) = going.progress();
+    // The whole of a text is not known.
+    Some(if share > 0.0 {
+        format!("{}: {}.", going.title, format::percent(share))
+    } else {
+        format!("{}.", going.title)
+    })
 }
 
 /// The bar that always says what computes now. `right` draws what stands at its right end.

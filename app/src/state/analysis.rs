@@ -1,13 +1,13 @@
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Instant};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use headroom_engine::{
     analysis::{Analysis, AnalysisSpec},
     config::{DataConfig, RunConfig},
-    protocol::{Command, Event, JobRef, Request, Subspace, Ticket, Which, commands, events},
+    protocol::{Command, Event, Request, Subspace, Ticket, Which, commands, events},
     store::{AnalysisId, AnalysisSummary, RunId},
 };
 
-use super::{SubjectId, request_cache::RequestCache};
+use super::{FollowedJob, SubjectId, followed_job::follows_job, request_cache::RequestCache};
 use crate::{messages::Messages, widgets::HeadMarks};
 
 /// Analyses of runs while they trained that are kept in memory; the ones that were used the longest ago go first.
@@ -18,43 +18,18 @@ const KEPT_ON_DEMAND: usize = 24;
 /// An analysis that was asked for here and has not ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PendingAnalysis {
+    /// Its job, whose id is the analysis's.
+    pub job: FollowedJob,
     /// Its id.
     pub analysis: AnalysisId,
     /// What is analysed.
     pub of: SubjectId,
-    /// What is done and the share that is done; none while it waits in the queue.
-    pub at: Option<(String, f64)>,
-    /// Whether it was told to end.
-    pub is_cancelling: bool,
-    /// When it was told of first, and the share that was done then.
-    since: Option<(Instant, f64)>,
     /// Whether scores are restored from some of their pairs: what it is called once it is done.
     restores: bool,
     /// Whether the panels show it once it is there.
     opens: bool,
 }
-
-impl PendingAnalysis {
-    /// One that waits, and is not shown by itself.
-    fn new(analysis: AnalysisId, of: SubjectId) -> Self {
-        Self { analysis, of, at: None, is_cancelling: false, since: None, restores: false, opens: false }
-    }
-
-    /// Seconds until it ends, as far as it has come; none where that is not known yet.
-    pub fn seconds_left(&self) -> Option<f64> {
-        let (since, from) = self.since?;
-        left(since.elapsed().as_secs_f64(), from, self.at.as_ref()?.1)
-    }
-}
-
-/// Seconds, and the share of the whole that was done in them, from which on the rest is told.
-const TELLING: (f64, f64) = (2.0, 0.03);
-
-/// Seconds that are left after so many, in which it went from one share to another.
-fn left(seconds: f64, from: f64, to: f64) -> Option<f64> {
-    let done = to - from;
-    (seconds >= TELLING.0 && done >= TELLING.1 && to < 1.0).then(|| seconds * (1.0 - to) / done)
-}
+follows_job!(PendingAnalysis);
 
 /// An answer of the engine that panels of analyses wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -290,11 +265,11 @@ impl AnalysisState {
         self.pending.iter().any(|pending| pending.of == *of)
     }
 
-    /// Queues an analysis of a run's checkpoint, or of a model directory, on this text (none: the run's held-out one); it
-    /// is shown once it is there.
+    /// Queues an analysis of a run's checkpoint, or of a model directory of this name, on this text (none: the run's held-out one);
+    /// it is shown once it is there.
     pub fn analyse(
         &mut self,
-        of: &SubjectId,
+        (of, name): (&SubjectId, &str),
         which: Which,
         data: Option<Box<DataConfig>>,
         spec: AnalysisSpec,
@@ -312,19 +287,15 @@ impl AnalysisState {
             subspaces,
             base_dir,
         };
-        self.outgoing.push(command.into());
-        self.pending.push(PendingAnalysis {
-            restores,
-            opens: true,
-            ..PendingAnalysis::new(analysis.clone(), of.clone())
-        });
+        let job = FollowedJob::start_as(&analysis, title_of(name), command, &mut self.outgoing);
+        self.pending.push(PendingAnalysis { job, analysis: analysis.clone(), of: of.clone(), restores, opens: true });
         analysis
     }
 
     /// The same of the best checkpoint, on text in order or shuffled; it belongs beside others, so it is not shown by itself.
-    pub fn analyse_beside(&mut self, run: &RunId, shuffled: bool, base_dir: PathBuf) {
+    pub fn analyse_beside(&mut self, run: &RunId, name: &str, shuffled: bool, base_dir: PathBuf) {
         let spec = AnalysisSpec { shuffled: Some(shuffled), ..AnalysisSpec::default() };
-        let analysis = self.analyse(&run.into(), Which::Best, None, spec, Vec::new(), base_dir);
+        let analysis = self.analyse((&run.into(), name), Which::Best, None, spec, Vec::new(), base_dir);
         if let Some(pending) = self.pending.iter_mut().find(|pending| pending.analysis == analysis) {
             pending.opens = false;
         }
@@ -333,8 +304,7 @@ impl AnalysisState {
     /// Cancels an analysis; nothing of it is kept.
     pub fn cancel(&mut self, analysis: &AnalysisId) {
         if let Some(pending) = self.pending.iter_mut().find(|pending| pending.analysis == *analysis) {
-            pending.is_cancelling = true;
-            self.outgoing.push(commands::Cancel { job: JobRef::Id(analysis.clone()) }.into());
+            pending.job.cancel(&mut self.outgoing);
         }
     }
 
@@ -370,19 +340,26 @@ impl AnalysisState {
         requests
     }
 
-    /// What is analysed by a pending analysis.
-    fn subject(&self, analysis: &AnalysisId) -> Option<&SubjectId> {
-        self.pending.iter().find(|pending| pending.analysis == *analysis).map(|pending| &pending.of)
-    }
-
-    /// Subject of an analysis that ends with this event.
-    pub(super) fn subject_of(&self, event: &Event) -> Option<&SubjectId> {
-        let Event::AnalyseEnded(events::AnalyseEnded { analysis, .. }) = event else { return None };
-        self.subject(analysis)
+    /// Subject of an analysis that is queued by this event, or ends with it.
+    pub(super) fn subject_of(&self, event: &Event) -> Option<SubjectId> {
+        match event {
+            Event::AnalyseQueued(events::AnalyseQueued { run, .. }) => Some(run.clone()?.into()),
+            Event::AnalyseEnded(events::AnalyseEnded { analysis, .. }) => {
+                let pending = self.pending.iter().find(|pending| pending.analysis == *analysis);
+                pending.map(|pending| pending.of.clone())
+            }
+            _ => None,
+        }
     }
 
     /// Takes an event of an analysis in; others are none of its business. `name` is what its subject is called.
-    pub(super) fn apply(&mut self, event: Event, name: &str, messages: &mut Messages) -> Option<Event> {
+    pub(super) fn apply(
+        &mut self,
+        ticket: Option<Ticket>,
+        event: Event,
+        name: &str,
+        messages: &mut Messages,
+    ) -> Option<Event> {
         match event {
             Event::LiveAnalyses(events::LiveAnalyses { run, steps }) => self.take_steps(run, steps),
             Event::LiveAnalysis(events::LiveAnalysis { run, result }) => {
@@ -399,13 +376,9 @@ impl AnalysisState {
             Event::AnalyseQueued(events::AnalyseQueued { analysis, run: Some(run), .. })
                 if !self.pending.iter().any(|pending| pending.analysis == analysis) =>
             {
-                self.pending.push(PendingAnalysis::new(analysis, run.into()));
-            }
-            Event::Analysing(events::Analysing { analysis, stage, fraction }) => {
-                if let Some(pending) = self.pending.iter_mut().find(|pending| pending.analysis == analysis) {
-                    pending.since.get_or_insert_with(|| (Instant::now(), fraction));
-                    pending.at = Some((stage, fraction));
-                }
+                let job = FollowedJob::waiting(ticket?, Some(analysis.clone()), title_of(name));
+                let (restores, opens) = (false, false);
+                self.pending.push(PendingAnalysis { job, analysis, of: run.into(), restores, opens });
             }
             Event::Analysed(events::Analysed { analysis, result }) => self.found.answer(analysis, Arc::from(result)),
             Event::AnalyseEnded(events::AnalyseEnded { analysis, complete, why, unwritten, .. }) => {
@@ -436,6 +409,10 @@ impl AnalysisState {
     }
 }
 
+fn title_of(name: &str) -> String {
+    format!("Analysis of {name}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -447,13 +424,6 @@ mod tests {
 
     fn run() -> RunId {
         "1k7qz00001".parse().unwrap()
-    }
-
-    #[test]
-    fn what_is_left_follows_from_what_was_done() {
-        assert_eq!(left(10.0, 0.0, 0.25), Some(30.0));
-        assert_eq!(left(10.0, 0.5, 0.75), Some(10.0));
-        assert_eq!([left(1.0, 0.0, 0.5), left(10.0, 0.2, 0.21), left(10.0, 0.0, 1.0)], [None; 3]);
     }
 
     #[test]
@@ -509,20 +479,26 @@ mod tests {
     fn a_look_on_demand_is_opened_once_it_is_there_and_a_failed_one_says_why() {
         let (mut state, mut messages) = (AnalysisState::default(), Messages::default());
         let look = |state: &mut AnalysisState| {
-            state.analyse(&run().into(), Which::Best, None, AnalysisSpec::default(), Vec::new(), PathBuf::new())
+            state.analyse(
+                (&run().into(), "a run"),
+                Which::Best,
+                None,
+                AnalysisSpec::default(),
+                Vec::new(),
+                PathBuf::new(),
+            )
         };
         let first = look(&mut state);
         assert!(matches!(&asked(&mut state)[..], [Command::Job(JobCommand::Analyse(_))]));
-        let stage = "Reading examples".to_owned();
+        let result = Box::new(Analysis { examples: 9, ..Analysis::default() });
         state.apply(
-            Event::Analysing(events::Analysing { analysis: first.clone(), stage, fraction: 0.5 }),
+            None,
+            Event::Analysed(events::Analysed { analysis: first.clone(), result }),
             "a run",
             &mut messages,
         );
-        assert_eq!(state.pending[0].at.as_ref().map(|at| at.1), Some(0.5));
-        let result = Box::new(Analysis { examples: 9, ..Analysis::default() });
-        state.apply(Event::Analysed(events::Analysed { analysis: first.clone(), result }), "a run", &mut messages);
         state.apply(
+            None,
             Event::AnalyseEnded(events::AnalyseEnded {
                 analysis: first.clone(),
                 complete: true,
@@ -540,9 +516,10 @@ mod tests {
         assert_eq!(state.result(&first).map(|found| found.examples), Some(9));
         let second = look(&mut state);
         state.cancel(&second);
-        assert!(state.pending[0].is_cancelling);
+        assert!(state.pending[0].is_stopping);
         let why = Some("The scores of layer 1 are not finite.".to_owned());
         state.apply(
+            None,
             Event::AnalyseEnded(events::AnalyseEnded {
                 analysis: second,
                 complete: false,

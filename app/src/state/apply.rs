@@ -1,10 +1,10 @@
 //! What events change of the view model.
 
-use std::{collections::BTreeMap, time::Instant};
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use headroom_engine::{
     config::counted,
-    protocol::{Event, JobLabel, Notice, Request, Ticket, commands, events},
+    protocol::{Event, JobLabel, JobRef, Notice, Request, Ticket, commands, events},
     store::{OutcomeKind, RunId, RunState, RunSummary, SnapshotData, snapshot_kinds},
     train::Health,
 };
@@ -309,7 +309,7 @@ impl State {
         }
     }
 
-    /// Jobs that this window asked for, by their tickets; analyses and measurements, which have ids, are followed by these.
+    /// Jobs that this window asked for.
     pub fn jobs(&self) -> impl Iterator<Item = &FollowedJob> {
         let transfers = self.hub.fetches.iter().map(|run| &run.job).chain(self.uploads.runs.iter().map(|run| &run.job));
         self.queued_jobs().chain(transfers)
@@ -317,34 +317,41 @@ impl State {
 
     /// Jobs that this window asked for and that take their turn in the queue.
     pub fn queued_jobs(&self) -> impl Iterator<Item = &FollowedJob> {
+        let analyses = self.analysis.pending.iter().map(|pending| &pending.job);
+        let measurements = self.speed.measuring.iter().map(|measuring| &measuring.job);
         let conversions = self.models.conversions.iter().map(|run| &run.job);
         let answers = self.answers.asked.iter().map(|asked| &asked.job);
         let texts = self.generate.sides.iter().flatten().map(|side| &side.job);
         let proof = self.generate.proving.iter().map(|proving| &proving.job);
-        conversions.chain(answers).chain(texts).chain(proof).chain(self.mistakes.job())
+        let asked = conversions.chain(answers).chain(texts).chain(proof).chain(self.mistakes.job());
+        analyses.chain(asked).chain(measurements)
     }
 
-    fn job_mut(&mut self, ticket: Ticket) -> Option<&mut FollowedJob> {
+    fn job_mut(&mut self, of: &JobRef) -> Option<&mut FollowedJob> {
+        let analyses = self.analysis.pending.iter_mut().map(|pending| &mut pending.job);
+        let measurements = self.speed.measuring.iter_mut().map(|measuring| &mut Arc::make_mut(measuring).job);
         let conversions = self.models.conversions.iter_mut().map(|run| &mut run.job);
         let fetches = self.hub.fetches.iter_mut().map(|run| &mut run.job);
         let uploads = self.uploads.runs.iter_mut().map(|run| &mut run.job);
         let answers = self.answers.asked.iter_mut().map(|asked| &mut asked.job);
         let texts = self.generate.sides.iter_mut().flatten().map(|side| &mut side.job);
         let proof = self.generate.proving.iter_mut().map(|proving| &mut proving.job);
-        let mut all = conversions
+        let mut all = analyses
+            .chain(measurements)
+            .chain(conversions)
             .chain(answers)
             .chain(texts)
             .chain(proof)
             .chain(self.mistakes.job_mut())
             .chain(fetches)
             .chain(uploads);
-        all.find(|job| job.ticket == ticket)
+        all.find(|job| job.job() == *of)
     }
 
     /// Ends a job that this window asked for.
-    pub fn cancel_job(&mut self, ticket: Ticket) {
+    pub fn cancel_job(&mut self, of: &JobRef) {
         let mut requests = Vec::new();
-        if let Some(job) = self.job_mut(ticket) {
+        if let Some(job) = self.job_mut(of) {
             job.cancel(&mut requests);
         }
         self.outgoing.extend(requests);
@@ -352,14 +359,17 @@ impl State {
 
     /// Hands an event to the state of the panel that asked for it. Each gives back what is none of its business.
     fn apply_of_jobs(&mut self, ticket: Option<Ticket>, event: Event) {
-        if let Some(job) = ticket.and_then(|ticket| self.job_mut(ticket)) {
-            job.advance(&event);
+        if let Some(progress) = event.progress() {
+            let of = progress.id().cloned().map(JobRef::Id).or(ticket.map(JobRef::Ticket));
+            if let Some(job) = of.and_then(|of| self.job_mut(&of)) {
+                job.advance(progress);
+            }
         }
-        let subject = self.analysis.subject_of(&event).cloned();
+        let subject = self.analysis.subject_of(&event);
         let name = subject.map(|of| self.subject_name(&of)).unwrap_or_default();
         let messages = &mut self.messages;
         let rest = self.maps.apply(event);
-        let rest = rest.and_then(|event| self.analysis.apply(event, &name, messages));
+        let rest = rest.and_then(|event| self.analysis.apply(ticket, event, &name, messages));
         let rest = rest.and_then(|event| self.generate.apply(ticket, event));
         let rest = rest.and_then(|event| self.models.apply(ticket, event, messages));
         let rest = rest.and_then(|event| self.hub.apply(ticket, event, messages));
@@ -671,7 +681,7 @@ impl State {
         if let Some(answer) = self.exports.get_mut(&ticket) {
             *answer = Some(Err(why.to_owned()));
         }
-        if let Some(job) = self.job_mut(ticket) {
+        if let Some(job) = self.job_mut(&JobRef::Ticket(ticket)) {
             job.fail(why);
         }
         let _ = self.asked.fail(ticket, why)

@@ -2,17 +2,19 @@ use std::sync::Arc;
 
 use headroom_engine::{
     config::{RunConfig, counted},
-    protocol::{Command, Event, JobRef, Request, Ticket, commands, events},
+    protocol::{Command, Event, Request, Ticket, commands, events},
     speed::{MachineLimits, PointResult, SweepSpec},
     store::{BenchmarkId, BenchmarkRecord, BenchmarkSummary},
 };
 
-use super::request_cache::RequestCache;
+use super::{FollowedJob, Phase, followed_job::follows_job, request_cache::RequestCache};
 use crate::messages::Messages;
 
 /// A measurement that was started here and has not ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measuring {
+    /// Its job, whose id is the measurement's.
+    pub job: FollowedJob,
     /// Its id.
     pub benchmark: BenchmarkId,
     /// Its name.
@@ -23,11 +25,8 @@ pub struct Measuring {
     pub limits: Option<MachineLimits>,
     /// What came of the points so far.
     pub points: Vec<PointResult>,
-    /// The point in progress in words, and the share of the whole that is done; none while it waits in the queue.
-    pub at: Option<(String, f64)>,
-    /// Whether it was told to end.
-    pub is_cancelling: bool,
 }
+follows_job!(Measuring);
 
 /// What the Speed panel shows.
 #[derive(Default)]
@@ -66,30 +65,25 @@ impl SpeedState {
         let benchmark = BenchmarkId::new();
         let command =
             commands::Measure { benchmark: benchmark.clone(), name: name.clone(), spec: Box::new(spec.clone()) };
-        self.outgoing.push(command.into());
-        self.measuring.push(Arc::new(Measuring {
-            benchmark: benchmark.clone(),
-            name,
-            spec,
-            limits: None,
-            points: Vec::new(),
-            at: None,
-            is_cancelling: false,
-        }));
+        let title = format!("Measurement \"{name}\"");
+        let job = FollowedJob::start_as(&benchmark, title, command, &mut self.outgoing);
+        let (limits, points) = (None, Vec::new());
+        self.measuring.push(Arc::new(Measuring { job, benchmark: benchmark.clone(), name, spec, limits, points }));
         benchmark
     }
 
     /// The measurement that goes on now.
     pub fn now(&self) -> Option<&Arc<Measuring>> {
-        self.measuring.iter().find(|measuring| measuring.at.is_some())
+        self.measuring.iter().find(|measuring| measuring.phase == Phase::Going)
     }
 
     /// Ends a measurement; what was measured is kept.
     pub fn cancel(&mut self, benchmark: &BenchmarkId) {
+        let mut requests = Vec::new();
         if let Some(measuring) = self.of(benchmark) {
-            measuring.is_cancelling = true;
-            self.outgoing.push(commands::Cancel { job: JobRef::Id(benchmark.clone()) }.into());
+            measuring.job.cancel(&mut requests);
         }
+        self.outgoing.extend(requests);
     }
 
     /// Deletes a benchmark so that Undo brings it back.
@@ -128,16 +122,11 @@ impl SpeedState {
     /// Takes an event of a measurement in; others are none of its business.
     pub(super) fn apply(&mut self, event: Event, messages: &mut Messages) -> Option<Event> {
         match event {
-            Event::Measuring(events::Measuring { benchmark, label, fraction, .. }) => {
-                if let Some(measuring) = self.of(&benchmark) {
-                    measuring.at = Some((label, fraction));
-                }
-            }
             Event::MeasuredPoint(events::MeasuredPoint { benchmark, limits, point }) => {
                 if let Some(measuring) = self.of(&benchmark) {
                     measuring.limits = limits;
                     measuring.points.extend(point.map(|point| *point));
-                    measuring.at.get_or_insert_default();
+                    measuring.job.phase = Phase::Going;
                 }
             }
             Event::MeasureEnded(events::MeasureEnded { benchmark, name, complete, why }) => {

@@ -142,4 +142,8 @@ impl Progress for Analysing {
     fn line(&self) -> Option<String> {
         Some(format!("{} ...", self.stage))
     }
+
+    fn id(&self) -> Option<&RunId> {
+        Some(&self.analysis)
+    }
 }

@@ -1,3 +1,5 @@
+use crate::store::RunId;
+
 /// Progress of a job. A newer payload replaces an older one, so that a slow reader gets the newest alone.
 pub trait Progress {
     /// Current work in words, such as a file or an attention; empty where nothing is to be said.
@@ -8,6 +10,11 @@ pub trait Progress {
 
     /// Line that is written, once, where no bar can be drawn; none where the stage says nothing that lasts.
     fn line(&self) -> Option<String> {
+        None
+    }
+
+    /// Id of the job, where it has one of its own; else it is known by the ticket of its request.
+    fn id(&self) -> Option<&RunId> {
         None
     }
 }

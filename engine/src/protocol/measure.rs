@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::job::Progress;
 use crate::{
     speed::{MachineLimits, PointResult, SweepSpec},
-    store::{BenchmarkId, BenchmarkRecord, BenchmarkSummary},
+    store::{BenchmarkId, BenchmarkRecord, BenchmarkSummary, RunId},
     text::floats,
 };
 
@@ -106,7 +106,10 @@ pub struct Benchmark {
 
 impl Progress for Measuring {
     fn stage(&self) -> String {
-        format!("Point {} of {}: {}", self.point, self.points, self.label)
+        match self.label.as_str() {
+            "" => "Measuring the limits of the machine".to_owned(),
+            label => format!("Point {} of {}: {label}", self.point, self.points),
+        }
     }
 
     fn share(&self) -> Option<f64> {
@@ -115,5 +118,9 @@ impl Progress for Measuring {
 
     fn line(&self) -> Option<String> {
         Some(self.stage())
+    }
+
+    fn id(&self) -> Option<&RunId> {
+        Some(&self.benchmark)
     }
 }

@@ -374,7 +374,7 @@ fn an_analysis_that_waits_is_moved_in_the_queue() {
     let mut screen = Screen::recorder();
     fill_with_examples(screen.state());
     for number in [0, 3] {
-        screen.state().analysis.analyse_beside(&example_run(number), false, std::path::PathBuf::new());
+        screen.state().analysis.analyse_beside(&example_run(number), "a run", false, std::path::PathBuf::new());
     }
     screen.settle();
     screen.recorded();

@@ -237,7 +237,8 @@ impl AdviserPanel {
                 let spec = AnalysisSpec { examples, tokens: Some(analysis.tokens), ..spec };
                 (spec, analysis.text.clone().or_else(|| subject.data(cx)))
             };
-            cx.state.analysis.analyse(&subject.id, Which::Best, data, spec, Vec::new(), current_folder());
+            let name = cx.state.subject_name(&subject.id);
+            cx.state.analysis.analyse((&subject.id, &name), Which::Best, data, spec, Vec::new(), current_folder());
         }
         notes_ui(ui, analysis, &[Topic::Analysis]);
         let figure = self.charts.leaving.take()?;

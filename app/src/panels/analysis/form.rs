@@ -200,7 +200,8 @@ impl<O: FormOptions> AnalysisForm<O> {
         let which = self.step.map_or(Which::Best, Which::Step);
         // What stands in the form counts; of a form that is closed nobody sees what it holds.
         let data = if was_open { subject.reads(cx) } else { subject.data(cx) };
-        cx.state.analysis.analyse(&subject.id, which, data, spec, subspaces, current_folder());
+        let name = cx.state.subject_name(&subject.id);
+        cx.state.analysis.analyse((&subject.id, &name), which, data, spec, subspaces, current_folder());
     }
 
     /// There is none: says why and what it would show, and offers it; `more` draws further ways to get one.
@@ -265,15 +266,15 @@ pub fn pending_ui(ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>) {
     let mut cancel = None;
     let own = cx.state.analysis.pending.iter().filter(|pending| pending.of == subject.id);
     for pending in own {
-        let PendingAnalysis { analysis, of, at, is_cancelling, .. } = pending;
+        let PendingAnalysis { job, analysis, of, .. } = pending;
         ui.horizontal_wrapped(|ui| {
             let name = cx.state.subject_name(of);
-            if let Some((stage, fraction)) = at {
+            if let Some((stage, fraction)) = &job.at {
                 let bar = ProgressBar::new(*fraction as f32).desired_width(200.0).show_percentage();
                 ui.add(bar).accessible_name("Progress of the analysis");
                 // The stage names the model; what tells runs of one name apart is not in it.
                 ui.label(stage).on_hover_text(name);
-                if let Some(left) = pending.seconds_left() {
+                if let Some(left) = job.seconds_left() {
                     let left = format!("Time left: about {}", format::duration(left));
                     ui.label(RichText::new(left).color(theme::palette(ui.visuals()).weak));
                 }
@@ -281,8 +282,8 @@ pub fn pending_ui(ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>) {
                 ui.add(Spinner::new().size(14.0));
                 ui.label(format!("The analysis of \"{name}\" is waiting in the queue"));
             }
-            let words = if *is_cancelling { "Ending…" } else { "Cancel" };
-            let button = ui.add_enabled(!is_cancelling, Button::new(words)).on_hover_text("Nothing of it is kept");
+            let words = if job.is_stopping { "Ending…" } else { "Cancel" };
+            let button = ui.add_enabled(!job.is_stopping, Button::new(words)).on_hover_text("Nothing of it is kept");
             if button.accessible_name("Cancel the analysis").clicked() {
                 cancel = Some(analysis.clone());
             }

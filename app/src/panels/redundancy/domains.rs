@@ -139,7 +139,8 @@ impl DomainsView {
             let button = button.on_hover_text("On the best checkpoints; runs when its turn in the queue comes");
             if button.on_disabled_hover_text("Both runs need a checkpoint first").clicked() {
                 for (run, shuffled) in missing {
-                    cx.state.analysis.analyse_beside(&run, shuffled, current_folder());
+                    let name = cx.state.run_name(&run);
+                    cx.state.analysis.analyse_beside(&run, &name, shuffled, current_folder());
                 }
             }
         }

@@ -449,16 +449,16 @@ fn measuring_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     ui.add(egui::Spinner::new().size(14.0));
                     ui.label(format!("Waiting in the queue: {}", measuring.name));
                 }
-                Some((label, fraction)) => {
+                Some((stage, fraction)) => {
                     let text =
                         format!("{} of {}", measuring.points.len(), counted(measuring.spec.point_count(), "point"));
                     let bar = ProgressBar::new(*fraction as f32).desired_width(220.0).text(text);
                     ui.add(bar).accessible_name("Progress of the measurement");
-                    ui.label(if label.is_empty() { "Measuring the limits of the machine" } else { label.as_str() });
+                    ui.label(stage);
                 }
             }
-            let words = if measuring.is_cancelling { "Ending after this step" } else { "Cancel" };
-            let button = ui.add_enabled(!measuring.is_cancelling, egui::Button::new(words));
+            let words = if measuring.is_stopping { "Ending after this step" } else { "Cancel" };
+            let button = ui.add_enabled(!measuring.is_stopping, egui::Button::new(words));
             let button = button.on_hover_text("What was measured is kept");
             if button.accessible_name("Cancel the measurement").clicked() {
                 cancel = Some(measuring.benchmark.clone());
