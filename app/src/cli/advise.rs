@@ -26,12 +26,12 @@ use super::{
     race_follow::Course,
     session::Session,
     signals,
-    table::Table,
     target::{Named, named},
     train,
 };
 use crate::{
     compare::{Delta, Verdict, best_delta, untested_words},
+    export::TextTable,
     findings, format,
 };
 
@@ -449,11 +449,11 @@ fn tell_outcome(
         findings::stands_words(&advised.summary),
         kept.advised.words
     )))?;
-    let mut table = Table::new(["", "before", "predicted", "came out", ""]);
+    let mut table = TextTable::new(["", "before", "predicted", "came out", ""]);
     for row in findings::outcome_rows(outcome, losses.map(|losses| losses.words(format::delta)).as_deref()) {
         table.row(row.map(|cell| plain::ascii(&cell.replace(" ± ", " +/-"))));
     }
-    print::line(table.text())?;
+    print::line(table.to_plain())?;
     if losses.is_some_and(|losses| losses.verdict == Verdict::NotTested) {
         let runs = [run_before(reading, kept)?, advised.clone()];
         print::line(more_seeds::text(store, &untested_words(1, 1), &runs, None))?;

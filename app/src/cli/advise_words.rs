@@ -6,7 +6,8 @@ use headroom_engine::{
 };
 use serde_json::{Value as Json, json};
 
-use super::{args::AdviseArgs, error::CliResult, plain, print, table::Table};
+use super::{args::AdviseArgs, error::CliResult, plain, print};
+use crate::export::TextTable;
 use crate::findings;
 
 /// Heads that are named.
@@ -38,7 +39,7 @@ pub(super) fn tell_found(adviser: &Adviser, advice: &Advice) -> CliResult {
     let energy = advice.wishes.energy.or(Wishes::USUAL.energy).unwrap_or(1.0);
     let error = error_limit(advice);
     let of_run = advice.config().is_some();
-    let mut found = Table::new(["", "threshold", "found", "taken"]);
+    let mut found = TextTable::new(["", "threshold", "found", "taken"]);
     // A run is trained with all that was wished for or not at all.
     let taken = |is_wished: bool, is_had: bool| if is_wished && (of_run || is_had) { "yes" } else { "no" }.to_owned();
     found.row([
@@ -68,7 +69,7 @@ pub(super) fn tell_found(adviser: &Adviser, advice: &Advice) -> CliResult {
         },
         taken(advice.wishes.error.is_some(), matches!(&advice.pairs, Some(Ok(_)))),
     ]);
-    print::line(found.text().trim_end())
+    print::line(found.to_plain().trim_end())
 }
 
 /// Why the number of pairs in that table is not known.
@@ -105,11 +106,11 @@ pub(super) fn tell_saving(prediction: &Prediction, headings: [&'static str; 4], 
     for sentence in findings::measured_words(prediction) {
         print::line(plain::ascii(&sentence))?;
     }
-    let mut table = Table::new(headings);
+    let mut table = TextTable::new(headings);
     for row in rows {
         table.row(row.map(|cell| plain::ascii(&cell)));
     }
-    print::line(table.text())
+    print::line(table.to_plain())
 }
 
 fn computing(adviser: &Adviser) -> usize {

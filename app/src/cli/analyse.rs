@@ -11,6 +11,7 @@ use headroom_engine::{
 };
 use serde_json::json;
 
+use crate::export::TextTable;
 use crate::findings;
 
 use super::{
@@ -23,7 +24,6 @@ use super::{
     open, print,
     scope::ScopeArg,
     session::Session,
-    table::Table,
     target::{Named, knows_its_text, named},
 };
 
@@ -215,11 +215,11 @@ pub(super) fn tell(found: &Analysis) -> CliResult {
 }
 
 fn told(headings: Vec<&'static str>, rows: Vec<Vec<String>>) -> CliResult {
-    let mut table = Table::new(headings);
+    let mut table = TextTable::new(headings);
     for row in rows {
         table.row(row);
     }
-    print::line(table.text().trim_end())
+    print::line(table.to_plain().trim_end())
 }
 
 /// Writes figures, tables and arrays; how many files.

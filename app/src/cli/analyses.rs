@@ -13,8 +13,8 @@ use super::{
     error::{CliError, CliResult},
     files, hint, open, plain, print,
     run_args::{AnalysesArgs, AnalysesTask, AnalysisArgs, AnalysisShowArgs},
-    table::Table,
 };
+use crate::export::TextTable;
 use crate::format;
 
 /// Lists them, or does something with one.
@@ -44,7 +44,7 @@ fn list(given: Option<&Path>, args: &AnalysesArgs) -> CliResult {
         return nothing(given);
     }
     if !analyses.is_empty() {
-        let mut table = Table::new(["#", "id", "model", "step", "text", "examples", "tokens", "when (UTC)"]);
+        let mut table = TextTable::new(["#", "id", "model", "step", "text", "examples", "tokens", "when (UTC)"]);
         for known in &analyses {
             table.row([
                 known.number.to_string(),
@@ -57,7 +57,7 @@ fn list(given: Option<&Path>, args: &AnalysesArgs) -> CliResult {
                 format::date_time(known.created_ms as f64 / 1e3),
             ]);
         }
-        print::block(&table.text())?;
+        print::block(&table.to_plain())?;
     }
     if let Some(run) = run.filter(|_| !live.is_empty()) {
         let steps: Vec<String> = live.iter().map(|step| plain::count(*step)).collect();

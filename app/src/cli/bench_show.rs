@@ -20,9 +20,9 @@ use super::{
     error::{CliError, CliResult},
     files::{self, Files},
     hint, open, plain, print,
-    table::Table,
 };
 use crate::{
+    export::TextTable,
     format,
     measured::{self, Standing},
     panels::speed::standing,
@@ -44,7 +44,7 @@ pub fn list(store: Option<&Path>, args: &JsonArgs) -> CliResult {
             open::path(store)?.display()
         ));
     }
-    let mut table = Table::new(["#", "id", "name", "when (UTC)", "points", "device", "machine", "program"]);
+    let mut table = TextTable::new(["#", "id", "name", "when (UTC)", "points", "device", "machine", "program"]);
     for known in &all {
         table.row([
             known.number.to_string(),
@@ -57,7 +57,7 @@ pub fn list(store: Option<&Path>, args: &JsonArgs) -> CliResult {
             known.program(),
         ]);
     }
-    print::block(&table.text())
+    print::block(&table.to_plain())
 }
 
 /// Shows a benchmark.
@@ -147,7 +147,7 @@ pub fn compare(store: Option<&Path>, args: &BenchCompareArgs) -> CliResult {
     if ratios.is_empty() {
         return print::line("They have no measured point in common: the same fields, values and side names.");
     }
-    let mut table = Table::new(["point", "side", "first", "second", "second / first", "memory"]);
+    let mut table = TextTable::new(["point", "side", "first", "second", "second / first", "memory"]);
     let is_disturbed = ratios.iter().any(|judged| judged.verdict == Standing::Disturbed.word());
     for Judged { found, verdict } in ratios {
         let PointRatio { settings, side, first_secs, second_secs, ratio, memory_ratio, .. } = found;
@@ -155,7 +155,7 @@ pub fn compare(store: Option<&Path>, args: &BenchCompareArgs) -> CliResult {
         let memory = memory_ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"));
         table.row([point, side, millis(first_secs), millis(second_secs), format!("{ratio:.3} {verdict}"), memory]);
     }
-    print::block(&format!("{}\n{}\n", table.text(), legend(is_disturbed)))?;
+    print::block(&format!("{}\n{}\n", table.to_plain(), legend(is_disturbed)))?;
     for (place, warnings) in ["First", "Second"].into_iter().zip(warnings) {
         for words in warnings {
             print::line(format!("{place}: {words}"))?;
@@ -234,7 +234,7 @@ pub fn print_record(record: &BenchmarkRecord) -> CliResult {
     let extra = [(has_energy, "energy"), (has_batches, "largest batch")];
     let extra = extra.into_iter().filter(|(is_known, _)| *is_known).map(|(_, title)| title.to_owned());
     let titles: Vec<String> = fields.chain(columns.map(str::to_owned)).chain(extra).collect();
-    let mut table = Table::new(titles.iter().cloned());
+    let mut table = TextTable::new(titles.iter().cloned());
     for point in &results.points {
         let first = point.sides.first().and_then(|side| side.outcome.measurement());
         let is_disturbed = point.disturbed_by().is_some();
@@ -271,7 +271,7 @@ pub fn print_record(record: &BenchmarkRecord) -> CliResult {
             table.row(cells);
         }
     }
-    print::block(&table.text())?;
+    print::block(&table.to_plain())?;
     if spec.sides.len() > 1 {
         print::line(legend(results.points.iter().any(|point| point.disturbed_by().is_some())))?;
     }
@@ -313,7 +313,7 @@ fn print_generation(record: &BenchmarkRecord) -> CliResult {
     let has_batches = results.points.iter().flat_map(|point| &point.sides).any(|side| side.largest_batch.is_some());
     let batches = has_batches.then_some(["largest batch", "samples/s with it"]).into_iter().flatten();
     let titles: Vec<String> = fields.chain(columns.into_iter().chain(batches).map(str::to_owned)).collect();
-    let mut table = Table::new(titles.iter().cloned());
+    let mut table = TextTable::new(titles.iter().cloned());
     for point in &results.points {
         for side in &point.sides {
             let mut cells: Vec<String> = point.settings.iter().map(|setting| setting.value.clone()).collect();
@@ -342,7 +342,7 @@ fn print_generation(record: &BenchmarkRecord) -> CliResult {
             table.row(cells);
         }
     }
-    print::block(&table.text())?;
+    print::block(&table.to_plain())?;
     print_warnings(results)?;
     print::line(
         "run: from the sources to the last token. token, attention: of one text, all beams together, without the reading. \
@@ -359,7 +359,7 @@ fn print_generation(record: &BenchmarkRecord) -> CliResult {
     if ratios.is_empty() {
         return Ok(());
     }
-    let mut table = Table::new(["ratio", "published", "measured"]);
+    let mut table = TextTable::new(["ratio", "published", "measured"]);
     let mut is_any_disturbed = false;
     for ratio in ratios {
         let is_disturbed = ratio.is_disturbed && ratio.measured.is_some();
@@ -368,7 +368,7 @@ fn print_generation(record: &BenchmarkRecord) -> CliResult {
         let here = ratio.measured.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}{mark}"));
         table.row([ratio.what, format!("{}, {}", ratio.published, ratio.place), here]);
     }
-    print::block(&table.text())?;
+    print::block(&table.to_plain())?;
     if is_any_disturbed {
         print::line(DISTURBED)?;
     }

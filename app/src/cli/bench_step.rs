@@ -13,9 +13,9 @@ use super::{
     bench_args::BenchStepArgs,
     error::{CliError, CliResult},
     print, signals,
-    table::Table,
 };
 use crate::{
+    export::TextTable,
     format,
     measured::{PAST_PRODUCTS, passes_products},
 };
@@ -179,7 +179,7 @@ fn print_table(args: &BenchStepArgs, threads: usize, measured: &Measured) -> Cli
         counted(threads, "thread"),
         args.device,
     ))?;
-    let mut table = Table::new(["part", "median", "least", "most", "share"]);
+    let mut table = TextTable::new(["part", "median", "least", "most", "share"]);
     let milliseconds = |seconds: f64| format!("{:.1} ms", seconds * 1e3);
     let parts: [(&str, Part); 4] = [
         ("step", |time| time.step_secs),
@@ -192,7 +192,7 @@ fn print_table(args: &BenchStepArgs, threads: usize, measured: &Measured) -> Cli
         let share = format!("{:.0} %", 100.0 * median / step);
         table.row([name.to_owned(), milliseconds(median), milliseconds(least), milliseconds(most), share]);
     }
-    print::block(&table.text())?;
+    print::block(&table.to_plain())?;
     let memory = |bytes: Option<u64>| bytes.map_or_else(|| "unknown".to_owned(), format::bytes);
     print::line(format!(
         "{} tokens/s; {} a step, {}/s; peak memory of {} ({} predicted for the model).",
@@ -233,7 +233,7 @@ fn print_operations(measured: &Measured) -> CliResult {
     ))?;
     let mut operations = measured.operations.clone();
     operations.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-    let mut table = Table::new(["operation", "calls", "time", "limit", "of limit", "rate"]);
+    let mut table = TextTable::new(["operation", "calls", "time", "limit", "of limit", "rate"]);
     let (mut all, mut all_limits) = (0.0, 0.0);
     for operation in &operations {
         let limit = if operation.flops > 0 {
@@ -271,7 +271,7 @@ fn print_operations(measured: &Measured) -> CliResult {
         of_limit,
         String::new(),
     ]);
-    print::block(&table.text())?;
+    print::block(&table.to_plain())?;
     if operations.iter().any(|operation| passes_products(&limits, operation.flops as f64, operation.seconds)) {
         print::line(PAST_PRODUCTS)?;
     }

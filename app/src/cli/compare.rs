@@ -8,7 +8,6 @@ use std::{
 use headroom_engine::{
     config::nearest,
     store::{Direction, RunRecord, SeriesSummary, Store, series_names},
-    text::{csv_cell, escaped_line},
 };
 use serde_json::{Value, json};
 
@@ -19,13 +18,13 @@ use super::{
     error::{CliError, CliResult},
     more_seeds, open, plain, print,
     race_table::{self, Form},
-    table::{Table, maybe},
 };
 use crate::{
     compare::{
-        Delta, NotJudged, RATE, Reading, Standing, Verdict, common_step, direction_between, group_all_but, is_rate,
-        not_judged_words, unequal_samples_words, unequal_training_words, untested_sentence, why_not_judged,
+        Delta, NotJudged, RATE, Reading, Standing, Verdict, common_step, direction_between, flatten, group_all_but,
+        is_rate, not_judged_words, unequal_samples_words, unequal_training_words, untested_sentence, why_not_judged,
     },
+    export::TextTable,
     findings::probe_samples,
 };
 
@@ -153,7 +152,7 @@ fn metrics(records: &[RunRecord], wanted: &[String]) -> CliResult<Vec<String>> {
 
 /// Whether there are several configs, and one of them was trained with several seeds: then these tell more than a run alone.
 fn seeds_repeat(records: &[RunRecord]) -> bool {
-    let flat = records.iter().map(|record| crate::compare::flatten(&record.config));
+    let flat = records.iter().map(|record| flatten(&record.config));
     let flat: Vec<BTreeMap<String, Value>> = flat.collect();
     let groups = group_all_but(&flat.iter().collect::<Vec<_>>(), "seed");
     let seeds = |members: &[usize]| -> BTreeSet<u64> {
@@ -173,14 +172,7 @@ fn series<'a>(record: &'a RunRecord, name: &str) -> Option<&'a SeriesSummary> {
 
 /// The fields in which the configs differ, with each run's value (null where it has none).
 fn differences(records: &[RunRecord]) -> BTreeMap<String, Vec<Value>> {
-    let flat: Vec<BTreeMap<String, Value>> = records
-        .iter()
-        .map(|record| {
-            let mut fields = BTreeMap::new();
-            flatten("", &record.config, &mut fields);
-            fields
-        })
-        .collect();
+    let flat: Vec<BTreeMap<String, Value>> = records.iter().map(|record| flatten(&record.config)).collect();
     let names: BTreeSet<&String> = flat.iter().flat_map(BTreeMap::keys).collect();
     names
         .into_iter()
@@ -191,18 +183,6 @@ fn differences(records: &[RunRecord]) -> BTreeMap<String, Vec<Value>> {
         })
         .filter(|(_, values)| values.windows(2).any(|pair| pair.first() != pair.last()))
         .collect()
-}
-
-/// Puts every leaf of a config under its dotted path.
-fn flatten(path: &str, value: &Value, fields: &mut BTreeMap<String, Value>) {
-    if let Value::Object(object) = value {
-        for (name, inner) in object {
-            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-            flatten(&path, inner, fields);
-        }
-    } else {
-        fields.insert(path.to_owned(), value.clone());
-    }
 }
 
 /// The difference to the first run, none for the first itself or where either has no value.
@@ -263,7 +243,7 @@ fn as_csv(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Stri
         heading.extend(["last", "best", "best_step", "last_delta", "best_delta"].map(|part| format!("{name} {part}")));
     }
     heading.extend(differences.keys().cloned());
-    let mut lines = vec![heading];
+    let mut table = TextTable::new(heading);
     for (index, record) in records.iter().enumerate() {
         let run = &record.summary;
         let text = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
@@ -286,14 +266,9 @@ fn as_csv(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Stri
             ]);
         }
         cells.extend(differences.values().map(|values| values.get(index).map(typed).unwrap_or_default()));
-        lines.push(cells);
+        table.row(cells);
     }
-    lines
-        .iter()
-        .map(|cells| {
-            cells.iter().map(|cell| csv_cell(&escaped_line(cell)).into_owned()).collect::<Vec<_>>().join(",") + "\n"
-        })
-        .collect()
+    table.to_csv_lines()
 }
 
 /// Where the energy in the largest 1 % is shown: whether it is of unequal samples.
@@ -314,17 +289,13 @@ fn unequal_samples(judge: &Judge<'_>, metrics: &[String]) -> Option<String> {
 
 /// A config value as it would be typed; nothing for a field that is not there.
 fn typed(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
+    if value.is_null() { String::new() } else { crate::compare::plain(value) }
 }
 
 fn as_text(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String, Vec<Value>>) -> String {
     let records = judge.records;
     let heading = |first: &'static str| std::iter::once(first).chain(judge.names.iter().map(String::as_str));
-    let mut table = Table::new(heading("metric"));
+    let mut table = TextTable::new(heading("metric"));
     let mut row = |name: String, cells: &mut dyn Iterator<Item = String>| {
         table.row(std::iter::once(name).chain(cells));
     };
@@ -340,7 +311,7 @@ fn as_text(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String,
         let direction =
             records.iter().find_map(|record| series(record, name)).map_or(Direction::None, |of| of.direction);
         let cell = |index: usize, part: Part, value: &dyn Fn(&RunRecord) -> Option<f64>| {
-            let shown = maybe(records.get(index).and_then(value));
+            let shown = plain::maybe(records.get(index).and_then(value));
             match judge.against_first(index, name, part) {
                 // Beside a difference stands the value that it is of.
                 Some((delta, Some((step, value)))) => {
@@ -364,7 +335,7 @@ fn as_text(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String,
     {
         text.extend([words.as_str(), "\n\n"]);
     }
-    text += &table.text();
+    text += &table.to_plain();
     let is_at_step = |metric: &String, part: Part| {
         (1..records.len()).any(|index| judge.against_first(index, metric, part).is_some_and(|(_, at)| at.is_some()))
     };
@@ -395,13 +366,13 @@ fn as_text(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String,
     if differences.is_empty() {
         text += "\nThe configs are the same.\n";
     } else {
-        let mut table = Table::new(heading("config field"));
+        let mut table = TextTable::new(heading("config field"));
         for (field, values) in differences {
             let shown = |value: &Value| if value.is_null() { "-".to_owned() } else { typed(value) };
             table.row(std::iter::once(field.clone()).chain(values.iter().map(shown)));
         }
         text += "\n";
-        text += &table.text();
+        text += &table.to_plain();
     }
     text
 }
@@ -519,13 +490,5 @@ mod tests {
         records[1].config["model"]["layers"] = records[0].config["model"]["layers"].clone();
         let text = more_seeds::text(None, "1 seed each: not tested", &records, None);
         assert_eq!(text, "1 seed each: not tested. The runs differ in nothing but the seed.");
-    }
-
-    #[test]
-    fn configs_are_laid_flat() {
-        let mut fields = BTreeMap::new();
-        flatten("", &json!({ "a": 1, "b": { "c": "x", "d": { "e": null } } }), &mut fields);
-        let names: Vec<_> = fields.keys().cloned().collect();
-        assert_eq!(names, ["a", "b.c", "b.d.e"]);
     }
 }

@@ -12,6 +12,7 @@ use headroom_engine::{
     protocol::{Event, Target, commands, events},
 };
 
+use crate::export::TextTable;
 use crate::format;
 
 use super::{
@@ -21,7 +22,6 @@ use super::{
     job::{Shown, ignored, run_job},
     plain, print,
     session::Session,
-    table::Table,
     target::{Named, knows_its_text, named, plan_of},
 };
 
@@ -218,7 +218,7 @@ fn tell(converted: &events::Converted) -> CliResult {
         print::line(format!("On the text: {found}"))?;
     }
     if !attentions.is_empty() {
-        let mut table = Table::new(["attention", "error of its products", "sweeps", "time"]);
+        let mut table = TextTable::new(["attention", "error of its products", "sweeps", "time"]);
         for ConvertedAttention { attention, relative_error, sweeps, seconds } in attentions {
             table.row([
                 attention.clone(),
@@ -227,7 +227,7 @@ fn tell(converted: &events::Converted) -> CliResult {
                 format!("{} s", plain::number(*seconds)),
             ]);
         }
-        print::block(&table.text())?;
+        print::block(&table.to_plain())?;
     }
     if let Some(price) = price {
         tell_price(price)?;
@@ -245,12 +245,12 @@ fn tell_price(price: &Price) -> CliResult {
         counted(price.tokens as u64, "token"),
         price.data
     ))?;
-    let mut table = Table::new(["layer", "distance of its maps", "error of its output"]);
+    let mut table = TextTable::new(["layer", "distance of its maps", "error of its output"]);
     for LayerPrice { layer, map_distance, output_error } in &price.layers {
         let distance = map_distance.map_or_else(|| "-".to_owned(), |distance| format!("{distance:.4}"));
         table.row([layer.to_string(), distance, percent(*output_error)]);
     }
-    print::block(&table.text())?;
+    print::block(&table.to_plain())?;
     print::line("The output of the last layer is that after the norm at the end, where the model has one.")?;
     let (Some(before), Some(now)) = (price.loss_before, price.loss) else {
         return format::without_loss(price).map_or(Ok(()), print::line);

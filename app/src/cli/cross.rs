@@ -10,6 +10,8 @@ use headroom_engine::{
 };
 use serde_json::json;
 
+use crate::export::TextTable;
+
 use super::{
     args::CrossArgs,
     config_source::config_of,
@@ -17,7 +19,6 @@ use super::{
     job::{Shown, ignored, run_command},
     plain, print,
     session::Session,
-    table::Table,
     target::{Named, named},
 };
 
@@ -175,11 +176,11 @@ fn evaluate(session: &Session, model: &Side, data: Option<Box<DataConfig>>, args
 
 fn tell(sides: &[Side], rows: &[Vec<Cell>]) -> CliResult {
     let names = sides.iter().map(|side| side.name.clone());
-    let mut table = Table::new(["trained on \\ judged on".to_owned()].into_iter().chain(names));
+    let mut table = TextTable::new(["trained on \\ judged on".to_owned()].into_iter().chain(names));
     for (side, cells) in sides.iter().zip(rows) {
         table.row([side.name.clone()].into_iter().chain(cells.iter().map(|cell| cell.words.clone())));
     }
-    print::block(&table.text())?;
+    print::block(&table.to_plain())?;
     match rows.first().and_then(|row| row.first()) {
         Some(first) => {
             let better = if first.direction == Direction::Lower { "less" } else { "more" };

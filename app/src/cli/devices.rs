@@ -6,11 +6,12 @@ use headroom_engine::{
     speed::{DeviceCheck, check_device},
 };
 
+use crate::export::TextTable;
+
 use super::{
     common_args::DevicesArgs,
     error::{CliError, CliResult},
     plain, print, signals,
-    table::Table,
 };
 
 /// Lists the devices, and why others cannot be used; or checks one.
@@ -22,7 +23,7 @@ pub fn run(args: &DevicesArgs) -> CliResult {
     if args.json {
         return print::json(&devices);
     }
-    let mut table = Table::new(["device", "what", "usable", "memory", "free", "cores"]);
+    let mut table = TextTable::new(["device", "what", "usable", "memory", "free", "cores"]);
     for device in &devices {
         let size = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), plain::bytes);
         table.row([
@@ -37,7 +38,7 @@ pub fn run(args: &DevicesArgs) -> CliResult {
             device.cores.map_or_else(|| "-".to_owned(), |cores| cores.to_string()),
         ]);
     }
-    print::block(&table.text())?;
+    print::block(&table.to_plain())?;
     for device in &devices {
         if let Some(note) = &device.note {
             print::line(format!("{}: {note}", device.id))?;
@@ -60,7 +61,7 @@ fn check(device: DeviceChoice, json: bool) -> CliResult {
     if json {
         print::json(&checks)?;
     } else {
-        let mut table = Table::new(["model", "precision", "loss off by", "gradients off by", "allowed", "verdict"]);
+        let mut table = TextTable::new(["model", "precision", "loss off by", "gradients off by", "allowed", "verdict"]);
         for check in &checks {
             table.row([
                 check.what.clone(),
@@ -71,7 +72,7 @@ fn check(device: DeviceChoice, json: bool) -> CliResult {
                 verdict(check).to_owned(),
             ]);
         }
-        print::block(&table.text())?;
+        print::block(&table.to_plain())?;
     }
     let wrong = checks.iter().filter(|check| !check.passes()).count();
     if wrong > 0 {

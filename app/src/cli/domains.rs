@@ -10,6 +10,7 @@ use headroom_engine::{
 };
 use serde_json::json;
 
+use crate::export::TextTable;
 use crate::findings;
 
 use super::{
@@ -22,9 +23,7 @@ use super::{
     open, plain, print,
     progress::Progress,
     session::{Heard, Session},
-    signals,
-    table::Table,
-    train,
+    signals, train,
 };
 
 /// The four analyses: which of the two runs, on which text.
@@ -162,7 +161,7 @@ fn refuse_analysis(args: &DomainsArgs, config: &RunConfig) -> CliResult {
 fn tell(found: &[Analysis]) -> CliResult {
     let told = |value: f64| if value.is_nan() { "-".to_owned() } else { plain::number(value) };
     print::line("")?;
-    let mut table = Table::new(["trained on", "reads", "neighbouring layers", "further apart", "energy in 1 %"]);
+    let mut table = TextTable::new(["trained on", "reads", "neighbouring layers", "further apart", "energy in 1 %"]);
     for ((model, text), analysis) in ANALYSES.iter().zip(found) {
         let (near, far) = analysis.similarity.first().map_or((f64::NAN, f64::NAN), Similarity::near_and_far);
         let share = analysis
@@ -177,7 +176,7 @@ fn tell(found: &[Analysis]) -> CliResult {
             share.unwrap_or_else(|| "-".to_owned()),
         ]);
     }
-    print::line(table.text().trim_end())?;
+    print::line(table.to_plain().trim_end())?;
     if let Some(words) = left_out(found) {
         print::line(words)?;
     }
@@ -186,13 +185,13 @@ fn tell(found: &[Analysis]) -> CliResult {
         print::line(format!("\nMost alike heads of two layers, trained on text {model}, reading text {text}:"))?;
         let layers = similarity.layers;
         let names = (0..layers).map(|layer| format!("L{layer}"));
-        let mut table = Table::new(std::iter::once(String::new()).chain(names));
+        let mut table = TextTable::new(std::iter::once(String::new()).chain(names));
         for (layer, row) in similarity.layer_matrix().chunks(layers.max(1)).enumerate() {
             let cell = |value: &f64| if value.is_nan() { "-".to_owned() } else { format!("{value:.3}") };
             let cells = row.iter().map(cell);
             table.row(std::iter::once(format!("L{layer}")).chain(cells));
         }
-        print::line(table.text().trim_end())?;
+        print::line(table.to_plain().trim_end())?;
     }
     Ok(())
 }

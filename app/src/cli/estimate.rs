@@ -11,12 +11,13 @@ use headroom_engine::{
 };
 use serde_json::json;
 
+use crate::export::TextTable;
+
 use super::{
     args::EstimateArgs,
     config_source::GivenConfig,
     error::{CliError, CliResult},
     open, plain, print,
-    table::Table,
 };
 
 /// Counts parameters, FLOPs and memory of a training step.
@@ -46,7 +47,7 @@ pub fn run(args: &EstimateArgs) -> CliResult {
             "parts": parts, "layers": cost.layers, "parameter_match": matched.map(|found| found.to_string()),
         }));
     }
-    let mut table = Table::new(["part", "parameters", "forward FLOPs", "backward FLOPs", "activations"]);
+    let mut table = TextTable::new(["part", "parameters", "forward FLOPs", "backward FLOPs", "activations"]);
     for part in &parts {
         table.row([
             part.part.name().to_owned(),
@@ -63,7 +64,7 @@ pub fn run(args: &EstimateArgs) -> CliResult {
         plain::flops(cost.backward_flops as f64),
         plain::bytes(cost.activation_bytes),
     ]);
-    print::block(&table.text())?;
+    print::block(&table.to_plain())?;
     print::line(format!(
         "\nOne step: {}. Memory: {} = weights {} + gradients {} + optimiser {} + activations {}.",
         plain::flops(cost.flops_per_step as f64),

@@ -12,6 +12,7 @@ use headroom_engine::{
     text::escaped_line,
 };
 
+use crate::export::TextTable;
 use crate::findings::same_class;
 
 use super::{
@@ -22,7 +23,6 @@ use super::{
     job::{Shown, ignored, run_command},
     plain, print,
     session::Session,
-    table::Table,
     target::{Named, knows_its_text, named},
 };
 
@@ -242,11 +242,11 @@ fn tell(found: &events::Evaluation) -> CliResult {
     }
     if let Some(confusion) = confusion.as_deref().filter(|found| found.labels.len() <= MOST_CLASSES) {
         let mut table =
-            Table::new(["right \\ predicted".to_owned()].into_iter().chain(confusion.labels.iter().cloned()));
+            TextTable::new(["right \\ predicted".to_owned()].into_iter().chain(confusion.labels.iter().cloned()));
         for (label, counts) in confusion.labels.iter().zip(&confusion.counts) {
             table.row([label.clone()].into_iter().chain(counts.iter().map(|count| plain::count(*count))));
         }
-        print::block(&table.text())?;
+        print::block(&table.to_plain())?;
     }
     for Mistake { texts, image, right, predicted, confidence, places, .. } in mistakes {
         let what = image.map_or_else(|| texts.join(" | "), |image| format!("image {}", image + 1));

@@ -8,13 +8,14 @@ use headroom_engine::{
     protocol::{Command, Event, commands, events},
 };
 
+use crate::export::TextTable;
+
 use super::{
     args::FetchArgs,
     error::{CliError, CliResult},
     job::{Shown, ignored, run_command, run_job},
     plain, print,
     session::{Heard, Session},
-    table::Table,
 };
 
 /// Fetches, or says what there is to fetch, or what was fetched.
@@ -63,7 +64,7 @@ fn list(store: Option<&Path>, json: bool) -> CliResult {
     if facts.models.is_empty() && facts.interrupted.is_empty() {
         return print::line("No models.");
     }
-    let mut table = Table::new(["model", "revision", "size", "folder"]);
+    let mut table = TextTable::new(["model", "revision", "size", "folder"]);
     for model in &facts.models {
         let revisions: Vec<&str> = model.revisions.iter().map(Revision::as_str).collect();
         let revision = if revisions.is_empty() { model.commit.to_string() } else { revisions.join(", ") };
@@ -74,7 +75,7 @@ fn list(store: Option<&Path>, json: bool) -> CliResult {
         let size = format!("{} so far", plain::bytes(cut.bytes));
         table.row([cut.name.to_string(), "-".to_owned(), size, "cut off; fetch it again to go on".to_owned()]);
     }
-    print::block(&table.text())
+    print::block(&table.to_plain())
 }
 
 fn tell(answer: &events::Fetched) -> CliResult {
@@ -96,7 +97,7 @@ fn tell(answer: &events::Fetched) -> CliResult {
 
 /// What the hub says, as a table.
 fn text(facts: &RepoFacts) -> String {
-    let mut table = Table::default();
+    let mut table = TextTable::default();
     let mut fact = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             table.row([name.to_owned(), value]);
@@ -129,9 +130,9 @@ fn text(facts: &RepoFacts) -> String {
     fact("folder", Some(facts.folder.display().to_string()));
     fact("left out", (facts.other_files > 0).then(|| counted(facts.other_files, "file")));
     fact("problem", facts.problem.clone());
-    let mut files = Table::new(["file", "size"]);
+    let mut files = TextTable::new(["file", "size"]);
     for file in &facts.files {
         files.row([file.path.to_string(), file.bytes.map_or_else(|| "-".to_owned(), plain::bytes)]);
     }
-    format!("{}\n{}", table.text(), files.text())
+    format!("{}\n{}", table.to_plain(), files.to_plain())
 }

@@ -15,6 +15,8 @@ use headroom_engine::{
 };
 use serde_json::json;
 
+use crate::export::TextTable;
+
 use super::{
     args::GenerateArgs,
     config_source,
@@ -23,7 +25,6 @@ use super::{
     job::{Shown, ignored, run_job},
     plain, print,
     session::Session,
-    table::Table,
     target::{Named, named, plan_of},
 };
 
@@ -116,7 +117,7 @@ fn prove(session: Session, job: commands::ProveCaches, json: bool, unused: &[Str
     for PrecisionProof { precision, proof } in &proofs {
         let (texts, tokens) = (counted(proof.texts as u64, "text"), counted(proof.tokens as u64, "token"));
         print::line(format!("{}: {texts}, {tokens}, {data}", precision.name()))?;
-        print::block(&proof_table(proof).text())?;
+        print::block(&proof_table(proof).to_plain())?;
     }
     if stopped {
         print::aside("Stopped: what was compared before that is told.");
@@ -124,13 +125,13 @@ fn prove(session: Session, job: commands::ProveCaches, json: bool, unused: &[Str
     Ok(())
 }
 
-fn proof_table(proof: &CacheProof) -> Table {
+fn proof_table(proof: &CacheProof) -> TextTable {
     let has_reference = proof.caches.iter().any(|row| row.as_reference.is_some());
     let mut headings = vec!["cache", "identical", "largest logit difference", "kept", "time"];
     if has_reference {
         headings.insert(2, "identical to the first format");
     }
-    let mut table = Table::new(headings);
+    let mut table = TextTable::new(headings);
     for row in &proof.caches {
         if let Some(why) = &row.why {
             table.row([row.cache.word(), why]);
@@ -276,7 +277,7 @@ fn tell(answer: &events::Generated, shown: &str, count: usize) -> CliResult {
         let rest = if shown.is_empty() { Some(text.text.as_str()) } else { text.text.strip_prefix(shown) };
         print::line(rest.unwrap_or(&text.text))?;
         if let Some(filling) = &text.filled {
-            print::block(&guesses(filling).text())?;
+            print::block(&guesses(filling).to_plain())?;
         }
     }
     let filled: Option<usize> = answer.texts.iter().map(|text| Some(text.filled.as_ref()?.words.len())).sum();
@@ -312,8 +313,8 @@ fn kept_words(filled: u64, room: u64) -> String {
 }
 
 /// What may stand in the place of each hidden word.
-fn guesses(filling: &Filling) -> Table {
-    let mut table = Table::new(vec!["word", "most probable"]);
+fn guesses(filling: &Filling) -> TextTable {
+    let mut table = TextTable::new(vec!["word", "most probable"]);
     for (number, word) in (1..).zip(&filling.words) {
         let told =
             |guess: &WordGuess| format!("{} {}", escaped_line(guess.word.trim()), plain::share(guess.probability));

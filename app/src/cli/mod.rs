@@ -73,7 +73,6 @@ mod show;
 mod show_directory;
 mod signals;
 mod sweep;
-mod table;
 mod target;
 mod train;
 mod translate_eval;

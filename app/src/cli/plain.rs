@@ -57,6 +57,11 @@ pub fn ascii(number: &str) -> String {
     number.replace(format::MINUS, "-").replace('\u{221e}', "inf").replace('\u{b5}', "u").replace('\u{b1}', "")
 }
 
+/// A number or a dash.
+pub fn maybe(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), number)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,11 +3,12 @@
 use headroom_engine::config::{nearest, preset, presets};
 use serde_json::json;
 
+use crate::export::TextTable;
+
 use super::{
     args::PresetsArgs,
     error::{CliError, CliResult},
     print,
-    table::Table,
 };
 
 /// Lists the presets, or prints one.
@@ -33,9 +34,9 @@ fn list(json: bool) -> CliResult {
             presets().iter().map(|preset| json!({ "name": preset.name, "about": preset.about() })).collect();
         return print::json(&list);
     }
-    let mut table = Table::default();
+    let mut table = TextTable::default();
     for preset in presets() {
         table.row([preset.name.to_owned(), preset.about()]);
     }
-    print::block(&table.text())
+    print::block(&table.to_plain())
 }

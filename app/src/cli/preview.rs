@@ -11,6 +11,7 @@ use headroom_engine::{
     hub,
 };
 
+use crate::export::TextTable;
 use crate::format::shortened;
 
 use super::{
@@ -18,7 +19,6 @@ use super::{
     config_source::GivenConfig,
     error::{CliError, CliResult},
     plain, print,
-    table::Table,
     target::{Named, named},
 };
 
@@ -99,19 +99,19 @@ fn counts(of: &str, classes: &[(String, u64)]) -> CliResult {
     if classes.is_empty() {
         return Ok(());
     }
-    let mut labels = Table::new(["label", of]);
+    let mut labels = TextTable::new(["label", of]);
     for (label, count) in classes {
         labels.row([shortened(label, LETTERS), plain::count(*count)]);
     }
-    print::block(&labels.text())
+    print::block(&labels.to_plain())
 }
 
 fn of_table(found: &TablePreview) -> CliResult {
-    let mut columns = Table::new(["column", "first cell"]);
+    let mut columns = TextTable::new(["column", "first cell"]);
     for (name, sample) in &found.columns {
         columns.row([name.clone(), shortened(sample, LETTERS)]);
     }
-    print::block(&columns.text())?;
+    print::block(&columns.to_plain())?;
     let rows = counted(found.rows, "row");
     let rows = if found.is_whole { rows } else { format!("The first {rows} of a longer table") };
     print::line(format!(

@@ -12,12 +12,13 @@ use headroom_engine::{
     store::{Deleted, DeletedKind, PurgeReport},
 };
 
+use crate::export::TextTable;
+
 use super::{
     args::PurgeArgs,
     error::{CliError, CliResult},
     hint, plain, print,
     session::{Heard, Session},
-    table::Table,
 };
 
 /// A day in milliseconds.
@@ -76,7 +77,7 @@ fn listed(going: &[&Deleted], refused: &[&Deleted]) -> String {
     if going.is_empty() {
         text.push_str("Nothing that was deleted can be purged.\n");
     } else {
-        let mut table = Table::new(["goes for good", "#", "name", "size", "folder"]);
+        let mut table = TextTable::new(["goes for good", "#", "name", "size", "folder"]);
         for one in going {
             table.row([
                 one.kind.as_str().to_owned(),
@@ -86,7 +87,7 @@ fn listed(going: &[&Deleted], refused: &[&Deleted]) -> String {
                 one.folder.as_ref().map_or_else(|| "-".to_owned(), |folder| folder.display().to_string()),
             ]);
         }
-        text.push_str(&table.text());
+        text.push_str(&table.to_plain());
     }
     for one in refused {
         text.extend(["Stays: ", &words(one), "\n"]);

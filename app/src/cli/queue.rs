@@ -12,6 +12,7 @@ use headroom_engine::{
 };
 use serde_json::{Value, json};
 
+use crate::export::TextTable;
 use crate::format;
 
 use super::{
@@ -19,7 +20,6 @@ use super::{
     error::{CliError, CliResult, joined},
     open, plain, print,
     session::{Heard, Session},
-    table::Table,
 };
 
 /// How long another process may take to answer.
@@ -67,7 +67,7 @@ pub fn list(store: Option<&Path>, args: &QueueArgs) -> CliResult {
     if held.iter().all(|held| held.jobs().next().is_none()) {
         return print::line("Nothing runs, and nothing waits.");
     }
-    let mut table = Table::new(["", "#", "id", "job", "seed", "steps"]);
+    let mut table = TextTable::new(["", "#", "id", "job", "seed", "steps"]);
     for (place, held, job) in held.iter().flat_map(|held| held.jobs().map(move |(place, job)| (place, held, job))) {
         let state = match place {
             0 if held.is_paused => "paused".to_owned(),
@@ -87,7 +87,7 @@ pub fn list(store: Option<&Path>, args: &QueueArgs) -> CliResult {
             steps,
         ]);
     }
-    print::line(table.text().trim_end())
+    print::line(table.to_plain().trim_end())
 }
 
 /// Pauses what runs.

@@ -9,7 +9,7 @@ use std::{
 use headroom_engine::{
     config::Entrant,
     store::{RunFilter, RunId, RunRecord, RunState, RunSummary, Store},
-    text::{csv_cell, escaped_line},
+    text::escaped_line,
     train::Health,
 };
 use serde_json::{Map, Value as Json, json};
@@ -18,12 +18,12 @@ use super::{
     curves::{self, Curve},
     error::{CliError, CliResult},
     more_seeds, plain, print,
-    table::Table,
 };
 use crate::compare::{
     Figure, NotJudged, Reading, SEEDS_ALONE, Standing, Value, Verdict, not_judged_words, standings,
     unequal_training_words, untested_sentence,
 };
+use crate::export::TextTable;
 
 /// In which form the table is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,10 +201,7 @@ fn as_csv(figures: &[Figure], all: &[Standing]) -> String {
         }
         cells
     });
-    let line = |cells: Vec<String>| {
-        cells.iter().map(|cell| csv_cell(&escaped_line(cell)).into_owned()).collect::<Vec<_>>().join(",") + "\n"
-    };
-    std::iter::once(heading).chain(rows).map(line).collect()
+    TextTable::new(heading).with_rows(rows).to_csv_lines()
 }
 
 /// The difference of a figure of the machine or of the model's size, as a share of the first's.
@@ -247,7 +244,7 @@ pub fn standings_text(path: Option<&Path>, records: &[RunRecord], all: &[Standin
         heading.extend(figure.series().map(|_| "sd".to_owned()));
         heading.push("vs baseline".to_owned());
     }
-    let mut table = Table::new(heading);
+    let mut table = TextTable::new(heading);
     for standing in all {
         let mut cells = vec![standing.name.clone(), standing.finished.to_string()];
         for figure in &figures {
@@ -269,7 +266,7 @@ pub fn standings_text(path: Option<&Path>, records: &[RunRecord], all: &[Standin
     if let Some(words) = unequal_training_words(records.iter().map(|record| &record.summary)) {
         text.extend([words.as_str(), "\n\n"]);
     }
-    text += &table.text();
+    text += &table.to_plain();
     let base = escaped_line(all.first().map(|first| first.name.as_str()).unwrap_or_default());
     let _ = writeln!(
         text,

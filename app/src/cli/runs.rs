@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     compare::filter::{Filter, Record, Value as Field},
+    export::TextTable,
     format::{self, Names},
     panels::runs::{FlatConfigs, RUN_FIELDS, RunFields, needs_config, unknown_field},
 };
@@ -19,7 +20,6 @@ use super::{
     args::RunsArgs,
     error::{CliError, CliResult, joined},
     hint, open, plain, print,
-    table::{Table, maybe},
 };
 
 /// So many bad ends are told below the table.
@@ -101,7 +101,7 @@ fn found(runs: &mut Vec<RunSummary>, args: &RunsArgs, reading: Option<&Store>) -
 
 /// The usual table.
 fn usual(runs: &[RunSummary], damaged: &[DamagedRun], name_of: impl Fn(&RunSummary) -> String) -> String {
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         "#",
         "id",
         "name",
@@ -122,12 +122,12 @@ fn usual(runs: &[RunSummary], damaged: &[DamagedRun], name_of: impl Fn(&RunSumma
             steps(run),
             run.device.clone(),
             plain::duration(run.train_secs),
-            maybe(metric(series_names::TRAIN_LOSS).map(|series| series.last)),
-            maybe(metric(series_names::VALIDATION_LOSS).and_then(|series| series.best)),
+            plain::maybe(metric(series_names::TRAIN_LOSS).map(|series| series.last)),
+            plain::maybe(metric(series_names::VALIDATION_LOSS).and_then(|series| series.best)),
         ]);
     }
     add_damaged(&mut table, damaged, 9);
-    table.text()
+    table.to_plain()
 }
 
 /// The table of the columns that were asked for.
@@ -138,7 +138,7 @@ fn chosen(
     configs: &FlatConfigs,
     name_of: impl Fn(&RunSummary) -> String,
 ) -> String {
-    let mut table = Table::new(["#", "id", "name", "state"].into_iter().chain(columns.iter().map(String::as_str)));
+    let mut table = TextTable::new(["#", "id", "name", "state"].into_iter().chain(columns.iter().map(String::as_str)));
     for run in runs {
         let value = |field: &String| match RunFields::of(run, configs).value(field) {
             Some(Field::Number(number)) if is_measured(run, field) => plain::number(number),
@@ -151,7 +151,7 @@ fn chosen(
         table.row(own.into_iter().chain(columns.iter().map(value)));
     }
     add_damaged(&mut table, damaged, 4 + columns.len());
-    table.text()
+    table.to_plain()
 }
 
 /// Whether a field is a metric of the run: whole numbers among its values are chance.
@@ -170,7 +170,7 @@ fn number_of(field: &str, number: f64) -> String {
     plain::ascii(&format::fixed(number, 0))
 }
 
-fn add_damaged(table: &mut Table, damaged: &[DamagedRun], width: usize) {
+fn add_damaged(table: &mut TextTable, damaged: &[DamagedRun], width: usize) {
     for run in damaged.iter().rev() {
         let mut row = vec!["-".to_owned(); width];
         row.splice(..4, [run.number.to_string(), id(run), name(run), "damaged".to_owned()]);

@@ -10,6 +10,7 @@ use headroom_engine::{
 };
 use serde_json::{Map, Value, json};
 
+use crate::export::TextTable;
 use crate::findings::{analyses_due, analyses_left_out};
 
 use super::{
@@ -19,7 +20,6 @@ use super::{
     progress::sample_marks,
     runs::steps,
     show_directory,
-    table::{Table, maybe},
     target::{Named, named},
 };
 
@@ -89,7 +89,7 @@ fn evaluated_on(run: &RunSummary) -> String {
 
 fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
     let run = &record.summary;
-    let mut facts = Table::default();
+    let mut facts = TextTable::default();
     let mut fact = |name: &str, value: String| {
         // Every line stands in the second column, so that none passes for another fact.
         for (index, line) in value.lines().enumerate() {
@@ -148,16 +148,16 @@ fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
         fact("pairs chosen", format!("after step {step}, until which all were scored; best values are those after it"));
     }
 
-    let mut metrics = Table::new(["metric", "last", "best", "best at step"]);
+    let mut metrics = TextTable::new(["metric", "last", "best", "best at step"]);
     for (name, series) in &run.metrics {
         metrics.row([
             name.clone(),
             plain::number(series.last),
-            maybe(series.best),
+            plain::maybe(series.best),
             series.best_step.map_or_else(|| "-".to_owned(), plain::count),
         ]);
     }
-    let mut checkpoints = Table::new(["checkpoint", "kept as", "size", "directory"]);
+    let mut checkpoints = TextTable::new(["checkpoint", "kept as", "size", "directory"]);
     for checkpoint in store.checkpoints(&run.id)? {
         checkpoints.row([
             format!("step {}", plain::count(checkpoint.step)),
@@ -172,9 +172,9 @@ fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
     });
     Ok(format!(
         "{}\n{}\n{}{}\n{}",
-        facts.text(),
-        metrics.text(),
-        checkpoints.text(),
+        facts.to_plain(),
+        metrics.to_plain(),
+        checkpoints.to_plain(),
         sample.unwrap_or_default(),
         record.config_toml
     ))

@@ -10,11 +10,12 @@ use headroom_engine::{
     store::{RunRecord, Store},
 };
 
+use crate::export::TextTable;
+
 use super::{
     args::ShowArgs,
     error::{CliError, CliResult},
     plain, print,
-    table::Table,
 };
 
 /// Shows it.
@@ -53,7 +54,7 @@ fn further(facts: &DirectoryFacts, config: Option<RunConfig>) -> CliResult {
 }
 
 fn text(facts: &DirectoryFacts) -> String {
-    let mut table = Table::default();
+    let mut table = TextTable::default();
     let mut fact = |name: &str, value: String| table.row([name.to_owned(), value]);
     fact("directory", facts.path.display().to_string());
     fact("class", facts.class.clone().unwrap_or_else(|| "-".to_owned()));
@@ -102,17 +103,17 @@ fn text(facts: &DirectoryFacts) -> String {
     for note in &facts.notes {
         fact("note", note.clone());
     }
-    let mut files = Table::new(["file", "size"]);
+    let mut files = TextTable::new(["file", "size"]);
     for file in &facts.files {
         files.row([file.name.clone(), plain::bytes(file.bytes)]);
     }
-    let mut tensors = Table::new(["tensor", "shape"]);
+    let mut tensors = TextTable::new(["tensor", "shape"]);
     for tensor in &facts.tensors {
         let shape: Vec<String> = tensor.shape.iter().map(ToString::to_string).collect();
         tensors.row([tensor.name.clone(), shape.join(" x ")]);
     }
     let config = facts.config_toml.as_deref().map(|toml| format!("\n{toml}")).unwrap_or_default();
-    format!("{}\n{}\n{}{config}", table.text(), files.text(), tensors.text())
+    format!("{}\n{}\n{}{config}", table.to_plain(), files.to_plain(), tensors.to_plain())
 }
 
 /// A value as configs write it.

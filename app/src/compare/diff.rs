@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Cell, TextTable, flatten, plain};
+use super::{flatten, plain};
+use crate::export::{Cell, TextTable};
 
 /// Keys that say nothing about what a run computes.
 const SILENT: [&str; 2] = ["format", "name"];

@@ -22,7 +22,6 @@ mod sampling;
 mod simulation;
 mod standings;
 mod stats;
-mod text_table;
 mod within_run;
 mod x_axis;
 
@@ -44,6 +43,5 @@ pub use outcomes::RunOutcomes;
 pub use sampling::ExampleNoise;
 pub use standings::{Figure, Standing, Value, standings};
 pub use stats::{Band, Summary, student_t_95};
-pub use text_table::{Cell, TextTable};
 pub use within_run::WithinRunSpread;
 pub use x_axis::{curve_x, why_missing};

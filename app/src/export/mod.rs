@@ -7,11 +7,11 @@ mod figure;
 mod map;
 mod png;
 mod svg;
-mod table_text;
+mod text_table;
 
 pub use csv::to_csv;
 pub use figure::{Drawing, Figure, FigureAxis, FigureSeries, WholeRange};
 pub use map::{MapBlocks, MapFigure, map_to_csv, map_to_png, map_to_svg};
 pub use png::{drawing_to_png, to_png};
 pub use svg::{ArcsFigure, FigureArc, ParallelFigure, ParallelFigureAxis, ParallelFigureLine, to_svg};
-pub use table_text::{rows_to_csv, rows_to_latex, rows_to_markdown};
+pub use text_table::{Cell, TextTable};

@@ -11,8 +11,9 @@ use serde_json::Value;
 
 use super::view::View;
 use crate::{
-    compare::{ConfigDiff, TextTable},
+    compare::ConfigDiff,
     context::{Action, PanelContext},
+    export::TextTable,
     format::{self, Names},
     theme::{self, LineStyle},
     widgets::{brief, sideways_ui, swatch_ui},

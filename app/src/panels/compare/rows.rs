@@ -8,9 +8,10 @@ use super::{
 };
 use crate::{
     compare::{
-        Band, Cell, Delta, NotJudged, RATE, Reading, Summary, TextTable, Verdict, common_step, direction_between,
-        is_rate, metric_spread, metric_value, series_title, short_title, why_not_judged,
+        Band, Delta, NotJudged, RATE, Reading, Summary, Verdict, common_step, direction_between, is_rate,
+        metric_spread, metric_value, series_title, short_title, why_not_judged,
     },
+    export::{Cell, TextTable},
     format,
 };
 

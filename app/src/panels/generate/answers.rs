@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     common::{mark_path, pieces},
     context::{Action, PanelContext},
-    export::rows_to_csv,
+    export::TextTable,
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
     format::{self, shortened},
     state::{Answering, Answers, Question},
@@ -367,7 +367,7 @@ fn csv(labels: &Labels, outputs: &[Vec<f64>], names: &[String]) -> String {
         row.extend(outputs.iter().map(f64::to_string));
         row
     });
-    rows_to_csv(&header, &rows.collect::<Vec<_>>())
+    TextTable::new(header).with_rows(rows).to_csv()
 }
 
 /// The answer about each of several images. Gives the table, where it is to be copied.

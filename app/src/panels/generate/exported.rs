@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use crate::{
     common::DataExport,
-    export::rows_to_csv,
+    export::TextTable,
     state::{Generation, Proving, step_costs},
 };
 
@@ -24,7 +24,7 @@ pub fn texts(sides: &[&Generation], differs: Option<&[Vec<bool>; 2]>) -> DataExp
         }
     }
     let json = to_json_pretty(&json!({ "texts": whole })).unwrap_or_default();
-    DataExport { title: "Generated text".to_owned(), json, csv: rows_to_csv(&header.map(str::to_owned), &rows) }
+    DataExport { title: "Generated text".to_owned(), json, csv: TextTable::new(header).with_rows(rows).to_csv() }
 }
 
 fn of_side(side: &Generation) -> Value {
@@ -75,6 +75,6 @@ pub fn proof(proving: &Proving) -> DataExport {
     DataExport {
         title: "What the caches lose".to_owned(),
         json: to_json_pretty(&whole).unwrap_or_default(),
-        csv: rows_to_csv(&header.map(str::to_owned), &rows),
+        csv: TextTable::new(header).with_rows(rows).to_csv(),
     }
 }

@@ -3,7 +3,7 @@ use headroom_engine::{
     text::to_json_pretty,
 };
 
-use crate::{common::DataExport, export::rows_to_csv, state::ConversionRun};
+use crate::{common::DataExport, export::TextTable, state::ConversionRun};
 
 /// What a conversion did: JSON of all of it, CSV with a row an attention and a row a layer.
 pub fn outcome(run: &ConversionRun) -> Option<DataExport> {
@@ -31,6 +31,6 @@ pub fn outcome(run: &ConversionRun) -> Option<DataExport> {
     Some(DataExport {
         title: format!("{}: {}", run.asked.name, run.asked.conversion.words()),
         json: to_json_pretty(whole).unwrap_or_default(),
-        csv: rows_to_csv(&header.map(str::to_owned), &rows),
+        csv: TextTable::new(header).with_rows(rows).to_csv(),
     })
 }

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     common::Exportable,
     context::{Action, Panel, PanelContext},
-    export::{MapFigure, rows_to_csv},
+    export::{MapFigure, TextTable},
     findings::{FLOPS_CONVENTION, reconstruction_csv, reconstruction_table, reliable_words, scope_name},
     format::{self, with_capital},
     panels::{
@@ -245,8 +245,10 @@ impl ReconstructPanel {
             self.wanted = export_menu_ui(ui, all.into_iter().chain(maps)).or(self.wanted);
             if ui.button("Copy table").on_hover_text("k for errors of 10, 5 and 1 % as CSV").clicked() {
                 let (headings, rows) = reconstruction_table(found);
-                let headings: Vec<String> = headings.into_iter().map(str::to_owned).collect();
-                cx.act(Action::Copy("The table of pairs".to_owned(), rows_to_csv(&headings, &rows)));
+                cx.act(Action::Copy(
+                    "The table of pairs".to_owned(),
+                    TextTable::new(headings).with_rows(rows).to_csv(),
+                ));
             }
             let all = "The errors at every k, of the network and its parts, as CSV; unreliable ones are marked";
             if ui.button("Copy all errors").on_hover_text(all).clicked() {

@@ -15,8 +15,8 @@ use super::{
     table_columns::Titled,
 };
 use crate::{
-    compare::{Cell, TextTable},
     context::{Action, PanelContext},
+    export::{Cell, TextTable},
     format,
     messages::Level,
     state::State,

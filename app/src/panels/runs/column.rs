@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::RunFields;
 use crate::{
-    compare::{Cell, metric_value, plain, series_title, short_key, short_title},
+    compare::{metric_value, plain, series_title, short_key, short_title},
+    export::Cell,
     format,
 };
 

@@ -4,7 +4,7 @@ use egui::{Grid, RichText, Ui};
 use headroom_engine::analysis::{ScoreSpectra, Spectrum};
 
 use crate::{
-    export::rows_to_csv,
+    export::TextTable,
     findings::{between, count_words},
     format, theme,
 };
@@ -101,5 +101,5 @@ pub fn table_ui(ui: &mut Ui, spectra: &ScoreSpectra) {
 /// The table as CSV.
 pub fn table_csv(spectra: &ScoreSpectra) -> String {
     let rows: Vec<[String; 7]> = rows(spectra).into_iter().map(|row| row.cells).collect();
-    rows_to_csv(&HEADER.map(str::to_owned), &rows)
+    TextTable::new(HEADER).with_rows(rows).to_csv()
 }
