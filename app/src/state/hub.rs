@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use headroom_engine::{
     config::counted,
-    hub::{FetchRequest, HubFacts, RepoFacts},
+    hub::{FetchRequest, HubFacts, RepoFacts, Transfer},
     protocol::{Command, Event, JobRef, Request, Ticket, commands, events},
 };
 
@@ -20,36 +20,6 @@ pub struct Inspection {
     pub answer: Option<Result<Box<RepoFacts>, String>>,
 }
 
-/// How far a transfer is.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TransferProgress {
-    /// The file in progress.
-    pub file: String,
-    /// Its number, from 0.
-    pub number: usize,
-    /// All of them.
-    pub count: usize,
-    /// Bytes of them that arrived.
-    pub bytes: u64,
-    /// Bytes of all of them, as far as that is known.
-    pub total_bytes: u64,
-    /// How fast they go.
-    pub bytes_per_sec: f64,
-}
-
-impl TransferProgress {
-    /// The share that arrived, 0 to 1.
-    pub fn share(&self) -> f32 {
-        if self.total_bytes == 0 { 0.0 } else { (self.bytes as f64 / self.total_bytes as f64).min(1.0) as f32 }
-    }
-
-    /// Seconds to its end at the speed so far.
-    pub fn left_secs(&self) -> Option<f64> {
-        let left = self.total_bytes.saturating_sub(self.bytes) as f64;
-        (self.bytes_per_sec > 0.0 && left > 0.0).then(|| left / self.bytes_per_sec)
-    }
-}
-
 /// A fetch that goes on, or did not come to its end.
 #[derive(Clone, Debug)]
 pub struct FetchRun {
@@ -58,7 +28,7 @@ pub struct FetchRun {
     /// What is fetched.
     pub request: FetchRequest,
     /// How far it is, once that is known.
-    pub progress: Option<TransferProgress>,
+    pub progress: Option<Transfer>,
 }
 
 follows_job!(FetchRun);
@@ -184,9 +154,9 @@ impl HubState {
                     asked.answer = Some(Ok(facts));
                 }
             }
-            Event::Fetching(events::Fetching { file, number, count, bytes, total_bytes, bytes_per_sec, .. }) => {
+            Event::Fetching(events::Fetching { transfer, .. }) => {
                 if let Some(run) = self.fetches.iter_mut().find(|run| Some(run.ticket) == ticket) {
-                    run.progress = Some(TransferProgress { file, number, count, bytes, total_bytes, bytes_per_sec });
+                    run.progress = Some(transfer);
                 }
             }
             Event::Fetched(events::Fetched { fetched, bytes, downloaded, seconds }) => {
@@ -230,12 +200,14 @@ mod tests {
     fn fetching(name: &str, bytes: u64) -> Event {
         Event::Fetching(events::Fetching {
             name: name.parse().unwrap(),
-            file: "model.safetensors".to_owned(),
-            number: 2,
-            count: 3,
-            bytes,
-            total_bytes: 100,
-            bytes_per_sec: 10.0,
+            transfer: Transfer {
+                file: "model.safetensors".to_owned(),
+                number: 2,
+                count: 3,
+                bytes,
+                total_bytes: 100,
+                bytes_per_sec: 10.0,
+            },
         })
     }
 

@@ -41,7 +41,7 @@ pub use current::{CurrentRun, StartFacts, SystemLoad};
 pub use followed_job::{FollowedJob, Phase};
 pub use generate::{GenerateState, Generation, GenerationSpec, Proving, step_costs};
 pub use grouping::group_anew;
-pub use hub::{FetchRun, HubState, Inspection, TransferProgress};
+pub use hub::{FetchRun, HubState, Inspection};
 pub use maps::{MapsOf, MapsState, ShownMaps};
 pub use mistakes::MistakesState;
 pub use models::{ConversionRequest, ConversionRun, ModelsState, Preview};

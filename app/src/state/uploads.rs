@@ -1,10 +1,10 @@
 use headroom_engine::{
     config::counted,
-    hub::{PushContents, Pushed, RepoName},
+    hub::{PushContents, Pushed, RepoName, Transfer},
     protocol::{Event, Request, Target, Ticket, commands, events},
 };
 
-use super::{FollowedJob, TransferProgress, followed_job::follows_job, request_cache::RequestCache};
+use super::{FollowedJob, followed_job::follows_job, request_cache::RequestCache};
 use crate::{format, messages::Messages};
 
 /// What would be uploaded of models: lists that are kept.
@@ -31,7 +31,7 @@ pub struct UploadRun {
     /// What was asked for.
     pub asked: UploadRequest,
     /// How far it is, once something is being sent.
-    pub progress: Option<TransferProgress>,
+    pub progress: Option<Transfer>,
     /// What is there, at the end.
     pub pushed: Option<Box<Pushed>>,
 }
@@ -125,9 +125,9 @@ impl UploadsState {
             Event::PushPreviewed(events::PushPreviewed { target, contents, .. }) => {
                 self.contents.answer(key(&target), *contents);
             }
-            Event::Pushing(events::Pushing { file, number, count, bytes, total_bytes, bytes_per_sec, .. }) => {
+            Event::Pushing(events::Pushing { transfer, .. }) => {
                 if let Some(run) = self.run(ticket) {
-                    run.progress = Some(TransferProgress { file, number, count, bytes, total_bytes, bytes_per_sec });
+                    run.progress = Some(transfer);
                 }
             }
             Event::Pushed(events::Pushed { pushed, seconds, .. }) => {
@@ -197,12 +197,14 @@ mod tests {
         );
         let going = Event::Pushing(events::Pushing {
             name: "org/b".parse().unwrap(),
-            file: "model.safetensors".to_owned(),
-            number: 0,
-            count: 1,
-            bytes: 40,
-            total_bytes: 100,
-            bytes_per_sec: 10.0,
+            transfer: Transfer {
+                file: "model.safetensors".to_owned(),
+                number: 0,
+                count: 1,
+                bytes: 40,
+                total_bytes: 100,
+                bytes_per_sec: 10.0,
+            },
         });
         state.apply(Notice { ticket: Some(sent[1].ticket), event: going });
         let progress = state.uploads.runs[1].progress.clone().unwrap();

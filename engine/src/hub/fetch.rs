@@ -20,6 +20,7 @@ use super::{
     info::{self, HubAnswer, RemoteFile, bytes_here},
     names::{CommitHash, FileHash, RepoKind, RepoName, RepoPath, Revision},
     rate::{Rate, TOO_SLOW},
+    transfer::Transfer,
 };
 use crate::{checkpoint::free_bytes, data::hex};
 
@@ -27,21 +28,6 @@ use crate::{checkpoint::free_bytes, data::hex};
 const SPARE: u64 = 64 << 20;
 /// The longest file that is fetched where nothing says its size; its hash is known.
 const LARGEST_UNSIZED: u64 = 32 << 20;
-
-/// How far a download is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FetchProgress {
-    /// The file in progress.
-    pub file: String,
-    /// Its number, from 0.
-    pub number: usize,
-    /// All of them.
-    pub count: usize,
-    /// Bytes of all files that are here.
-    pub bytes: u64,
-    /// Bytes of all files, as far as the hub says it.
-    pub total_bytes: u64,
-}
 
 /// A file that is here now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,7 +100,7 @@ impl Wanted {
 pub fn fetch(
     settings: &HubSettings,
     request: &FetchRequest,
-    progress: &mut dyn FnMut(&FetchProgress),
+    progress: &mut dyn FnMut(&Transfer),
     should_stop: &dyn Fn() -> bool,
 ) -> Result<Fetched, HubError> {
     if settings.is_offline {
@@ -140,7 +126,14 @@ pub fn fetch(
         let before = files.iter().map(|done| done.bytes).fold(0, u64::saturating_add);
         let mut tell = |bytes: u64| {
             let file = file.path.to_string();
-            progress(&FetchProgress { file, number, count, bytes: before.saturating_add(bytes), total_bytes });
+            progress(&Transfer {
+                file,
+                number,
+                count,
+                bytes: before.saturating_add(bytes),
+                total_bytes,
+                bytes_per_sec: 0.0,
+            });
         };
         tell(0);
         let download = Download { client: &client, cache: &cache, name: &request.name, file };

@@ -33,13 +33,15 @@ mod names;
 mod push;
 mod rate;
 mod settings;
+mod transfer;
 
 pub use cache::{CachedModel, CachedRepo, HubFacts, InterruptedFetch, cached, describe_hub, name_of_snapshot};
 pub use data_sets::{anchored, anchored_data, is_fetched};
 pub use error::HubError;
-pub use fetch::{FetchProgress, Fetched, FetchedFile, fetch};
+pub use fetch::{Fetched, FetchedFile, fetch};
 pub use fetch_request::FetchRequest;
 pub use info::{Gating, RemoteArchitecture, RemoteFile, RepoFacts, inspect};
 pub use names::{CommitHash, FileHash, RepoKind, RepoName, RepoPath, Revision};
-pub use push::{PushContents, PushProgress, PushRequest, Pushed, contents, push};
+pub use push::{PushContents, PushRequest, Pushed, contents, push};
 pub use settings::{HubSettings, Token};
+pub use transfer::Transfer;

@@ -22,6 +22,7 @@ use super::{
     model_files::{has_weights, is_model_file},
     names::{CommitHash, RepoKind, RepoName, Revision, shortened},
     rate::TOO_SLOW,
+    transfer::Transfer,
 };
 use crate::checkpoint::FileFacts;
 
@@ -45,21 +46,6 @@ pub struct PushRequest {
     pub public: bool,
     /// What the commit is called.
     pub message: String,
-}
-
-/// How far an upload is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PushProgress {
-    /// The file in progress.
-    pub file: String,
-    /// Its number, from 0.
-    pub number: usize,
-    /// All of them.
-    pub count: usize,
-    /// Bytes that are there.
-    pub bytes: u64,
-    /// Bytes of all files.
-    pub total_bytes: u64,
 }
 
 /// What was uploaded.
@@ -120,7 +106,7 @@ struct Upload {
 pub fn push(
     settings: &HubSettings,
     request: &PushRequest,
-    progress: &mut dyn FnMut(&PushProgress),
+    progress: &mut dyn FnMut(&Transfer),
     should_stop: &dyn Fn() -> bool,
 ) -> Result<Pushed, HubError> {
     if settings.is_offline {
@@ -140,7 +126,7 @@ struct Push<'a> {
 }
 
 impl Push<'_> {
-    fn run(&self, progress: &mut dyn FnMut(&PushProgress)) -> Result<Pushed, HubError> {
+    fn run(&self, progress: &mut dyn FnMut(&Transfer)) -> Result<Pushed, HubError> {
         let (mut uploads, left_out) = files_of(&self.request.directory)?;
         let name = self.full_name()?;
         let (is_new, public) = self.create(&name)?;
@@ -277,7 +263,7 @@ impl Push<'_> {
         name: &RepoName,
         uploads: &[Upload],
         large: &[usize],
-        progress: &mut dyn FnMut(&PushProgress),
+        progress: &mut dyn FnMut(&Transfer),
     ) -> Result<u64, HubError> {
         let large: Vec<&Upload> = large.iter().filter_map(|index| uploads.get(*index)).collect();
         if large.is_empty() {
@@ -310,12 +296,13 @@ impl Push<'_> {
                 return Err(HubError::Forbidden { doing, answer: shortened(said) });
             }
             let mut tell = |of_file: u64| {
-                progress(&PushProgress {
+                progress(&Transfer {
                     file: upload.name.clone(),
                     number,
                     count,
                     bytes: bytes + of_file,
                     total_bytes,
+                    bytes_per_sec: 0.0,
                 });
             };
             tell(0);

@@ -49,16 +49,9 @@ fn fetch(context: &JobContext, job: &commands::Fetch) -> Result<events::Fetched,
         &settings,
         request,
         &mut |progress| {
-            let Some(bytes_per_sec) = pace.at(progress.bytes) else { return };
-            context.outbox.send(events::Fetching {
-                name: request.name.clone(),
-                file: progress.file.clone(),
-                number: progress.number,
-                count: progress.count,
-                bytes: progress.bytes,
-                total_bytes: progress.total_bytes,
-                bytes_per_sec,
-            });
+            if let Some(transfer) = pace.told(progress) {
+                context.outbox.send(events::Fetching { name: request.name.clone(), transfer });
+            }
         },
         &|| context.control.should_stop(),
     )?;

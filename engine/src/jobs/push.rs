@@ -60,16 +60,9 @@ fn push(context: &JobContext, job: &commands::Push) -> Result<events::Pushed, Jo
         &settings,
         &request,
         &mut |progress| {
-            let Some(bytes_per_sec) = pace.at(progress.bytes) else { return };
-            context.outbox.send(events::Pushing {
-                name: name.clone(),
-                file: progress.file.clone(),
-                number: progress.number,
-                count: progress.count,
-                bytes: progress.bytes,
-                total_bytes: progress.total_bytes,
-                bytes_per_sec,
-            });
+            if let Some(transfer) = pace.told(progress) {
+                context.outbox.send(events::Pushing { name: name.clone(), transfer });
+            }
         },
         &|| context.control.should_stop(),
     )?;

@@ -1,9 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-use super::job::{Progress, share_of};
+use super::job::progress_of_transfer;
 use crate::{
-    data::memory,
-    hub::{FetchRequest, RepoName},
+    hub::{FetchRequest, RepoName, Transfer},
     text::floats,
 };
 
@@ -20,19 +19,9 @@ pub struct Fetch {
 pub struct Fetching {
     /// What.
     pub name: RepoName,
-    /// The file in progress.
-    pub file: String,
-    /// Its number, from 0.
-    pub number: usize,
-    /// All of them.
-    pub count: usize,
-    /// Bytes of all files that are here.
-    pub bytes: u64,
-    /// Bytes of all files, as far as the hub says it.
-    pub total_bytes: u64,
-    /// How fast it came so far.
-    #[serde(with = "floats")]
-    pub bytes_per_sec: f64,
+    /// How far it is.
+    #[serde(flatten)]
+    pub transfer: Transfer,
 }
 
 /// Answer to [`super::Command::Fetch`].
@@ -50,17 +39,4 @@ pub struct Fetched {
     pub seconds: f64,
 }
 
-impl Progress for Fetching {
-    fn stage(&self) -> String {
-        let (done, all) = (memory::words(self.bytes), memory::words(self.total_bytes));
-        format!("{}, {done} of {all}, {}/s", self.file, memory::words(self.bytes_per_sec as u64))
-    }
-
-    fn share(&self) -> Option<f64> {
-        Some(share_of(self.bytes, self.total_bytes))
-    }
-
-    fn line(&self) -> Option<String> {
-        Some(format!("{}, {} of {}", self.file, self.number + 1, self.count))
-    }
-}
+progress_of_transfer!(Fetching);

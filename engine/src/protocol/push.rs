@@ -1,13 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-use super::{
-    job::{Progress, share_of},
-    target::Target,
-};
+use super::{job::progress_of_transfer, target::Target};
 
 use crate::{
-    data::memory,
-    hub::{PushContents, RepoName},
+    hub::{PushContents, RepoName, Transfer},
     text::floats,
 };
 
@@ -35,19 +31,9 @@ pub struct PreviewPush {
 pub struct Pushing {
     /// Where to, as given.
     pub name: RepoName,
-    /// The file in progress.
-    pub file: String,
-    /// Its number, from 0.
-    pub number: usize,
-    /// Large files in all.
-    pub count: usize,
-    /// Bytes of large files that are there.
-    pub bytes: u64,
-    /// Bytes of all large files.
-    pub total_bytes: u64,
-    /// How fast it went so far.
-    #[serde(with = "floats")]
-    pub bytes_per_sec: f64,
+    /// How far it is.
+    #[serde(flatten)]
+    pub transfer: Transfer,
 }
 
 /// Answer to [`super::Command::Push`].
@@ -75,17 +61,4 @@ pub struct PushPreviewed {
     pub bytes: u64,
 }
 
-impl Progress for Pushing {
-    fn stage(&self) -> String {
-        let (done, all) = (memory::words(self.bytes), memory::words(self.total_bytes));
-        format!("{}, {done} of {all}, {}/s", self.file, memory::words(self.bytes_per_sec as u64))
-    }
-
-    fn share(&self) -> Option<f64> {
-        Some(share_of(self.bytes, self.total_bytes))
-    }
-
-    fn line(&self) -> Option<String> {
-        Some(format!("{}, {} of {}", self.file, self.number + 1, self.count))
-    }
-}
+progress_of_transfer!(Pushing);

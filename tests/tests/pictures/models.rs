@@ -10,7 +10,7 @@ use headroom_app::{
 };
 use headroom_engine::{
     convert::{ConvertedAttention, LayerPrice, Price},
-    hub::{FetchRequest, HubError, HubFacts},
+    hub::{FetchRequest, HubError, HubFacts, Transfer},
     protocol::{Command, Event, JobCommand, ModelCost, Notice, Request, Target, Which, commands, events},
 };
 use headroom_tests::{Screen, example_run, hub_facts, model_facts, push_contents, repo_facts};
@@ -122,12 +122,14 @@ fn a_model_of_a_hub() {
         screen.state().hub.fetch(FetchRequest::of("facebook/bart-base".parse().expect("a name")));
         let going = Event::Fetching(events::Fetching {
             name: "facebook/bart-base".parse().expect("a name"),
-            file: "model.safetensors".to_owned(),
-            number: 4,
-            count: 5,
-            bytes: 231 << 20,
-            total_bytes: 533 << 20,
-            bytes_per_sec: f64::from(11 << 20),
+            transfer: Transfer {
+                file: "model.safetensors".to_owned(),
+                number: 4,
+                count: 5,
+                bytes: 231 << 20,
+                total_bytes: 533 << 20,
+                bytes_per_sec: f64::from(11 << 20),
+            },
         });
         tell(&mut screen, |command| matches!(command, Command::Job(JobCommand::Fetch(_))), going);
         screen.fill("Name", repo_facts().name.as_str());
@@ -164,12 +166,14 @@ fn a_model_on_its_way_to_a_hub() {
                 }
                 Command::Job(JobCommand::Push(commands::Push { name, .. })) => Event::Pushing(events::Pushing {
                     name,
-                    file: "model.safetensors".to_owned(),
-                    number: 0,
-                    count: 1,
-                    bytes: 1_310_720,
-                    total_bytes: 3_732_480,
-                    bytes_per_sec: 262_144.0,
+                    transfer: Transfer {
+                        file: "model.safetensors".to_owned(),
+                        number: 0,
+                        count: 1,
+                        bytes: 1_310_720,
+                        total_bytes: 3_732_480,
+                        bytes_per_sec: 262_144.0,
+                    },
                 }),
                 _ => continue,
             };

@@ -7,7 +7,7 @@ use headroom_app::{context::PanelId, link::Link, settings::Settings};
 use headroom_engine::{
     checkpoint::DirectoryFacts,
     convert::Conversion,
-    hub::{FetchRequest, Fetched, FetchedFile, HubFacts, RepoFacts, RepoKind},
+    hub::{FetchRequest, Fetched, FetchedFile, HubFacts, RepoFacts, RepoKind, Transfer},
     protocol::{Command, Event, JobCommand, JobRef, ModelCost, Notice, Request, Target, commands, events},
 };
 use headroom_tests::{Fault, Hub, Screen, example_run, fill_with_examples, hub_facts, model_facts, repo_facts};
@@ -343,12 +343,14 @@ fn a_model_is_looked_up_fetched_and_opened() {
     assert!(!screen.is_enabled("Fetch 87.1 MiB"), "once at a time");
     let going = Event::Fetching(events::Fetching {
         name: request.name.clone(),
-        file: "model.safetensors".to_owned(),
-        number: 2,
-        count: 3,
-        bytes: 20 << 20,
-        total_bytes: 80 << 20,
-        bytes_per_sec: f64::from(6 << 20),
+        transfer: Transfer {
+            file: "model.safetensors".to_owned(),
+            number: 2,
+            count: 3,
+            bytes: 20 << 20,
+            total_bytes: 80 << 20,
+            bytes_per_sec: f64::from(6 << 20),
+        },
     });
     screen.state().apply(Notice { ticket: Some(*ticket), event: going });
     screen.settle();

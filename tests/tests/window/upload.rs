@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use headroom_app::{context::PanelId, link::Link};
 use headroom_engine::{
-    hub::{HubError, HubFacts, Pushed},
+    hub::{HubError, HubFacts, Pushed, Transfer},
     protocol::{Command, Event, JobCommand, JobRef, Notice, Request, Target, Which, commands, events},
 };
 use headroom_tests::{Fault, Hub, Screen, TOKEN, USER, example_run, hub_facts, model_facts, push_contents};
@@ -100,12 +100,14 @@ fn nothing_is_sent_before_the_button_is_pressed_and_everything_is_named() {
     assert!(screen.says("Reading the files, and asking the hub how it wants them"), "{:#?}", screen.words());
     let going = Event::Pushing(events::Pushing {
         name: name.clone(),
-        file: WEIGHTS.to_owned(),
-        number: 0,
-        count: 1,
-        bytes: 1 << 20,
-        total_bytes: 3 << 20,
-        bytes_per_sec: f64::from(1 << 20),
+        transfer: Transfer {
+            file: WEIGHTS.to_owned(),
+            number: 0,
+            count: 1,
+            bytes: 1 << 20,
+            total_bytes: 3 << 20,
+            bytes_per_sec: f64::from(1 << 20),
+        },
     });
     screen.state().apply(Notice { ticket: Some(*ticket), event: going });
     screen.settle();

@@ -2,7 +2,9 @@
 
 use egui::{Frame, Margin, ProgressBar, RichText, Spinner, Ui};
 
-use crate::{format, state::TransferProgress, theme};
+use headroom_engine::hub::Transfer;
+
+use crate::{format, theme};
 
 /// Width of a bar.
 const BAR: f32 = 420.0;
@@ -18,7 +20,7 @@ pub fn framed_ui(ui: &mut Ui, heading: &str, add: impl FnOnce(&mut Ui)) {
 }
 
 /// How far a transfer is; `before`: what is done while nothing of it is known.
-pub fn progress_ui(ui: &mut Ui, progress: Option<&TransferProgress>, before: &str) {
+pub fn progress_ui(ui: &mut Ui, progress: Option<&Transfer>, before: &str) {
     let palette = theme::palette(ui.visuals());
     let Some(at) = progress else {
         ui.horizontal(|ui| {
@@ -33,7 +35,7 @@ pub fn progress_ui(ui: &mut Ui, progress: Option<&TransferProgress>, before: &st
         if !palette.dark {
             ui.visuals_mut().extreme_bg_color = palette.grid;
         }
-        ui.add(ProgressBar::new(at.share()).desired_width(BAR).text(text));
+        ui.add(ProgressBar::new(at.share() as f32).desired_width(BAR).text(text));
     });
     let mut words = vec![at.file.clone(), format!("file {} of {}", at.number + 1, at.count)];
     if at.bytes_per_sec > 0.0 {

@@ -12,7 +12,7 @@ use crate::{
     generate::{BeamNode, CacheProof, Ending, ProvedCache, SourceAttention},
     hub::{
         CachedModel, Fetched, FetchedFile, Gating, HubFacts, InterruptedFetch, PushContents, Pushed,
-        RemoteArchitecture, RemoteFile, RepoFacts, RepoKind, Revision,
+        RemoteArchitecture, RemoteFile, RepoFacts, RepoKind, Revision, Transfer,
     },
     objective::{
         ConfusionMatrix, Labels, Measurements,
@@ -423,12 +423,14 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
         }),
         Event::Fetching(_) => Event::Fetching(events::Fetching {
             name: p.repo(),
+            transfer: Transfer {
             file: text.clone(),
             number: 1,
             count: p.count,
             bytes: p.whole,
             total_bytes: 3,
             bytes_per_sec: p.any,
+            },
         }),
         Event::Fetched(_) => Event::Fetched(events::Fetched {
             fetched: Box::new(Fetched {
@@ -444,12 +446,14 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
         }),
         Event::Pushing(_) => Event::Pushing(events::Pushing {
             name: p.repo(),
+            transfer: Transfer {
             file: text.clone(),
             number: 1,
             count: p.count,
             bytes: p.whole,
             total_bytes: 3,
             bytes_per_sec: p.any,
+            },
         }),
         Event::Pushed(_) => Event::Pushed(events::Pushed {
             target: text.clone(),
