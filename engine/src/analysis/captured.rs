@@ -55,7 +55,7 @@ impl CapturedVariance {
             let maps = weights.iter().map(dense).collect::<Result<Vec<_>, AnalysisError>>()?;
             let (queries, keys): (Vec<Dense>, Vec<Dense>) = maps.into_iter().unzip();
             let places = attention.heads.computing();
-            let heads = places.filter_map(|place| attention.heads.attending.get(place).copied()).collect();
+            let heads = places.map(|place| attention.heads.attending[place]).collect();
             Ok(LayerEnergies { heads, ..LayerEnergies::of(&queries, &keys)? })
         };
         Ok(Self { layers: (0..model.plan().stack.layers).map(layer).collect::<Result<_, AnalysisError>>()? })

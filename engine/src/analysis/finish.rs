@@ -87,7 +87,7 @@ pub(super) fn finish<T: Real>(found: Finished<'_, T>) -> Result<ScoreSpectra, An
         let spectrum = |(query, sum): (usize, &Vec<f64>)| {
             let visible = packing.visible(query);
             let values: Vec<f64> = sum.iter().map(|value| value / all.0 as f64).collect();
-            let trace = (0..visible).filter_map(|place| values.get(place * visible + place)).sum();
+            let trace = (0..visible).map(|place| values[place * visible + place]).sum();
             let values = positive(eigenvalues(&values, visible)?);
             Ok(Spectrum { dimension: visible, samples: all.0, trace, values, ..Spectrum::default() })
         };

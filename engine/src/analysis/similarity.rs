@@ -139,34 +139,26 @@ impl Similarity {
         loop {
             let mut best: Option<(usize, usize, f64)> = None;
             for a in 0..count {
-                if groups.get(a).is_none_or(Vec::is_empty) {
+                if groups[a].is_empty() {
                     continue;
                 }
                 for b in a + 1..count {
-                    let Some(&link) = links.get(a * count + b) else { continue };
-                    let is_open = groups.get(b).is_some_and(|group| !group.is_empty());
-                    if is_open && link >= threshold && best.is_none_or(|(_, _, found)| link > found) {
+                    let link = links[a * count + b];
+                    if !groups[b].is_empty() && link >= threshold && best.is_none_or(|(_, _, found)| link > found) {
                         best = Some((a, b, link));
                     }
                 }
             }
             let Some((a, b, _)) = best else { break };
-            let taken = groups.get_mut(b).map(std::mem::take).unwrap_or_default();
-            if let Some(group) = groups.get_mut(a) {
-                group.extend(taken);
-            }
+            let taken = std::mem::take(&mut groups[b]);
+            groups[a].extend(taken);
             for other in 0..count {
-                let link = |from: usize| links.get(from * count + other).copied().unwrap_or(f64::NAN);
-                let least = link(a).min(link(b));
-                for place in [a * count + other, other * count + a] {
-                    if let Some(slot) = links.get_mut(place) {
-                        *slot = least;
-                    }
-                }
+                let least = links[a * count + other].min(links[b * count + other]);
+                (links[a * count + other], links[other * count + a]) = (least, least);
             }
         }
         let named = groups.into_iter().filter(|group| group.len() > 1).map(|group| {
-            let mut group: Vec<HeadAt> = group.into_iter().filter_map(|head| heads.get(head).copied()).collect();
+            let mut group: Vec<HeadAt> = group.into_iter().map(|head| heads[head]).collect();
             group.sort_by_key(|at| (at.layer, at.head));
             group
         });
@@ -183,7 +175,7 @@ impl Similarity {
             let pairs = (0..self.layers).flat_map(|a| (a + 1..self.layers).map(move |b| (a, b)));
             let values: Vec<f64> = pairs
                 .filter(|(a, b)| (b - a == 1) == is_near)
-                .filter_map(|(a, b)| matrix.get(a * self.layers + b).copied())
+                .map(|(a, b)| matrix[a * self.layers + b])
                 .filter(|value| !value.is_nan())
                 .collect();
             values.iter().sum::<f64>() / values.len() as f64

@@ -122,11 +122,8 @@ impl Rows {
     /// stand for themselves.
     pub(super) fn whole(&self, rows: Vec<usize>) -> Vec<usize> {
         let Answers::Spans(Spans { windows, .. }) = &*self.answers else { return rows };
-        let chosen: std::collections::BTreeSet<usize> =
-            rows.iter().filter_map(|row| windows.get(*row)).map(|window| window.question).collect();
-        (0..windows.len())
-            .filter(|row| windows.get(*row).is_some_and(|window| chosen.contains(&window.question)))
-            .collect()
+        let chosen: std::collections::BTreeSet<usize> = rows.iter().map(|row| windows[*row].question).collect();
+        (0..windows.len()).filter(|row| chosen.contains(&windows[*row].question)).collect()
     }
 
     /// The same rows with nothing to predict.
@@ -156,12 +153,12 @@ impl Rows {
 
     /// Tokens of each text of a row that are read.
     pub(super) fn tokens_read(&self, row: usize) -> [usize; 2] {
-        self.places.get(row).map_or([0; 2], |place| place.tokens)
+        self.places[row].tokens
     }
 
     /// Tokens of a row with those of its frame.
     fn length(&self, row: usize) -> usize {
-        self.frame.tokens() + self.places.get(row).map_or(0, |place| place.tokens.iter().sum())
+        self.frame.tokens() + self.places[row].tokens.iter().sum::<usize>()
     }
 
     /// Sorts rows by their lengths; those of equal lengths stay in their order.
@@ -204,19 +201,14 @@ impl Rows {
         let mut token_types = (self.frame.texts() > 1).then(|| vec![0; batch * sequence]);
         let mut key_mask = vec![0; batch * sequence];
         for (number, row) in rows.iter().enumerate() {
-            let Some(place) = self.places.get(*row) else { continue };
-            let text = |text: usize| {
-                let (start, count) = (place.starts.get(text).copied(), place.tokens.get(text).copied());
-                start.zip(count).and_then(|(start, count)| self.ids.get(start..start + count)).unwrap_or_default()
-            };
+            let place = &self.places[*row];
+            let text = |text: usize| &self.ids[place.starts[text]..][..place.tokens[text]];
             let framed = self.frame.around(text(0), text(1));
             let cells = number * sequence..;
             for (place, (id, text)) in cells.clone().take(sequence).zip(framed) {
-                if let (Some(own), Some(key)) = (input_ids.get_mut(place), key_mask.get_mut(place)) {
-                    (*own, *key) = (id, 1);
-                }
-                if let Some(own) = token_types.as_mut().and_then(|types| types.get_mut(place)) {
-                    *own = text;
+                (input_ids[place], key_mask[place]) = (id, 1);
+                if let Some(types) = &mut token_types {
+                    types[place] = text;
                 }
             }
         }

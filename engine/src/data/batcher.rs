@@ -275,10 +275,7 @@ impl Batcher {
     /// Share of the positions that the batches of the first epoch compute which are padding, 0..1.
     pub fn padding_share(&self) -> f64 {
         let order = self.order(0);
-        let steps = order.starts.windows(2).filter_map(|bounds| match bounds {
-            &[first, end] => order.examples.get(first..end),
-            _ => None,
-        });
+        let steps = order.starts.array_windows().map(|&[first, end]| &order.examples[first..end]);
         let batches = steps.flat_map(|step| step.chunks(self.batch.max(1)));
         let (all, padding) = match &self.examples {
             Examples::Windows(_) | Examples::Images(_) => (0, 0),
@@ -290,7 +287,7 @@ impl Batcher {
 
     /// The window at `position` of `epoch`'s order.
     fn window(&self, epoch: u64, position: u64) -> usize {
-        self.order(epoch).examples.get(position as usize).copied().unwrap_or(0)
+        self.order(epoch).examples[position as usize]
     }
 
     /// The order of an epoch.
@@ -320,9 +317,7 @@ impl Batcher {
         stream.shuffle(&mut numbers);
         let (mut examples, mut starts) = (Vec::with_capacity(count), vec![0]);
         for number in numbers {
-            examples.extend_from_slice(
-                order.get(number * count / batches..(number + 1) * count / batches).unwrap_or_default(),
-            );
+            examples.extend_from_slice(&order[number * count / batches..(number + 1) * count / batches]);
             starts.push(examples.len());
         }
         Order { examples: examples.into(), starts: starts.into() }
@@ -405,7 +400,7 @@ impl HeldOut {
         }
         let batch = self.batch;
         (0..taken).step_by(batch).map(move |first| {
-            let chosen = rows.get(first..taken.min(first + batch)).unwrap_or_default();
+            let chosen = &rows[first..taken.min(first + batch)];
             (chosen.to_vec(), self.batch_of(chosen))
         })
     }
@@ -444,9 +439,7 @@ impl HeldOut {
         let full = self.examples.full().max(1).min(self.examples.with_tail());
         let taken = examples.min(full);
         let (rows, batch) = (spread_over(taken, full), at_once.max(1));
-        (0..taken)
-            .step_by(batch)
-            .map(move |first| self.batch_of(rows.get(first..taken.min(first + batch)).unwrap_or_default()))
+        (0..taken).step_by(batch).map(move |first| self.batch_of(&rows[first..taken.min(first + batch)]))
     }
 
     /// `examples` examples spread evenly over the text in one batch, questions with all of their windows; none where there is

@@ -131,7 +131,8 @@ impl Pairs {
 
     /// What pairs are sorted by: the longer side of a batch is the dearer one.
     fn length(&self, pair: usize) -> (usize, usize) {
-        self.places.get(pair).map_or((0, 0), |place| (place.target_tokens, place.source_tokens))
+        let place = &self.places[pair];
+        (place.target_tokens, place.source_tokens)
     }
 
     /// Sorts pairs by their lengths; those of equal lengths stay in their order.
@@ -152,8 +153,7 @@ impl Pairs {
         for batch in batches {
             let sides = |of: fn(&Place) -> usize| {
                 let around = self.around() as u64;
-                let lengths =
-                    batch.iter().filter_map(|pair| self.places.get(*pair)).map(|place| of(place) as u64 + around);
+                let lengths = batch.iter().map(|pair| of(&self.places[*pair]) as u64 + around);
                 (lengths.clone().max().unwrap_or(0) * batch.len() as u64, lengths.sum::<u64>())
             };
             for (cells, tokens) in [sides(|place| place.source_tokens), sides(|place| place.target_tokens)] {
@@ -166,7 +166,7 @@ impl Pairs {
 
     /// A batch of pairs, as long as its longest.
     pub(super) fn batch(&self, pairs: &[usize]) -> Batch {
-        let places: Vec<Place> = pairs.iter().filter_map(|pair| self.places.get(*pair).copied()).collect();
+        let places: Vec<Place> = pairs.iter().map(|pair| self.places[*pair]).collect();
         let batch = places.len();
         let longest = |of: fn(&Place) -> usize| places.iter().map(of).max().unwrap_or(0) + self.around();
         let (read, written) = (longest(|place| place.source_tokens), longest(|place| place.target_tokens));
@@ -174,7 +174,7 @@ impl Pairs {
         let mut targets = Side::new(batch, written, self.pad);
         let mut labels = vec![IGNORED; batch * written];
         for (row, place) in places.iter().enumerate() {
-            let tokens = |start: usize, count: usize| self.ids.get(start..start + count).unwrap_or_default();
+            let tokens = |start: usize, count: usize| &self.ids[start..start + count];
             let source = tokens(place.source, place.source_tokens);
             let target = tokens(place.target, place.target_tokens);
             sources.set(row, self.framed(source));
@@ -222,9 +222,7 @@ impl Side {
         if used < self.sequence {
             let all = self.ids.len();
             let mask = self.mask.get_or_insert_with(|| vec![1; all]);
-            if let Some(padding) = mask.get_mut(first + used..first + self.sequence) {
-                padding.fill(0);
-            }
+            mask[first + used..first + self.sequence].fill(0);
         }
     }
 }

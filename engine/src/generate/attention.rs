@@ -62,7 +62,7 @@ pub fn attention_on_source(
         for (token, row) in of_layer.chunks_mut(columns).enumerate() {
             let of_heads = (0..heads).filter_map(|head| {
                 let start = (head * queries + first + token) * keys;
-                let probabilities = numbers.get(start..start + keys)?;
+                let probabilities = &numbers[start..start + keys];
                 // A head that is off has no map.
                 (probabilities.iter().sum::<f32>() > 0.5).then_some(probabilities)
             });

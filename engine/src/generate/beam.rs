@@ -94,8 +94,7 @@ impl SourceBeams {
                 chosen.iter().map(|(token, count)| (*token, count * search.diversity)).collect();
             for (place, beam) in group.running.iter().enumerate() {
                 let row = if is_first { 0 } else { first_row + place };
-                let Some(logits) = logits.get_mut(row) else { return Err(GenerateError::NotFinite) };
-                let mut own = logits.to_vec();
+                let mut own = logits[row].to_vec();
                 let mut choice = Choice::normalised(&mut own)?;
                 let tokens: Vec<u32> = self.before.iter().chain(&beam.tokens).copied().collect();
                 let text =
@@ -118,7 +117,7 @@ impl SourceBeams {
             for (rank, candidate) in found.iter().enumerate() {
                 let ends = marks.end.contains(&candidate.token);
                 let is_last = written == self.most;
-                let Some(parent) = group.running.get(candidate.beam) else { continue };
+                let parent = &group.running[candidate.beam];
                 let mut tokens = parent.tokens.clone();
                 tokens.push(candidate.token);
                 let ending = match (ends, self.most < self.wanted) {
@@ -182,9 +181,7 @@ impl SourceBeams {
         let mut nodes = self.nodes.clone().unwrap_or_default();
         let running = self.groups.iter().filter(|group| !group.is_done).flat_map(|group| &group.running);
         for node in running.filter_map(|beam| beam.node) {
-            if let Some(node) = nodes.get_mut(node) {
-                node.is_running = true;
-            }
+            nodes[node].is_running = true;
         }
         nodes
     }

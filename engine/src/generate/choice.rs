@@ -119,7 +119,7 @@ impl<'a> Choice<'a> {
         if n == 0 || tokens.len() + 1 < n {
             return;
         }
-        let last = tokens.get(tokens.len() + 1 - n..).unwrap_or_default();
+        let last = &tokens[tokens.len() + 1 - n..];
         for window in within.windows(n) {
             if let Some((token, _)) = window.split_last().filter(|(_, before)| *before == last) {
                 self.forbid(*token);

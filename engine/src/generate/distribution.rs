@@ -49,8 +49,7 @@ impl Distribution {
         if temperature == 0.0 {
             return candidates.first().copied();
         }
-        let logits: Vec<f64> =
-            candidates.iter().filter_map(|candidate| self.logits.get(candidate.token as usize).copied()).collect();
+        let logits: Vec<f64> = candidates.iter().map(|candidate| self.logits[candidate.token as usize]).collect();
         let mut left = stream.uniform();
         for (candidate, probability) in candidates.iter().zip(softmax(&logits, temperature)) {
             left -= probability;

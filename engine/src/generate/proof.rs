@@ -173,8 +173,8 @@ fn logit_differences(
         if going_on.is_empty() {
             break;
         }
-        rows = going_on.iter().filter_map(|row| rows.get(*row)).copied().collect();
-        let tokens: Vec<u32> = rows.iter().filter_map(|text| text.get(place)).copied().collect();
+        rows = going_on.iter().map(|row| rows[*row]).collect();
+        let tokens: Vec<u32> = rows.iter().map(|text| text[place]).collect();
         plain.select(&going_on)?;
         expected = plain.step(&tokens)?;
         for (decoder, logits, _) in &mut rivals {

@@ -299,7 +299,7 @@ impl Writer {
     fn best(&self) -> GeneratedText {
         match &self.kind {
             Kind::Single { text, first, sum, ending, .. } => GeneratedText {
-                tokens: text.get(*first..).unwrap_or_default().to_vec(),
+                tokens: text[*first..].to_vec(),
                 ending: ending.unwrap_or(Ending::Stopped),
                 score: *sum / (text.len() - first).max(1) as f64,
                 tree: Vec::new(),

@@ -27,10 +27,7 @@ impl EmbeddingNoise {
         let (b, t, d) = x.dims3()?;
         let ids = ids.to_vec2::<u32>()?;
         let keys = input.key_mask.as_ref().map(Tensor::to_vec2::<u8>).transpose()?;
-        let is_token = |row: usize, place: usize| match keys.as_ref().and_then(|keys| keys.get(row)?.get(place)) {
-            Some(key) => *key != 0,
-            None => true,
-        };
+        let is_token = |row: usize, place: usize| keys.as_ref().is_none_or(|keys| keys[row][place] != 0);
         let mut values = Vec::with_capacity(b * t * d);
         for (row, ids) in ids.iter().enumerate() {
             let own = ids.iter().enumerate().filter(|(place, _)| is_token(row, *place)).map(|(_, id)| *id);

@@ -129,9 +129,7 @@ impl Confusion {
     fn count(classes: usize, right: &[u32], predicted: &[u32]) -> Self {
         let mut counts = vec![0.0; classes * classes];
         for (right, predicted) in right.iter().zip(predicted) {
-            if let Some(count) = counts.get_mut(*right as usize * classes + *predicted as usize) {
-                *count += 1.0;
-            }
+            counts[*right as usize * classes + *predicted as usize] += 1.0;
         }
         Self(counts)
     }
@@ -158,7 +156,7 @@ impl Confusion {
 
     /// How often each class is right, and how often it was predicted.
     fn totals(&self) -> Vec<(f64, f64)> {
-        let predicted = |class: usize| self.rows().filter_map(|row| row.get(class)).sum();
+        let predicted = |class: usize| self.rows().map(|row| row[class]).sum();
         self.rows().enumerate().map(|(class, row)| (row.iter().sum(), predicted(class))).collect()
     }
 

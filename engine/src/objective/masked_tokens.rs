@@ -119,11 +119,8 @@ impl Masker {
         let draw = stream.uniform();
         if draw < 0.8 {
             *id = self.mask;
-        } else if draw < 0.9
-            && !self.ordinary.is_empty()
-            && let Some(other) = self.ordinary.get(stream.below(self.ordinary.len() as u64) as usize)
-        {
-            *id = *other;
+        } else if draw < 0.9 && !self.ordinary.is_empty() {
+            *id = self.ordinary[stream.below(self.ordinary.len() as u64) as usize];
         }
         debug_assert_ne!(*label, IGNORED);
     }

@@ -81,7 +81,7 @@ fn right_numbers(batch: &Batch) -> Result<&[f32], ModelError> {
 /// Pearson's correlation of pairs; NaN where one side is constant.
 fn correlation(pairs: &[[f64; 2]]) -> f64 {
     let count = pairs.len() as f64;
-    let mean = |side: usize| pairs.iter().filter_map(|pair| pair.get(side)).sum::<f64>() / count;
+    let mean = |side: usize| pairs.iter().map(|pair| pair[side]).sum::<f64>() / count;
     let (x0, y0) = (mean(0), mean(1));
     let (mut xx, mut yy, mut xy) = (0.0, 0.0, 0.0);
     for [x, y] in pairs {
@@ -92,7 +92,7 @@ fn correlation(pairs: &[[f64; 2]]) -> f64 {
 }
 
 fn rank_correlation(pairs: &[[f64; 2]]) -> f64 {
-    let of = |side: usize| pairs.iter().filter_map(|pair| pair.get(side).copied()).collect::<Vec<_>>();
+    let of = |side: usize| pairs.iter().map(|pair| pair[side]).collect::<Vec<_>>();
     let ranked: Vec<[f64; 2]> = ranks(&of(0)).into_iter().zip(ranks(&of(1))).map(|(x, y)| [x, y]).collect();
     correlation(&ranked)
 }
@@ -107,9 +107,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     for equal in sorted.chunk_by(|(_, a), (_, b)| a == b) {
         let rank = before as f64 + f64::midpoint(equal.len() as f64, 1.0);
         for (place, _) in equal {
-            if let Some(own) = ranks.get_mut(*place) {
-                *own = rank;
-            }
+            ranks[*place] = rank;
         }
         before += equal.len();
     }

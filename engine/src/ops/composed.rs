@@ -135,9 +135,7 @@ pub fn partial_scores(q: &Tensor, k: &Tensor, restore: &Tensor, pairs: &PairSets
         let mut slot_of = vec![(most + others) as u32; t];
         let places = (0..).zip(&row.chosen).chain((most as u32..).zip(&row.restored));
         for (slot, &key) in places {
-            if let Some(place) = slot_of.get_mut(key as usize) {
-                *place = slot;
-            }
+            slot_of[key as usize] = slot;
         }
         slots.extend(slot_of);
     }

@@ -13,7 +13,7 @@ use crate::{
     data::{Batcher, Corpus},
     generate::{Ending, Progress, Sampling, Search, continue_text, fill_masks, generate},
     model::{ForwardOptions, Model},
-    objective::{Answers, Batch, IGNORED, Labels, Objective, Showing, Sources},
+    objective::{Answers, Batch, Labels, Objective, Showing, Sources},
 };
 
 /// Tokens of a sample's prompt, at least, and at most where it goes on to the end of a word.
@@ -75,7 +75,7 @@ impl Probe {
         for (row, (ids, labels)) in examples.take(self.shown).enumerate() {
             let line = match objective.task().showing() {
                 Showing::Continuation => {
-                    let ids = ids.get(..batch.tokens_of(row).max(1)).unwrap_or(ids);
+                    let ids = &ids[..batch.tokens_of(row).max(1)];
                     self.continuation(model, corpus, ids, row as u64, should_stop)?
                 }
                 Showing::FilledIn => filled(model, corpus, ids, labels)?,
@@ -100,7 +100,7 @@ impl Probe {
     ) -> Result<String, TrainError> {
         // The held-out text begins with the first example.
         let range = boundary::prompt(&corpus.tokenizer, ids, row == 0, PROMPT_TOKENS, LONGEST_PROMPT)?;
-        let prompt = ids.get(range).unwrap_or(ids);
+        let prompt = &ids[range];
         let sampling = Sampling {
             max_new_tokens: NEW_TOKENS,
             seed: self.seed.wrapping_add(row),
@@ -118,29 +118,29 @@ impl Probe {
 /// An example with its hidden tokens filled in: `[guess]` where right, `[guess, not truth]` where wrong.
 fn filled(model: &Model, corpus: &Corpus, ids: &[u32], labels: &[i64]) -> Result<String, TrainError> {
     let Some(mask) = corpus.tokenizer.specials().mask else { return Ok(String::new()) };
-    let ids = ids.get(..SHOWN_TOKENS.min(ids.len())).unwrap_or(ids);
+    let ids = &ids[..SHOWN_TOKENS.min(ids.len())];
     if !ids.contains(&mask) {
         return Ok(one_line(&corpus.tokenizer.decode(ids)?));
     }
     let mut text = Vec::new();
     let framed = usize::from(ids.first().copied() == corpus.tokenizer.specials().cls);
-    let mut from = framed + boundary::first_word(&corpus.tokenizer, ids.get(framed..).unwrap_or_default())?;
+    let mut from = framed + boundary::first_word(&corpus.tokenizer, &ids[framed..])?;
     for hidden in fill_masks(model, ids, mask, 1)? {
         let at = hidden.position;
         if at < from {
             continue;
         }
-        text.push(one_line(&corpus.tokenizer.decode(ids.get(from..at).unwrap_or_default())?));
+        text.push(one_line(&corpus.tokenizer.decode(&ids[from..at])?));
         from = at + 1;
         let Some(best) = hidden.predictions.first() else { continue };
         let word = |id: u32| corpus.tokenizer.piece(id).trim().to_owned();
-        let truth = labels.get(at).copied().unwrap_or(IGNORED);
+        let truth = labels[at];
         text.push(match u32::try_from(truth) {
             Ok(truth) if truth != best.token => format!("[{}, not {}]", word(best.token), word(truth)),
             _ => format!("[{}]", word(best.token)),
         });
     }
-    text.push(one_line(&corpus.tokenizer.decode(ids.get(from..).unwrap_or_default())?));
+    text.push(one_line(&corpus.tokenizer.decode(&ids[from..])?));
     text.retain(|part| !part.is_empty());
     Ok(text.join(" "))
 }
@@ -185,10 +185,10 @@ fn answered(model: &Model, corpus: &Corpus, batch: &Batch) -> Result<String, Tra
         let best = outputs.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
         let (answer, truth) = match (&own.labels, right, best) {
             (Labels::Classes(_), Answers::Classes { classes, .. }, Some((best, _))) => {
-                (name(best), classes.get(row).map(|class| name(*class as usize)).unwrap_or_default())
+                (name(best), name(classes[row] as usize))
             }
             (Labels::Number, Answers::Numbers(numbers), Some((_, number))) => {
-                (format!("{number:.2}"), numbers.get(row).map(|number| format!("{number:.2}")).unwrap_or_default())
+                (format!("{number:.2}"), format!("{:.2}", numbers[row]))
             }
             (Labels::Classes(_) | Labels::Number | Labels::Span { .. }, _, _) => continue,
         };
@@ -201,11 +201,11 @@ fn answered(model: &Model, corpus: &Corpus, batch: &Batch) -> Result<String, Tra
 /// An example in words: its texts, or which of the held-out images it is.
 fn example(corpus: &Corpus, batch: &Batch, row: usize) -> Result<String, TrainError> {
     if let Some(pixels) = &batch.pixels {
-        return Ok(format!("held-out image {}", pixels.images.get(row).map_or(0, |image| image + 1)));
+        return Ok(format!("held-out image {}", pixels.images[row] + 1));
     }
     let cells = row * batch.sequence..row * batch.sequence + batch.tokens_of(row);
-    let of_row = batch.input_ids.get(cells.clone()).unwrap_or_default();
-    let second = batch.token_types.as_ref().and_then(|types| types.get(cells)?.iter().position(|text| *text > 0));
+    let of_row = &batch.input_ids[cells.clone()];
+    let second = batch.token_types.as_ref().and_then(|types| types[cells].iter().position(|text| *text > 0));
     let (first, second) = of_row.split_at_checked(second.unwrap_or(of_row.len())).unwrap_or((of_row, &[]));
     let mut text = one_line(&corpus.tokenizer.decode(first)?);
     if !second.is_empty() {

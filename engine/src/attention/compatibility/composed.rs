@@ -340,12 +340,7 @@ impl HeadAttention {
         let computed = raw.dim(1)?;
         let mut bias = (bias / self.scale())?; // [1, H, n, m]
         if computed != bias.dim(1)? {
-            let heads: Vec<u32> = self
-                .heads
-                .computing()
-                .filter_map(|place| self.heads.attending.get(place))
-                .map(|head| *head as u32)
-                .collect();
+            let heads: Vec<u32> = self.heads.computing().map(|place| self.heads.attending[place] as u32).collect();
             bias = bias.index_select(&Tensor::from_vec(heads, computed, raw.device())?, 1)?;
         }
         raw.broadcast_add(&bias)

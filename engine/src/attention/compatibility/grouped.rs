@@ -24,7 +24,7 @@ impl Groups {
     /// Of the heads of a layer that stand in these places among those that attend, in order. Head `h` of the layer's
     /// `H` belongs to group `h groups / H`; groups without any of the heads do not count.
     pub fn of(heads: &LayerHeads, places: impl Iterator<Item = usize>, groups: usize) -> Self {
-        let group = |place| heads.attending.get(place).map_or(0, |head| head * groups / heads.heads.max(1));
+        let group = |place| heads.attending[place] * groups / heads.heads.max(1);
         let (mut of_heads, mut last, mut count) = (Vec::new(), None, 0);
         for group in places.map(group) {
             count += usize::from(last != Some(group));
@@ -36,7 +36,7 @@ impl Groups {
 
     /// The group of a head.
     pub fn group(&self, head: usize) -> usize {
-        self.of_heads.get(head).copied().unwrap_or(0)
+        self.of_heads[head]
     }
 }
 

@@ -69,9 +69,8 @@ fn lent(plan: &StackPlan, layer: usize) -> u64 {
     for (_, cell) in plan.head_plan.iter() {
         if let Cell::Borrow { origin, .. } = cell
             && origin.layer == layer
-            && let Some(lends) = lends.get_mut(origin.head)
         {
-            *lends = true;
+            lends[origin.head] = true;
         }
     }
     lends.into_iter().filter(|lends| *lends).count() as u64

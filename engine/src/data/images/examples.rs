@@ -50,7 +50,7 @@ impl Pictures {
         let numbers = self.shape.numbers();
         let mut values = Vec::with_capacity(rows.len() * numbers);
         for row in rows {
-            let image = self.pixels.get(row * numbers..(row + 1) * numbers).unwrap_or_default();
+            let image = &self.pixels[row * numbers..(row + 1) * numbers];
             self.normalisation.extend(&mut values, image);
         }
         Batch {

@@ -115,7 +115,7 @@ impl ComposedDecoder {
     /// The position of a row's next token.
     fn position(&self, source: usize) -> usize {
         let of_prompt = match self.sources.read {
-            Read::Prompts { .. } => self.sources.lengths.get(source).copied().unwrap_or(0),
+            Read::Prompts { .. } => self.sources.lengths[source],
             Read::Encoded { .. } => 0,
         };
         of_prompt + self.written
@@ -220,7 +220,7 @@ impl Decoder for ComposedDecoder {
                 *written = written.index_select(&places, 0)?;
             }
         }
-        self.rows = parents.iter().filter_map(|parent| self.rows.get(*parent)).copied().collect();
+        self.rows = parents.iter().map(|parent| self.rows[*parent]).collect();
         Ok(())
     }
 

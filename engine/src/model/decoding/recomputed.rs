@@ -66,7 +66,7 @@ impl Decoder for RecomputedDecoder {
     }
 
     fn select(&mut self, parents: &[usize]) -> Result<(), ModelError> {
-        self.rows = parents.iter().filter_map(|parent| self.rows.get(*parent)).cloned().collect();
+        self.rows = parents.iter().map(|parent| self.rows[*parent].clone()).collect();
         Ok(())
     }
 

@@ -79,7 +79,7 @@ impl Texts {
     /// Some of them for a model. Shorter ones are filled up at the end: positions count from the first token, and nobody sees
     /// what follows. Gives the positions of each too.
     pub fn input(&self, model: &Model, range: Range<usize>) -> Result<(ModelInput, usize), ModelError> {
-        let texts = self.texts.get(range).unwrap_or_default();
+        let texts = &self.texts[range];
         let longest = texts.iter().map(Vec::len).max().unwrap_or(0);
         let padded = |text: &Vec<u32>| {
             let mut ids = text.clone();

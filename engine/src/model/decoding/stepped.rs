@@ -48,7 +48,7 @@ impl SteppedDecoder {
                 let x = model.read_prompts(&input, stack.reading_layers(), &mut keep)?; // [group, longest, d]
                 stack.keep_last_prompt(&x, place, &mut layers)?;
                 let width = x.len() / (group.len() * longest).max(1);
-                for (text, length) in lengths.get(group).unwrap_or_default().iter().enumerate() {
+                for (text, length) in lengths[group].iter().enumerate() {
                     last_rows.extend_from_slice(part(&x, (text * longest + length - 1) * width, width));
                 }
             }
@@ -70,8 +70,7 @@ impl Decoder for SteppedDecoder {
     }
 
     fn step(&mut self, tokens: &[u32]) -> Result<Vec<f32>, ModelError> {
-        let position =
-            |row: usize| self.first_positions.get(self.past.source(row)).copied().unwrap_or(0) + self.past.written(row);
+        let position = |row: usize| self.first_positions[self.past.source(row)] + self.past.written(row);
         let positions: Vec<usize> = (0..self.past.rows()).map(position).collect();
         Ok(self.stack.step(tokens, &positions, &mut self.past, &mut self.cache)?)
     }

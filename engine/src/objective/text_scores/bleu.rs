@@ -100,10 +100,8 @@ impl BleuSums {
         }
         for (gram, count) in n_grams(&words) {
             let order = gram.len() - 1;
-            if let (Some(total), Some(matches)) = (self.totals.get_mut(order), self.matches.get_mut(order)) {
-                *total += count;
-                *matches += count.min(allowed.get(gram).copied().unwrap_or(0));
-            }
+            self.totals[order] += count;
+            self.matches[order] += count.min(allowed.get(gram).copied().unwrap_or(0));
         }
         let lengths = references.iter().map(Vec::len);
         let nearest = lengths.min_by_key(|length| (length.abs_diff(words.len()), *length)).unwrap_or(0);

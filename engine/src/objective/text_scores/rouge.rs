@@ -121,22 +121,19 @@ fn subsequence(reference: &[String], hypothesis: &[String]) -> Vec<usize> {
     let columns = hypothesis.len() + 1;
     // Row by row: lengths for the first i and j words.
     let mut lengths = vec![0_usize; (reference.len() + 1) * columns];
-    let at = |lengths: &[usize], i: usize, j: usize| lengths.get(i * columns + j).copied().unwrap_or(0);
+    let at = |i: usize, j: usize| i * columns + j;
     for (i, a) in reference.iter().enumerate() {
         for (j, b) in hypothesis.iter().enumerate() {
-            let length =
-                if a == b { at(&lengths, i, j) + 1 } else { at(&lengths, i, j + 1).max(at(&lengths, i + 1, j)) };
-            if let Some(place) = lengths.get_mut((i + 1) * columns + j + 1) {
-                *place = length;
-            }
+            lengths[at(i + 1, j + 1)] =
+                if a == b { lengths[at(i, j)] + 1 } else { lengths[at(i, j + 1)].max(lengths[at(i + 1, j)]) };
         }
     }
     let (mut i, mut j, mut places) = (reference.len(), hypothesis.len(), Vec::new());
     while let (Some(before_i), Some(before_j)) = (i.checked_sub(1), j.checked_sub(1)) {
-        if reference.get(before_i) == hypothesis.get(before_j) {
+        if reference[before_i] == hypothesis[before_j] {
             places.push(before_i);
             (i, j) = (before_i, before_j);
-        } else if at(&lengths, i, before_j) > at(&lengths, before_i, j) {
+        } else if lengths[at(i, before_j)] > lengths[at(before_i, j)] {
             j = before_j;
         } else {
             i = before_i;
@@ -157,7 +154,7 @@ fn by_sentence(hypothesis: &[Vec<String>], reference: &[Vec<String>]) -> RougeSc
     let mut matches = 0;
     for sentence in reference {
         let union: BTreeSet<usize> = hypothesis.iter().flat_map(|other| subsequence(sentence, other)).collect();
-        for word in union.into_iter().filter_map(|place| sentence.get(place)) {
+        for word in union.into_iter().map(|place| &sentence[place]) {
             // No word counts more often than both sides have it.
             if let (Some(h), Some(r)) = (left_h.get_mut(word.as_str()), left_r.get_mut(word.as_str()))
                 && *h > 0

@@ -159,14 +159,13 @@ impl SharedRows {
     /// Where a column's block begins of a source, and which it is.
     fn block(&self, source: usize, column: usize) -> (usize, Block) {
         let (start, positions) = self.span(source);
-        let block = self.blocks.iter().find(|block| column < block.first + block.count);
-        let block = block.copied().unwrap_or(Block { first: 0, count: 0, is_turned: false });
+        let block = self.blocks[self.blocks.partition_point(|block| column >= block.first + block.count)];
         (start * self.width + block.first * positions, block)
     }
 
     /// The positions of a source.
     pub(super) fn span(&self, source: usize) -> (usize, usize) {
-        self.spans.get(source).copied().unwrap_or_default()
+        self.spans[source]
     }
 
     /// What is allocated for it.
@@ -318,17 +317,17 @@ impl Past {
 
     /// Tokens that a row has written.
     pub fn written(&self, row: usize) -> usize {
-        self.rows.get(row).map_or(0, |row| row.places.len())
+        self.rows[row].places.len()
     }
 
     /// The source of a row.
     pub fn source(&self, row: usize) -> usize {
-        self.rows.get(row).map_or(0, |row| row.source)
+        self.rows[row].source
     }
 
     /// Rows that go on from others: row i from `parents[i]`.
     pub fn select(&mut self, parents: &[usize]) {
-        self.rows = parents.iter().filter_map(|parent| self.rows.get(*parent)).cloned().collect();
+        self.rows = parents.iter().map(|parent| self.rows[*parent].clone()).collect();
     }
 
     /// A place for one more token of every row, in order; the first of them.
@@ -342,7 +341,7 @@ impl Past {
     }
 
     pub(super) fn places(&self, row: usize) -> &[u32] {
-        self.rows.get(row).map_or(&[], |row| &row.places)
+        &self.rows[row].places
     }
 
     pub(super) fn runs(&self) -> Vec<Run> {

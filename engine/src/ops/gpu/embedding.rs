@@ -52,9 +52,7 @@ impl Pieces {
     fn new(ids: &[u32], rows: usize) -> Self {
         let mut ends = vec![0_u32; rows + 1];
         for &id in ids {
-            if let Some(count) = ends.get_mut(id as usize + 1) {
-                *count += 1;
-            }
+            ends[id as usize + 1] += 1;
         }
         let mut total = 0;
         for end in &mut ends {
@@ -71,12 +69,9 @@ impl Pieces {
         // The places of an id stay in their order.
         let (mut next, mut places) = (ends, vec![0; ids.len()]);
         for (place, &id) in (0..).zip(ids) {
-            if let Some(to) = next.get_mut(id as usize) {
-                if let Some(slot) = places.get_mut(*to as usize) {
-                    *slot = place;
-                }
-                *to += 1;
-            }
+            let to = &mut next[id as usize];
+            places[*to as usize] = place;
+            *to += 1;
         }
         Self { places, starts, rows: rows_of }
     }

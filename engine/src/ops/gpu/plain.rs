@@ -37,9 +37,7 @@ pub fn part(x: &Tensor, dim: usize, first: usize, count: usize) -> Result<Tensor
     let x = x.contiguous()?;
     let part = Part { dim, first, count };
     let mut dims = x.dims().to_vec();
-    if let Some(of_part) = dims.get_mut(dim) {
-        *of_part = count;
-    }
+    dims[dim] = count;
     tracked1(&x, part.launched("take_part", &x, (dims, x.dim(dim)?))?, part)
 }
 
@@ -96,9 +94,7 @@ impl Joined {
     fn together<const N: usize>(&self, parts: [&Tensor; N]) -> Result<Buffer> {
         let whole = parts.iter().map(|part| part.dim(self.0)).sum::<Result<usize>>()?;
         let mut dims = parts[0].dims().to_vec();
-        if let Some(of_whole) = dims.get_mut(self.0) {
-            *of_whole = whole;
-        }
+        dims[self.0] = whole;
         let all = Buffer::new(parts[0].device(), dims, parts[0].dtype())?;
         let mut addresses = [0; Self::MOST];
         for (address_of, part) in addresses.iter_mut().zip(parts) {

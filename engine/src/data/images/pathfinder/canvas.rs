@@ -28,7 +28,7 @@ impl Mask {
             return false;
         }
         let (x, y) = (x as usize, y as usize);
-        x < self.size && self.takers.get(y * self.size + x) == Some(&0)
+        x < self.size && y < self.size && self.takers[y * self.size + x] == 0
     }
 
     /// Share of the pixels that are free.
@@ -42,7 +42,7 @@ impl Mask {
             return true;
         }
         let mut meets = false;
-        near(self.size, line, radius, |at| meets |= self.takers.get(at).is_some_and(|takers| *takers > 0));
+        near(self.size, line, radius, |at| meets |= self.takers[at] > 0);
         meets
     }
 
@@ -58,11 +58,7 @@ impl Mask {
 
     fn change(&mut self, line: [Point; 2], radius: f64, by: impl Fn(u16) -> u16) {
         let Self { size, takers } = self;
-        near(*size, line, radius, |at| {
-            if let Some(takers) = takers.get_mut(at) {
-                *takers = by(*takers);
-            }
-        });
+        near(*size, line, radius, |at| takers[at] = by(takers[at]));
     }
 }
 
@@ -115,11 +111,7 @@ impl Canvas {
 
     fn draw(&mut self, line: [Point; 2], radius: f64, light: f64) {
         let all = &mut self.light;
-        near(SCALE * self.size, line, radius, |at| {
-            if let Some(own) = all.get_mut(at) {
-                *own = own.max(light);
-            }
-        });
+        near(SCALE * self.size, line, radius, |at| all[at] = all[at].max(light));
     }
 
     /// The image at its size, reduced with Lanczos's filter of three lobes along columns, then along rows. `[size, size]`
@@ -137,10 +129,10 @@ impl Canvas {
             }
             light / weights
         };
-        let light = |at: usize| self.light.get(at).copied().unwrap_or_default();
-        let rows: Vec<f64> = (0..size * wide).map(|at| sum(at / wide, &|y| light(y * wide + at % wide))).collect(); // [size, wide]
+        let light = |at: usize| sum(at / wide, &|y| self.light[y * wide + at % wide]);
+        let rows: Vec<f64> = (0..size * wide).map(light).collect(); // [size, wide]
         let pixel = |at: usize| {
-            let light = sum(at % size, &|x| rows.get(at / size * wide + x).copied().unwrap_or_default());
+            let light = sum(at % size, &|x| rows[at / size * wide + x]);
             (light.clamp(0.0, 1.0) * 255.0).round() as u8
         };
         (0..size * size).map(pixel).collect()
