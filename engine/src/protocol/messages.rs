@@ -56,6 +56,18 @@ macro_rules! commands {
             pub const COMMAND_LINES: &[(&'static str, &'static str)] = &[$((stringify!($job), $command_line)),*];
         }
 
+        #[cfg(test)]
+        impl Command {
+            /// One of each, made of chance.
+            pub(super) fn made(maker: &mut super::wire_tests::made::Maker) -> Vec<Self> {
+                vec![
+                    $(Self::$unit,)*
+                    $($(maker.make::<$topic::$name>().into(),)*)*
+                    $(maker.make::<$job_topic::$job>().into(),)*
+                ]
+            }
+        }
+
         /// Calls a macro with the names of all commands that ask for a job.
         macro_rules! for_each_job {
             ($dollar callback:ident) => { $dollar callback! { $($job),* } };
@@ -127,6 +139,14 @@ macro_rules! events {
         pub enum Event {
             $($(#[$doc])* $unit,)*
             $($(#[doc = concat!("[`events::", stringify!($name), "`].")] $name($topic::$name),)*)*
+        }
+
+        #[cfg(test)]
+        impl Event {
+            /// One of each, made of chance.
+            pub(super) fn made(maker: &mut super::wire_tests::made::Maker) -> Vec<Self> {
+                vec![$(Self::$unit,)* $($(maker.make::<$topic::$name>().into(),)*)*]
+            }
         }
 
         /// Payloads of events.

@@ -1,6 +1,4 @@
 //! Every command and every event goes over the wire and comes back as it was.
 
-mod commands;
-mod events;
-mod parts;
+pub(super) mod made;
 mod round_trips;
