@@ -1,3 +1,5 @@
+mod pinned;
+
 use std::path::Path;
 
 use tempfile::TempDir;
