@@ -142,9 +142,9 @@ fn pins(written: &str, objective: &Objective, folder: &Path) -> [String; 5] {
     batches.extend(batcher.validation_batches(usize::MAX).map(|batch| format!("{batch:?}")));
     batches.push(format!("{:?} {:?} {:?}", corpus.statistics, corpus.left_out, corpus.warnings));
     let other = {
-        let (reading, labels) = (Reading::default(), corpus.answers.as_ref().map(|own| &own.labels));
+        let (reading, labels) = (Reading::default(), corpus.labels());
         let source: &Source = &config.source;
-        match &corpus.images {
+        match corpus.images() {
             Some(images) => {
                 let (labels, shape) = ((labels.unwrap(), &reading), (images.shape, &images.normalisation));
                 Corpus::load_held_out_images(source, labels, shape, folder, &Silent)
