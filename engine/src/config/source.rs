@@ -7,6 +7,7 @@ mod files;
 mod grammar;
 mod images;
 mod listops;
+mod long_pairs;
 mod number_words;
 mod pairs;
 mod pathfinder;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::{ImageShape, MOST_SIDE};
 
 pub use facts::{Modality, SourceFacts, SourceSettings};
+pub use long_pairs::LongPairs;
 pub use paths::{Holds, PathField, PathSlot};
 pub use text_place::TextPlace;
 // A kind of data is named in its own file alone.
@@ -231,5 +233,45 @@ mod tests {
             assert_eq!((source.facts().modality, source.to_string().as_str()), (modality, "b.txt"));
             assert!(!source.has_own_split());
         }
+    }
+
+    #[test]
+    fn held_out_examples_stand_alone_where_they_have_files_or_are_generated() {
+        let alone = |text: &str| toml::from_str::<Source>(text).unwrap().held_out_alone();
+        let source = |text: &str| Some(toml::from_str::<Source>(text).unwrap());
+        for (given, expected) in [
+            (
+                "kind = 'file'\npath = 'a'\nfield = 'f'\nvalidation_path = 'b'",
+                source("kind = 'file'\npath = 'b'\nfield = 'f'"),
+            ),
+            ("kind = 'file'\npath = 'a'", None),
+            (
+                "kind = 'images'\npath = 'a'\nlabels = 'l'\nclasses = 'c'\nvalidation_path = 'b'\nvalidation_labels = 'm'",
+                source("kind = 'images'\npath = 'b'\nlabels = 'm'\nclasses = 'c'"),
+            ),
+            ("kind = 'images'\npath = 'a'\nvalidation_labels = 'm'", None),
+            (
+                "kind = 'pairs'\nsource = 'a'\ntarget = 'b'\nvalidation_source = 'c'\nvalidation_target = 'd'",
+                source("kind = 'pairs'\nsource = 'c'\ntarget = 'd'"),
+            ),
+            // Held-out pairs need not stand in files like those that are trained on.
+            ("kind = 'pairs'\nsource = 'a'\ntarget = 'b'\nvalidation_path = 'c'", source("kind = 'pairs'\npath = 'c'")),
+            (
+                "kind = 'pairs'\npath = 'c'\nvalidation_source = 'a'\nvalidation_target = 'b'",
+                source("kind = 'pairs'\nsource = 'a'\ntarget = 'b'"),
+            ),
+            ("kind = 'listops'", source("kind = 'listops'")),
+        ] {
+            assert_eq!(alone(given), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn another_file_is_read_as_the_one_before_it() {
+        let table: Source = toml::from_str("kind = 'table'\npath = 'a'\ntext = 'x'\nvalidation_path = 'b'").unwrap();
+        let read = |modality, source: &Source| source.reading(modality, Path::new("new"));
+        assert_eq!(read(Modality::Rows, &table), toml::from_str("kind = 'table'\npath = 'new'\ntext = 'x'").unwrap());
+        assert_eq!(read(Modality::Text, &table), toml::from_str("kind = 'file'\npath = 'new'").unwrap());
+        assert_eq!(read(Modality::Pairs, &Source::default()), toml::from_str("kind = 'pairs'\npath = 'new'").unwrap());
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Modality, PathField, SourceFacts, SourceSettings};
+use super::{LongPairs, Modality, PathField, SourceFacts, SourceSettings};
 use crate::config::Problem;
 
 /// Pairs of texts: two files with a text a line, of which line n of one is the translation of line n of the other; or one
@@ -66,16 +66,9 @@ impl SourceSettings for PairsSource {
     fn problems(&self) -> Vec<Problem> {
         let mut found = Vec::new();
         let mut add = |field: &str, message: &str| found.push(Problem::new(field, message));
-        for (field, path) in [
-            ("data.source", &self.source),
-            ("data.target", &self.target),
-            ("data.path", &self.path),
-            ("data.validation_source", &self.validation_source),
-            ("data.validation_target", &self.validation_target),
-            ("data.validation_path", &self.validation_path),
-        ] {
-            if path.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
-                add(field, "name a file, or leave the field out");
+        for field in self.clone().path_fields() {
+            if field.path().is_some_and(|path| path.as_os_str().is_empty()) {
+                add(field.name, "name a file, or leave the field out");
             }
         }
         match (&self.source, &self.target, &self.path) {
@@ -116,26 +109,5 @@ impl SourceSettings for PairsSource {
     fn turn_to(&mut self, path: &Path) -> bool {
         *self = Self { path: Some(path.to_owned()), text: self.text.take(), ..Self::default() };
         true
-    }
-}
-
-/// What becomes of pairs of which a side does not fit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LongPairs {
-    /// They are left out, and counted.
-    #[default]
-    LeaveOut,
-    /// The side is cut off, and they are counted.
-    Truncate,
-}
-
-impl LongPairs {
-    /// Both choices, for menus and conformance tests.
-    pub const ALL: [Self; 2] = [Self::LeaveOut, Self::Truncate];
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-    fn is_usual(&self) -> bool {
-        *self == Self::default()
     }
 }
