@@ -17,7 +17,7 @@ pub(in crate::data) struct Place<'a> {
     pub(in crate::data) edition: Edition,
 }
 
-impl<'a> Place<'a> {
+impl Place<'_> {
     /// The same by the rules of another edition.
     pub(in crate::data) fn in_edition(self, edition: Edition) -> Self {
         Self { edition, ..self }
@@ -42,9 +42,7 @@ impl<'a> Place<'a> {
         let none = || ImageError::NoLabels { path: self.path.to_owned(), field: self.labels_field };
         is_another.then_some(beside).ok_or_else(none)
     }
-}
 
-impl Place<'_> {
     /// Refuses a file of labels that is not there, is none, or has not one for each of so many images.
     pub(super) fn require_labels(self, images: usize) -> Result<(), DataError> {
         let labels_path = self.labels_of_idx()?;

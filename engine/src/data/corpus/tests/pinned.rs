@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::config::{DataConfig, Source};
+use crate::config::DataConfig;
 use crate::data::hash::sha256_hex;
 use crate::data::{Batcher, Corpus, Reading, Silent, preview};
 use crate::objective::Objective;
@@ -91,7 +91,9 @@ const PINNED: [(&str, Objective, [&str; 5]); 15] = [
 
 fn idx(dimensions: &[u32], content: impl IntoIterator<Item = u32>) -> Vec<u8> {
     let mut bytes = vec![0, 0, 8, dimensions.len() as u8];
-    dimensions.iter().for_each(|size| bytes.extend(size.to_be_bytes()));
+    for size in dimensions {
+        bytes.extend(size.to_be_bytes());
+    }
     bytes.extend(content.into_iter().map(|value| (value % 256) as u8));
     bytes
 }
@@ -141,21 +143,15 @@ fn pins(written: &str, objective: &Objective, folder: &Path) -> [String; 5] {
         (0..2 * batcher.steps_per_epoch()).map(|step| format!("{:?}", batcher.train_batch(step))).collect();
     batches.extend(batcher.validation_batches(usize::MAX).map(|batch| format!("{batch:?}")));
     batches.push(format!("{:?} {:?} {:?}", corpus.statistics, corpus.left_out, corpus.warnings));
-    let other = {
-        let (reading, labels) = (Reading::default(), corpus.labels());
-        let source: &Source = &config.source;
-        match corpus.images() {
-            Some(images) => {
-                let (labels, shape) = ((labels.unwrap(), &reading), (images.shape, &images.normalisation));
-                Corpus::load_held_out_images(source, labels, shape, folder, &Silent)
-            }
-            None => {
-                let tokenizer = corpus.tokenizer.clone();
-                Corpus::load_held_out(source, tokenizer, objective, (labels, &reading), folder, &Silent)
-            }
-        }
-        .unwrap()
+    let (reading, labels) = (Reading::default(), corpus.labels());
+    let other = if let Some(images) = corpus.images() {
+        let (labels, shape) = ((labels.unwrap(), &reading), (images.shape, &images.normalisation));
+        Corpus::load_held_out_images(&config.source, labels, shape, folder, &Silent)
+    } else {
+        let tokenizer = corpus.tokenizer.clone();
+        Corpus::load_held_out(&config.source, tokenizer, objective, (labels, &reading), folder, &Silent)
     };
+    let other = other.unwrap();
     let found = preview(&config.clone().anchored(folder), objective, &Reading::default()).unwrap();
     // Paths of a folder that is another one each time.
     let without_folder = |text: String| text.replace(&folder.display().to_string(), "");
