@@ -297,19 +297,57 @@ fn few_files_name_a_job() {
             "{job} has no file"
         );
         let named = [format!("commands::{job}"), format!("JobCommand::{job}")];
-        let names = |code: &str| {
-            named.iter().any(|name| {
-                code.match_indices(name).any(|(at, _)| {
-                    !code[at + name.len()..].starts_with(|letter: char| letter.is_alphanumeric() || letter == '_')
-                })
-            })
-        };
+        let names = |code: &str| named.iter().any(|name| holds_name(code, name));
         let others: Vec<String> = all
             .iter()
             .filter(|(path, code)| !is_own(path, code) && (names(code) || path.ends_with("protocol/messages.rs")))
             .map(|(path, _)| path.strip_prefix(root()).unwrap().display().to_string())
             .collect();
         assert!(others.len() <= MOST, "{job}: {others:?}");
+    }
+}
+
+/// Whether code holds a name that no further letter follows.
+fn holds_name(code: &str, name: &str) -> bool {
+    code.match_indices(name)
+        .any(|(at, _)| !code[at + name.len()..].starts_with(|letter: char| letter.is_alphanumeric() || letter == '_'))
+}
+
+/// A kind of data is named where its settings, its reading and its form are, and in the list of the kinds. All else asks its
+/// description.
+#[test]
+fn few_files_name_a_kind_of_data() {
+    const MOST: usize = 4;
+    let list = fs::read_to_string(root().join("engine/src/config/source.rs")).unwrap();
+    let rows = list.split("$then! {\n").nth(1).unwrap().split("\n        }").next().unwrap();
+    // `Grammar(GrammarSource),`
+    let kinds: Vec<(&str, &str)> =
+        rows.lines().filter_map(|row| row.trim().strip_suffix("),")?.split_once('(')).collect();
+    assert!(kinds.len() >= 10, "{kinds:?}");
+    let all: Vec<(String, String)> = ["engine/src", "app/src"]
+        .into_iter()
+        .flat_map(|folder| sources(&root().join(folder)))
+        .filter(|(path, _)| {
+            !path
+                .components()
+                .any(|part| ["tests", "wire_tests", "tests.rs"].iter().any(|test| part.as_os_str() == *test))
+        })
+        .map(|(path, text)| (path.strip_prefix(root()).unwrap().display().to_string(), shipped(&text)))
+        .collect();
+    for (kind, settings) in &kinds {
+        let variant = format!("Source::{kind}");
+        let names: Vec<&str> = all
+            .iter()
+            .filter(|(_, code)| holds_name(code, &variant) || holds_name(code, settings))
+            .map(|(path, _)| path.as_str())
+            .collect();
+        assert!(names.len() >= 3, "this test reads no code: {names:?}");
+        assert!(names.len() <= MOST, "{kind}: {names:?}");
+    }
+    // There is no second list of the kinds.
+    for (path, code) in all.iter().filter(|(path, _)| path != "engine/src/config/source.rs") {
+        let named = kinds.iter().filter(|(kind, _)| holds_name(code, &format!("Source::{kind}"))).count();
+        assert!(named <= 1, "{path} decides by the kind of data");
     }
 }
 

@@ -6,7 +6,7 @@ use headroom_engine::{
     advise::{Advice, Adviser, ConversionStep},
     analysis::{Analysis, Measure, NOT_YET},
     checkpoint::read_plan,
-    config::{Coverage, Source, counted},
+    config::{Coverage, Modality, counted},
     convert::Conversion,
     store::{AnalysisSummary, Store},
     text::escaped_line,
@@ -322,11 +322,14 @@ fn with_errors<'a>(
 /// The text of an analysis, as an option of a command.
 fn text(of: Option<&Analysis>) -> String {
     let known = of.and_then(|of| of.text.as_ref()).map(|text| &text.source);
-    let Some(Source::File(file)) = known else { return format!("--data {A_TEXT}") };
-    let mut words = format!("--data {}", hint::quoted(&file.path.display().to_string()));
-    for (option, value) in [("--field", &file.field), ("--column", &file.column)] {
+    let plain = known.filter(|source| source.facts().modality == Modality::Text);
+    let file = plain.and_then(|source| Some((source, source.training_files().into_iter().next()?)));
+    let Some((source, path)) = file else { return format!("--data {A_TEXT}") };
+    let mut words = format!("--data {}", hint::quoted(&path.display().to_string()));
+    let place = source.settings().text_place();
+    for (option, value) in [("--field", place.field), ("--column", place.column)] {
         if let Some(value) = value {
-            words.extend([" ", option, " ", &hint::quoted(value)]);
+            words.extend([" ", option, " ", &hint::quoted(&value)]);
         }
     }
     words

@@ -4,7 +4,7 @@ use std::{
 };
 
 use headroom_engine::{
-    config::{Problem, RunConfig, Source, from_toml_noting, nearest, preset, presets},
+    config::{DataConfig, Modality, Problem, RunConfig, from_toml_noting, nearest, preset, presets},
     data::{Reading, data_problems, read_file, read_stream, with_image_shape, wrong_kind},
     hub,
     machine::free_bytes,
@@ -17,20 +17,6 @@ use super::{
     error::{CliError, CliResult},
     print,
 };
-
-/// The fields of a config that name files.
-const PATH_FIELDS: [&str; 10] = [
-    "data.path",
-    "data.validation_path",
-    "data.labels",
-    "data.validation_labels",
-    "data.classes",
-    "data.source",
-    "data.target",
-    "data.validation_source",
-    "data.validation_target",
-    "data.tokenizer.path",
-];
 
 /// The largest config that is read, in bytes: a table of heads of the largest model has two million.
 const LARGEST_CONFIG: u64 = 16 << 20;
@@ -73,10 +59,9 @@ impl GivenConfig {
     /// The same for what needs no text: none has to be named.
     pub fn read_without_text(args: &ConfigArgs) -> CliResult<Self> {
         let mut given = Self::parse(args)?;
-        if let Source::File(file) = &mut given.config.data.source
-            && file.path.as_os_str().is_empty()
-        {
-            file.path = PathBuf::from("text.txt");
+        let source = &mut given.config.data.source;
+        if source.facts().modality == Modality::Text && source.training_files() == [PathBuf::new()] {
+            source.put_path("data.path", PathBuf::from("text.txt"));
         }
         given.checked()
     }
@@ -132,7 +117,7 @@ fn from_current_dir(given: &mut String, current_dir: &Path) {
     let value = value.trim().trim_matches(['"', '\'']);
     // A model to begin with may be no path but a run, or a model of a hub.
     let is_model = || field.trim() == "model.initial" && current_dir.join(value).is_dir();
-    let is_path = PATH_FIELDS.contains(&field.trim()) || is_model();
+    let is_path = DataConfig::path_field_names().contains(&field.trim()) || is_model();
     if is_path && !value.is_empty() && Path::new(value).is_relative() {
         let path = current_dir.join(value).to_string_lossy().into_owned();
         *given = format!("{}={}", field.trim(), toml::Value::String(path));

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use headroom_engine::{
-    config::{DataConfig, Source},
+    config::DataConfig,
     objective::{Direction, Quantity},
     protocol::{Target, commands, events},
 };
@@ -82,35 +82,8 @@ fn held_out(side: &Side, all: &[Side]) -> CliResult<Option<DataConfig>> {
     if all.iter().all(|other| other.data == side.data) {
         return Ok(None);
     }
-    let mut data = side.data.clone();
-    let found = match &mut data.source {
-        Source::File(file) => moved(&mut file.path, &mut file.validation_path),
-        Source::Table(table) => moved(&mut table.path, &mut table.validation_path),
-        Source::Squad(squad) => moved(&mut squad.path, &mut squad.validation_path),
-        Source::Images(images) => {
-            images.labels = images.validation_labels.take();
-            moved(&mut images.path, &mut images.validation_path)
-        }
-        Source::Pairs(pairs) if pairs.validation_source.is_some() => {
-            pairs.source = pairs.validation_source.take();
-            pairs.target = pairs.validation_target.take();
-            true
-        }
-        Source::Pairs(pairs) => match (pairs.validation_path.take(), &mut pairs.path) {
-            (Some(held_out), Some(path)) => {
-                *path = held_out;
-                true
-            }
-            _ => false,
-        },
-        Source::Grammar(_)
-        | Source::Random(_)
-        | Source::NumberWords(_)
-        | Source::Pathfinder(_)
-        | Source::ListOps(_) => true,
-    };
-    if found {
-        return Ok(Some(data));
+    if let Some(source) = side.data.source.clone().held_out_alone() {
+        return Ok(Some(DataConfig { source, ..side.data.clone() }));
     }
     let message = format!(
         "\"{}\" holds out a share of its data, which another model cannot be judged on. Train it with data.validation_path, or \
@@ -118,11 +91,6 @@ fn held_out(side: &Side, all: &[Side]) -> CliResult<Option<DataConfig>> {
         side.name
     );
     Err(CliError::at("run", message))
-}
-
-/// Puts held-out data in the place of those that were trained on; false where there are none of their own.
-fn moved(path: &mut PathBuf, validation_path: &mut Option<PathBuf>) -> bool {
-    validation_path.take().map(|held_out| *path = held_out).is_some()
 }
 
 fn evaluate(session: &Session, model: &Side, data: Option<Box<DataConfig>>, args: &CrossArgs) -> CliResult<Cell> {

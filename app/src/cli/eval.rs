@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use headroom_engine::{
-    config::{
-        Column, Coverage, DataConfig, LabelRules, OtherText, Precision, Source, SquadSource, TableSource, counted,
-    },
+    config::{Coverage, DataConfig, LabelRules, Modality, OtherText, Precision, Source, TextPlace, counted},
     data::is_squad_name,
     objective::text_scores::Words,
     protocol::{Approximation, EvaluationCounts, Event, Mistake, Target, commands, events},
@@ -50,14 +48,10 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         Some(path) => {
             let translations = args.translations.as_deref();
             let (field, column) = (args.field.as_ref(), args.column.as_ref());
-            let table = table(path, args, trained_on.as_ref());
+            let labelled = labelled(path, args, trained_on.as_ref());
             let named = named_text(path, field, column, translations, trained_on)?;
-            Some(Box::new(match table {
-                _ if is_squad_name(path) => {
-                    let squad = SquadSource { path: path.clone(), ..SquadSource::default() };
-                    DataConfig { source: Source::Squad(squad), ..named }
-                }
-                Some(table) => DataConfig { source: Source::Table(table), ..named },
+            Some(Box::new(match labelled {
+                Some(source) => DataConfig { source, ..named },
                 None => named,
             }))
         }
@@ -86,33 +80,21 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     if args.json { tell_json(found) } else { tell(&found) }
 }
 
-/// A table with labels: where its columns are named, or the run learnt from one, whose columns it has otherwise.
-fn table(path: &Path, args: &EvalArgs, trained_on: Option<&DataConfig>) -> Option<TableSource> {
-    let own = match trained_on.map(|data| &data.source) {
-        Some(Source::Table(table)) => Some(table.clone()),
-        Some(
-            Source::File(_)
-            | Source::Grammar(_)
-            | Source::Random(_)
-            | Source::Pairs(_)
-            | Source::NumberWords(_)
-            | Source::Squad(_)
-            | Source::Images(_)
-            | Source::Pathfinder(_)
-            | Source::ListOps(_),
-        )
-        | None => None,
-    };
+/// Examples with labels: questions about paragraphs by the name of the file; a table where its columns are named, or the run learnt
+/// from one, whose columns it has otherwise.
+fn labelled(path: &Path, args: &EvalArgs, trained_on: Option<&DataConfig>) -> Option<Source> {
+    if is_squad_name(path) {
+        return Some(Source::of_file(Modality::Spans, path));
+    }
+    let is_table = |source: &Source| source.facts().modality == Modality::Rows && source.reads_files();
+    let own = trained_on.map(|data| &data.source).filter(|source| is_table(source));
     if own.is_none() && args.text.is_empty() && args.label.is_none() {
         return None;
     }
-    let mut table = TableSource { path: path.to_owned(), validation_path: None, ..own.unwrap_or_default() };
-    if !args.text.is_empty() {
-        table.text = args.text.iter().map(|name| Column::named(name)).collect();
-    }
-    if let Some(label) = &args.label {
-        table.label = Column::named(label);
-    }
+    let of_file = || Source::of_file(Modality::Rows, path);
+    let mut table = own.map_or_else(of_file, |own| own.reading(Modality::Rows, path));
+    let place = TextPlace { texts: args.text.clone(), label: args.label.clone(), ..TextPlace::default() };
+    table.settings_mut().set_text_place(&place);
     Some(table)
 }
 
@@ -174,8 +156,8 @@ pub(super) fn named_text(
     if !path.exists() {
         return Err(CliError::at("--data", format!("--data: there is no file or folder {}.", path.display())));
     }
-    let other =
-        OtherText { field: field.cloned(), column: column.cloned(), translations: translations.map(Path::to_owned) };
+    let place = TextPlace { field: field.cloned(), column: column.cloned(), ..TextPlace::default() };
+    let other = OtherText { place, translations: translations.map(Path::to_owned) };
     Ok(trained_on.unwrap_or_default().reading(path, other))
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use headroom_engine::{
-    config::{RunConfig, Tokenizer, counted},
+    config::{Modality, RunConfig, Source, Tokenizer, counted},
     data::{
         DataPreview, ExamplesPreview, ImagesPreview, PreviewAnswers, Reading, TablePreview, preview,
         with_model_tokenizer,
@@ -34,11 +34,11 @@ pub fn run(store: Option<&Path>, args: &EstimateArgs) -> CliResult {
     let found = preview(&data, &config.objective(), &Reading::of(config.task.as_ref()))
         .map_err(|error| CliError::at(error.field().unwrap_or("data.path"), error.to_string()))?
         .ok_or_else(|| {
-            CliError::at(
-                "data.kind",
-                "Nothing can be previewed of plain text, nor where no file is named yet: only where data.kind is \"table\", \
-                 \"squad\", \"pairs\", \"number_words\", \"images\", \"pathfinder\" or \"listops\".",
-            )
+            let is_shown = |source: &Source| source.facts().modality != Modality::Text;
+            let kinds = Source::examples().into_iter().filter(is_shown).map(|source| source.facts().kind);
+            let kinds = kinds.collect::<Vec<_>>().join("\", \"");
+            let why = "Nothing can be previewed of plain text, nor where no file is named yet";
+            CliError::at("data.kind", format!("{why}: only where data.kind is one of \"{kinds}\"."))
         })?;
     match found {
         DataPreview::Table(found) if args.json => print::json(&found),

@@ -1,13 +1,9 @@
 //! `headroom translate-eval`: how well a run or a model directory translates pairs of texts.
 
-use std::{
-    fs::File,
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::{fs::File, io::Write, path::Path};
 
 use headroom_engine::{
-    config::{Cache, DataConfig, PairsSource, Source, counted},
+    config::{Cache, DataConfig, Modality, Source, counted},
     generate::{Search, SearchSettings},
     protocol::{Event, Target, commands, events},
     text::escaped_line,
@@ -104,12 +100,10 @@ fn named_pairs(path: &Path, translations: Option<&Path>, trained_on: Option<Data
         }
     }
     let before = trained_on.unwrap_or_default();
-    let path = Some(PathBuf::from(path));
-    let source = Source::Pairs(match (translations, &before.source) {
-        (Some(target), _) => PairsSource { source: path, target: Some(target.to_owned()), ..PairsSource::default() },
-        (None, Source::Pairs(pairs)) => PairsSource { path, text: pairs.text.clone(), ..PairsSource::default() },
-        (None, _) => PairsSource { path, ..PairsSource::default() },
-    });
+    let source = match translations {
+        Some(translations) => Source::of_translations(path, translations),
+        None => before.source.reading(Modality::Pairs, path),
+    };
     Ok(DataConfig { source, ..before })
 }
 

@@ -5,7 +5,7 @@ use std::mem::discriminant;
 use serde::{Deserialize, Serialize};
 
 use super::{Cost, HeadPlan, ModelPlan, OutputPlan, StackPlan, Workload, estimated_vocabulary, supported_design};
-use crate::config::{AttentionConfig, ImageShape, Problem, RunConfig, Source};
+use crate::config::{AttentionConfig, ImageShape, Problem, RunConfig};
 
 /// Facts about the model of a config that stand in its data, its tokenizer or its initial model. What is not known is estimated.
 ///
@@ -56,16 +56,13 @@ impl ModelFacts {
     pub fn kept_for(&self, asked: &RunConfig, config: &RunConfig) -> Self {
         let (old, new) = (&asked.data, &config.data);
         let (is_same_source, is_same_initial) = (old.source == new.source, asked.model.initial == config.model.initial);
-        let is_same_folder = match (&old.source, &new.source) {
-            (Source::Images(old), Source::Images(new)) => old.path == new.path,
-            _ => false,
-        };
+        let are_same_images = old.source.has_images() && old.source.is_of_same_file(&new.source);
         let is_same_task = asked.task.as_ref().map(discriminant) == config.task.as_ref().map(discriminant);
         Self {
             vocabulary: self.vocabulary.filter(|_| old.tokenizer == new.tokenizer && is_same_initial),
             outputs: self.outputs.filter(|_| is_same_source && is_same_task),
             initial: self.initial.clone().filter(|_| is_same_initial),
-            image: self.image.filter(|_| is_same_source || is_same_folder),
+            image: self.image.filter(|_| is_same_source || are_same_images),
         }
     }
 
@@ -73,9 +70,8 @@ impl ModelFacts {
     #[must_use]
     pub fn filled(&self, config: &RunConfig) -> RunConfig {
         let mut config = config.clone();
-        if let (Source::Images(images), Some(shape)) = (&mut config.data.source, self.image) {
-            images.size.get_or_insert(shape.size);
-            images.channels.get_or_insert(shape.channels);
+        if let Some(shape) = self.image {
+            config.data.source.settings_mut().set_image_shape(Some(shape));
         }
         config.with_image_tokens()
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AttentionKind, CrossPlan, HeadAt, HeadPlan, Naming, Preset, StackName, StackPlan, VIT, VocabularyHead};
 use crate::config::{
-    AttentionConfig, Cache, Coverage, ImageShape, ListOpsSource, ModelConfig, Problem, RunConfig, TaskConfig, Tokenizer,
+    AttentionConfig, Cache, Coverage, ImageShape, ModelConfig, Problem, RunConfig, TaskConfig, Tokenizer,
 };
 use crate::ops::{Activation, Gelu};
 
@@ -328,7 +328,8 @@ fn estimated_outputs(task: &TaskConfig) -> usize {
 /// The vocabulary of a source that has one of its own: none of images.
 fn own_vocabulary(config: &RunConfig) -> usize {
     let specials = config.objective().special_tokens().names.len();
-    if config.data.source.has_images() { 0 } else { ListOpsSource::SYMBOLS.len() + specials }
+    let source = &config.data.source;
+    if source.has_images() { 0 } else { source.facts().symbols.len() + specials }
 }
 
 /// The vocabulary that a config will probably have, before there is a tokenizer: for estimates only.

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     attention::ModelPlan,
     config::{
-        AttentionConfig, InitialTokenizer, ModelConfig, ModelKind, NormPlacement, NumberWordsSource, RunConfig, Source,
+        AttentionConfig, InitialTokenizer, Modality, ModelConfig, ModelKind, NormPlacement, RunConfig, Source,
         Tokenizer,
     },
     model::specifications,
@@ -207,7 +207,7 @@ fn further(plan: &ModelPlan, made_by: Option<&RunConfig>, dir: &Path) -> Result<
         let mut config = RunConfig::default();
         (config.data.sequence_length, config.train.learning_rate) = (LENGTH, LEARNING_RATE);
         if model.kind == ModelKind::EncoderDecoder {
-            config.data.source = Source::NumberWords(NumberWordsSource::default());
+            config.data.source = Source::generated(Modality::Pairs).unwrap_or_default();
         }
         config
     });

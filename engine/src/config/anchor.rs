@@ -1,8 +1,11 @@
-//! Paths that depend on where a config was read.
+//! The files of a config: one list of the fields that name them.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
 
-use super::{DataConfig, RunConfig, Source, Tokenizer};
+use super::{DataConfig, FileTokenizer, Holds, PathField, PathSlot, RunConfig, Source, Tokenizer};
 
 impl RunConfig {
     /// The same config with every relative path taken from `base_dir`, so that it means the same from anywhere.
@@ -14,24 +17,52 @@ impl RunConfig {
 }
 
 impl DataConfig {
+    /// The fields that name files: of its source, and of its tokenizer.
+    pub fn path_fields(&mut self) -> Vec<PathField<'_>> {
+        let has_own_tokens = self.source.has_own_tokens();
+        let mut fields = self.source.path_fields();
+        if let Tokenizer::File(file) = &mut self.tokenizer
+            && !has_own_tokens
+        {
+            let slot = PathSlot::Required(&mut file.path);
+            fields.push(PathField { name: "data.tokenizer.path", holds: Holds::Tokenizer, slot });
+        }
+        fields
+    }
+
+    /// Names of the fields of all kinds of data that name files.
+    pub fn path_field_names() -> &'static [&'static str] {
+        static NAMES: LazyLock<Vec<&str>> = LazyLock::new(DataConfig::find_path_fields);
+        &NAMES
+    }
+
+    fn find_path_fields() -> Vec<&'static str> {
+        let mut names = Vec::new();
+        for source in Source::examples() {
+            let tokenizer = Tokenizer::File(FileTokenizer::default());
+            let mut data = Self { source, tokenizer, ..Self::default() };
+            for field in data.path_fields() {
+                if !names.contains(&field.name) {
+                    names.push(field.name);
+                }
+            }
+        }
+        names
+    }
+
+    /// Names the file of a field. False where such data have no field of that name.
+    pub fn put_path(&mut self, field: &str, path: PathBuf) -> bool {
+        if self.source.put_path(field, path.clone()) {
+            return true;
+        }
+        let Some(mut own) = self.path_fields().into_iter().find(|own| own.name == field) else { return false };
+        own.put(Some(path));
+        true
+    }
+
     /// Every path of it that was named: of what is read and of its tokenizer.
     pub fn paths_mut(&mut self) -> Vec<&mut PathBuf> {
-        let mut paths = match &mut self.source {
-            Source::File(file) => with(&mut file.path, &mut file.validation_path),
-            Source::Table(table) => with(&mut table.path, &mut table.validation_path),
-            Source::Squad(squad) => with(&mut squad.path, &mut squad.validation_path),
-            Source::Pairs(pairs) => pairs.paths_mut().into_iter().flatten().collect(),
-            Source::Images(images) => images.paths_mut().map(|(_, path)| path).collect(),
-            Source::Grammar(_)
-            | Source::Random(_)
-            | Source::NumberWords(_)
-            | Source::Pathfinder(_)
-            | Source::ListOps(_) => Vec::new(),
-        };
-        if let Tokenizer::File(file) = &mut self.tokenizer {
-            paths.push(&mut file.path);
-        }
-        paths
+        self.path_fields().into_iter().filter_map(PathField::named).collect()
     }
 
     /// The same config with every relative path taken from `base_dir`.
@@ -44,10 +75,6 @@ impl DataConfig {
         }
         self
     }
-}
-
-fn with<'a>(path: &'a mut PathBuf, validation_path: &'a mut Option<PathBuf>) -> Vec<&'a mut PathBuf> {
-    std::iter::once(path).chain(validation_path).collect()
 }
 
 #[cfg(test)]

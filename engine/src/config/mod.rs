@@ -15,9 +15,8 @@ mod descriptor;
 mod device;
 mod entrant;
 mod image_input;
-mod images;
+mod image_shape;
 mod label_rules;
-mod listops;
 mod model;
 mod objective;
 mod other_text;
@@ -30,10 +29,9 @@ mod race;
 mod range;
 mod reuse;
 mod run;
-mod squad;
+mod source;
 mod sweep;
 mod sweep_mistake;
-mod table;
 mod task;
 mod threads;
 mod train;
@@ -47,15 +45,13 @@ pub use compatibility::*;
 pub use counted::{counted, grouped};
 pub use coverage::{Coverage, EigenCoverage, Full, PartialCoverage, Restore};
 pub use data::{
-    ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, InitialTokenizer, LongPairs,
-    NumberWordsSource, PairsSource, RandomSource, Source, Tokenizer, TrainedTokenizer, WordTokenizer,
+    ByteTokenizer, DataConfig, FileTokenizer, InitialTokenizer, Tokenizer, TrainedTokenizer, WordTokenizer,
 };
 pub use descriptor::{About, Number, NumberValue};
 pub use device::DeviceChoice;
 pub use entrant::{Entrant, free_tag, runs_of};
-pub use images::{ImageShape, ImagesSource, MOST_SIDE, PathfinderSource};
+pub use image_shape::{ImageShape, MOST_SIDE};
 pub use label_rules::{LabelMap, LabelMapError, LabelRules};
-pub use listops::ListOpsSource;
 pub use model::{ModelConfig, ModelKind, NormPlacement};
 pub use objective::{Classification, MaskedTokens, NextToken, Objective, Regression, Span, SpecialTokens, Translation};
 pub use other_text::OtherText;
@@ -72,10 +68,10 @@ pub use reuse::{
     AllEndReuse, AlternateReuse, CustomReuse, FirstReuse, FullReuse, NoReuse, PartialReuse, Reuse, SkipReuse,
 };
 pub use run::{FORMAT, ProbeConfig, RunConfig};
-pub use squad::SquadSource;
+// A kind of data is named in its own file alone.
+pub use source::*;
 pub use sweep::{Combine, Sweep};
 pub use sweep_mistake::SweepMistake;
-pub use table::{Column, TableSource};
 pub use task::{ClassificationTask, ImageClassificationTask, RegressionTask, SpanTask, TaskConfig, TranslationTask};
 pub use train::{
     Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Schedule, StabilityChoice, StopEarly,

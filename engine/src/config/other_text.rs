@@ -2,15 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{DataConfig, FileSource, PairsSource, Source};
+use super::{DataConfig, Modality, Source, TextPlace};
 
-/// Where in another text what is to be read stands, as far as it differs from how the model's own text is read.
+/// What in another text is to be read, as far as it differs from how the model's own text is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OtherText {
-    /// The field of objects, as [`FileSource::field`].
-    pub field: Option<String>,
-    /// The column of a table, as [`FileSource::column`].
-    pub column: Option<String>,
+    /// Where the text stands.
+    pub place: TextPlace,
     /// Translations of the text, line by line.
     pub translations: Option<PathBuf>,
 }
@@ -20,33 +18,13 @@ impl DataConfig {
     /// pairs are read: then from a table of both.
     #[must_use]
     pub fn reading(self, path: &Path, other: OtherText) -> Self {
-        let OtherText { field, column, translations } = other;
-        let source = match (translations, &self.source) {
-            (Some(translations), _) => Source::Pairs(PairsSource {
-                source: Some(path.to_owned()),
-                target: Some(translations),
-                ..PairsSource::default()
-            }),
-            (None, Source::Pairs(own)) => {
-                let text = own.text.clone();
-                Source::Pairs(PairsSource { path: Some(path.to_owned()), text, ..PairsSource::default() })
-            }
-            (None, Source::NumberWords(_)) => {
-                Source::Pairs(PairsSource { path: Some(path.to_owned()), ..PairsSource::default() })
-            }
-            (None, own) => {
-                let (own_field, own_column) = match own {
-                    Source::File(file) => (file.field.clone(), file.column.clone()),
-                    _ => (None, None),
-                };
-                Source::File(FileSource {
-                    path: path.to_owned(),
-                    validation_path: None,
-                    field: field.or(own_field),
-                    column: column.or(own_column),
-                })
-            }
+        let OtherText { place, translations } = other;
+        let modality = if self.source.has_pairs() { Modality::Pairs } else { Modality::Text };
+        let mut source = match translations {
+            Some(translations) => Source::of_translations(path, &translations),
+            None => self.source.reading(modality, path),
         };
+        source.settings_mut().set_text_place(&place);
         Self { source, ..self }
     }
 }
@@ -54,7 +32,7 @@ impl DataConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::NumberWordsSource;
+    use crate::config::{FileSource, NumberWordsSource, PairsSource};
 
     fn read(source: Source, other: OtherText) -> Source {
         DataConfig { source, ..DataConfig::default() }.reading(Path::new("other.csv"), other).source
@@ -65,7 +43,10 @@ mod tests {
         let file = |path: &str, column: &str| {
             Source::File(FileSource { path: path.into(), column: Some(column.to_owned()), ..FileSource::default() })
         };
-        let named = OtherText { column: Some("b".to_owned()), ..OtherText::default() };
+        let named = OtherText {
+            place: TextPlace { column: Some("b".to_owned()), ..TextPlace::default() },
+            ..OtherText::default()
+        };
         assert_eq!(read(file("own.csv", "a"), OtherText::default()), file("other.csv", "a"));
         assert_eq!(read(file("own.csv", "a"), named.clone()), file("other.csv", "b"));
         assert_eq!(read(Source::default(), named), file("other.csv", "b"));

@@ -9,7 +9,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{Coverage, FORMAT, Problem, RunConfig, Tokenizer, data};
+use super::{Coverage, FORMAT, Problem, RunConfig, Source, Tokenizer, data};
 use crate::text::shortened;
 
 /// The kind of tokenizer that comes from `model.initial`.
@@ -167,7 +167,7 @@ fn default_tokenizer(table: &mut Table) {
     let data = table.entry("data").or_insert_with(|| Value::Table(Table::new()));
     if let Some(data) = data.as_table_mut() {
         let source = data.get("kind").and_then(Value::as_str);
-        if source.is_some_and(|kind| data::OWN_TOKENS.contains(&kind)) {
+        if source.is_some_and(|kind| data::without(kind).contains(&"tokenizer")) {
             return;
         }
         let kind = Value::String(INITIAL_TOKENIZER.to_owned());
@@ -557,7 +557,7 @@ fn drop_fields(section: &mut Table, path: &str, kind: &Value) -> Option<String> 
     let is_data = path == "data.kind";
     let before = match section.get("kind") {
         Some(before) => words(before),
-        None if is_data => data::DEFAULT_KIND.to_owned(),
+        None if is_data => Source::default().facts().kind.to_owned(),
         None => String::new(),
     };
     let kind = words(kind);

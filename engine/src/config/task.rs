@@ -87,25 +87,21 @@ impl TaskConfig {
         }
     }
 
-    /// The word in configs of the data that it is usually learnt from.
+    /// The word in configs of the data that it is usually learnt from: of files.
     pub fn data_kind(&self) -> &'static str {
-        match self {
-            Self::Classification(_) | Self::Regression(_) => "table",
-            Self::Span(_) => "squad",
-            Self::ImageClassification(_) => "images",
-            Self::Translation(_) => "pairs",
-        }
+        let such = Source::examples().into_iter().filter(|source| self.learns_from(source));
+        such.max_by_key(Source::reads_files).map_or("", |source| source.facts().kind)
+    }
+
+    /// The task that is learnt from such data until another one is chosen; none where models learn from them without one.
+    pub fn usual_for(source: &Source) -> Option<Self> {
+        let first = source.facts().tasks.first().filter(|_| source.has_labels())?;
+        Self::examples().into_iter().find(|task| task.kind() == *first)
     }
 
     /// Whether it is learnt from such data.
     pub fn learns_from(&self, source: &Source) -> bool {
-        match self {
-            Self::Classification(_) => matches!(source, Source::Table(_) | Source::ListOps(_)),
-            Self::Regression(_) => matches!(source, Source::Table(_)),
-            Self::Span(_) => matches!(source, Source::Squad(_)),
-            Self::ImageClassification(_) => source.has_images(),
-            Self::Translation(_) => source.has_pairs(),
-        }
+        source.facts().tasks.contains(&self.kind())
     }
 
     /// Whether the model answers about each example, rather than write a text.

@@ -1,10 +1,10 @@
 //! What can be checked without looking at the disk, the device or the data.
 
-use std::{ops::RangeInclusive, path::PathBuf};
+use std::ops::RangeInclusive;
 
 use super::{
-    AttentionConfig, DeviceChoice, FORMAT, MOST_SIDE, ModelConfig, ModelKind, ModelPart, PairsSource, Precision,
-    Problem, RunConfig, Schedule, Source, SpecialTokens, TaskConfig, Tokenizer, TrainedTokenizer, WordTokenizer,
+    AttentionConfig, DeviceChoice, FORMAT, MOST_SIDE, ModelConfig, ModelKind, ModelPart, Precision, Problem, RunConfig,
+    Schedule, SpecialTokens, TaskConfig, Tokenizer, TrainedTokenizer, WordTokenizer,
     range::{End, outside},
 };
 
@@ -66,31 +66,8 @@ impl RunConfig {
             check.count("data.sequence_length", data.sequence_length, shortest..=1_048_576);
         }
         check.number("data.validation_fraction", data.validation_fraction, 0.001..=0.5);
-        match &data.source {
-            Source::File(file) => {
-                if file.path.as_os_str().is_empty() {
-                    check.add("data.path", "name a text file or a folder of text files");
-                }
-                if file.validation_path.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
-                    check.add("data.validation_path", "name a text file, or leave the field out");
-                }
-                if file.field.as_ref().is_some_and(String::is_empty) {
-                    check.add("data.field", "name the JSONL field that holds the text, or leave it out for `text`");
-                }
-                if file.column.as_ref().is_some_and(String::is_empty) {
-                    check.add("data.column", "name the column that holds the text, or give its number from 1");
-                }
-            }
-            Source::Grammar(source) => check.count("data.words", source.words, 1_000..=100_000_000),
-            Source::Random(source) => check.count("data.words", source.words, 1_000..=100_000_000),
-            Source::NumberWords(source) => check.count("data.pairs", source.pairs, 1_000..=10_000_000),
-            Source::Pairs(source) => check.extend(source.problems()),
-            Source::Table(source) => check.extend(source.problems()),
-            Source::Squad(source) => check.extend(source.problems()),
-            Source::Images(source) => check.all(source.counts(), source.problems()),
-            Source::Pathfinder(source) => check.all(source.counts(), source.problems()),
-            Source::ListOps(source) => check.all(source.counts(), source.problems()),
-        }
+        let settings = data.source.settings();
+        check.all(settings.counts(), settings.problems());
         check.extend(self.problems_of_images());
         check.extend(self.problems_of_task());
         match (data.source.has_pairs(), self.model.kind) {
@@ -143,13 +120,7 @@ impl RunConfig {
                 "image_classification is for images; set data.kind to \"images\" or \"pathfinder\", or task.kind to \
                  \"classification\"",
             ),
-            (Some(TaskConfig::Classification(_) | TaskConfig::Regression(_)), true) if source.has_images() => {
-                check.add("task.kind", "of images classes are learnt; set task.kind to \"image_classification\"");
-            }
-            (Some(TaskConfig::Regression(_)), true) if matches!(source, Source::ListOps(_)) => check.add(
-                "task.kind",
-                "the value of an expression is one of ten classes; set task.kind to \"classification\"",
-            ),
+            (Some(task), true) if let Some(why) = source.settings().refusal(task.kind()) => check.add("task.kind", why),
             (Some(task), _) if !task.learns_from(source) => check.add(
                 "data.kind",
                 format!(
@@ -165,20 +136,7 @@ impl RunConfig {
                 ),
             ),
             (Some(_), _) | (None, false) => {}
-            (None, true) if matches!(source, Source::Squad(_)) => {
-                check.add("task.kind", "questions about paragraphs are for a task; set task.kind to \"span\"");
-            }
-            (None, true) if source.has_images() => {
-                check.add("task.kind", "images are for a task; set task.kind to \"image_classification\"");
-            }
-            (None, true) if matches!(source, Source::ListOps(_)) => {
-                check.add("task.kind", "expressions are for a task; set task.kind to \"classification\"");
-            }
-            (None, true) => check.add(
-                "task.kind",
-                "a table is for a task; set task.kind to \"classification\" or \"regression\", or read the text of a column \
-                 with data.kind = \"file\"",
-            ),
+            (None, true) => check.extend(source.facts().without_task.map(|why| Problem::new("task.kind", why))),
         }
         match self.model.kind {
             ModelKind::Encoder => {}
@@ -383,54 +341,6 @@ impl ModelConfig {
             }
         }
         found
-    }
-}
-
-impl PairsSource {
-    /// What is wrong with the files that are named, as far as the names tell.
-    fn problems(&self) -> Vec<Problem> {
-        let mut check = Check(Vec::new());
-        for (field, path) in [
-            ("data.source", &self.source),
-            ("data.target", &self.target),
-            ("data.path", &self.path),
-            ("data.validation_source", &self.validation_source),
-            ("data.validation_target", &self.validation_target),
-            ("data.validation_path", &self.validation_path),
-        ] {
-            if path.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
-                check.add(field, "name a file, or leave the field out");
-            }
-        }
-        match (&self.source, &self.target, &self.path) {
-            (Some(_), Some(_), None) | (None, None, Some(_)) => {}
-            (Some(_), None, None) => {
-                check.add("data.target", "name the file of the translations, a line for each of data.source");
-            }
-            (None, Some(_), None) => check.add("data.source", "name the file of the texts that are translated"),
-            (None, None, None) => {
-                check.add("data.source", "name two files (data.source and data.target), or one table (data.path)");
-            }
-            (_, _, Some(_)) => {
-                check.add("data.path", "name two files (data.source and data.target) or one table, not both");
-            }
-        }
-        match (&self.validation_source, &self.validation_target, &self.validation_path) {
-            (None, None, _) | (Some(_), Some(_), None) => {}
-            (Some(_), None, _) => check.add("data.validation_target", "name the file of the held-out translations"),
-            (None, Some(_), _) => check.add("data.validation_source", "name the file of the held-out texts"),
-            (Some(_), Some(_), Some(_)) => check.add("data.validation_path", "name two files or one table, not both"),
-        }
-        if let Some(text) = &self.text {
-            let is_table = |own: &Option<PathBuf>| own.is_some();
-            if !is_table(&self.path) && !is_table(&self.validation_path) {
-                check.add("data.text", "columns are those of a table; name it (data.path), or leave them out");
-            }
-            if text.iter().any(|column| column.trim().is_empty()) || text[0] == text[1] {
-                check.add("data.text", "name two columns, that of the texts and that of their translations");
-            }
-        }
-        check.into_problems(|_| true)
     }
 }
 

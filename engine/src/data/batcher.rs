@@ -1,11 +1,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::dataset::Dataset;
 use super::images::Pictures;
 use super::pairs::Pairs;
 use super::questions::token_range;
 use super::rng::{Purpose, Stream};
 use super::windows::{Cut, Windows};
-use super::{Corpus, DataError, ImageError, NumberedBatch, TableError, TokenStream, answered::Rows};
+use super::{Corpus, DataError, ImageError, NumberedBatch, TableError, answered::Rows};
 use crate::objective::{Answers, Batch, Objective};
 
 /// Seeds the random choices on held-out text, the same for every run so that runs can be compared.
@@ -34,38 +35,42 @@ enum Part {
     Validation,
 }
 
+impl Part {
+    /// The one of both parts that it names.
+    fn of<'a, T>(self, train: &'a T, validation: &'a T) -> &'a T {
+        match self {
+            Self::Train => train,
+            Self::Validation => validation,
+        }
+    }
+}
+
 impl Examples {
     fn of(part: Part, corpus: &Corpus, objective: &Objective, sequence: usize) -> Result<Self, DataError> {
-        let stream: &TokenStream = match part {
-            Part::Train => &corpus.train,
-            Part::Validation => &corpus.validation,
-        };
         let tokenizer = &corpus.tokenizer;
-        if let Some(answers) = &corpus.answers {
-            let own: &Answers = match part {
-                Part::Train => &answers.train,
-                Part::Validation => &answers.validation,
-            };
-            if let Some(images) = &corpus.images {
-                let pixels = match part {
-                    Part::Train => &images.train,
-                    Part::Validation => &images.validation,
-                };
-                let (pixels, normalisation) = (Arc::clone(pixels), images.normalisation.clone());
-                return Ok(Self::Images(Pictures::new(pixels, images.shape, normalisation, own, sequence)));
+        Ok(match &corpus.dataset {
+            Dataset::Text { tokens } => {
+                let stream = part.of(&tokens.train, &tokens.validation);
+                Self::Windows(Windows::new(stream, objective, tokenizer, sequence))
             }
-            return match (own, objective) {
-                (Answers::Spans(spans), Objective::Span(span)) => {
-                    Rows::of_questions(stream, &spans.questions, tokenizer, span, sequence)
-                }
-                _ => Rows::new(stream, own, tokenizer, answers.texts, sequence),
+            Dataset::Pairs { tokens, rules } => {
+                let stream = part.of(&tokens.train, &tokens.validation);
+                Self::Pairs(Pairs::new(stream, tokenizer, sequence, *rules)?)
             }
-            .map(Self::Rows);
-        }
-        Ok(if objective.task().reads_sources() {
-            Self::Pairs(Pairs::new(stream, tokenizer, sequence, corpus.pair_rules)?)
-        } else {
-            Self::Windows(Windows::new(stream, objective, tokenizer, sequence))
+            Dataset::Rows { tokens, answers, .. } | Dataset::Spans { tokens, answers } => {
+                let stream = part.of(&tokens.train, &tokens.validation);
+                Self::Rows(match (part.of(&answers.train, &answers.validation), objective) {
+                    (Answers::Spans(spans), Objective::Span(span)) => {
+                        Rows::of_questions(stream, &spans.questions, tokenizer, span, sequence)?
+                    }
+                    (own, _) => Rows::new(stream, own, tokenizer, answers.texts, sequence)?,
+                })
+            }
+            Dataset::Images { images, answers } => {
+                let pixels = Arc::clone(part.of(&images.train, &images.validation));
+                let own = part.of(&answers.train, &answers.validation);
+                Self::Images(Pictures::new(pixels, images.shape, images.normalisation.clone(), own, sequence))
+            }
         })
     }
 
@@ -157,7 +162,7 @@ impl Batcher {
                 Err(DataError::TooFewExamples { windows: full, batch, sequence })
             }
             (Examples::Pairs(_), 0) => {
-                Err(DataError::NoPairFits { part: "training", pairs: corpus.train.ends.len() / 2, sequence })
+                Err(DataError::NoPairFits { part: "training", pairs: corpus.statistics.train.documents / 2, sequence })
             }
             (Examples::Pairs(_), pairs) if pairs < batch => Err(DataError::TooFewPairs { pairs, batch }),
             (Examples::Images(_), images) if images < batch => Err(ImageError::TooFew { images, batch }.into()),
@@ -350,7 +355,7 @@ impl HeldOut {
                     return Err(DataError::BadShape { batch, sequence, least: LEAST_SIDE });
                 }
                 if pairs.len() == 0 {
-                    let pairs = corpus.validation.ends.len() / 2;
+                    let pairs = corpus.statistics.validation.documents / 2;
                     return Err(DataError::NoPairFits { part: "validation", pairs, sequence });
                 }
             }
@@ -422,12 +427,12 @@ impl HeldOut {
     /// If the tokenizer does not tell where the last token ends that is read.
     pub fn texts_of(&self, corpus: &Corpus, row: usize) -> Result<Option<Vec<String>>, DataError> {
         let Examples::Rows(rows) = &self.examples else { return Ok(None) };
-        let (Some(texts), Some(answers)) = (&corpus.held_out_texts, &corpus.answers) else { return Ok(None) };
+        let Dataset::Rows { tokens, answers, held_out_texts: Some(texts) } = &corpus.dataset else { return Ok(None) };
         let mut own = Vec::with_capacity(answers.texts);
         for (number, read) in rows.tokens_read(row).into_iter().take(answers.texts).enumerate() {
             let document = row * answers.texts + number;
             let Some(text) = texts.get(document) else { return Ok(None) };
-            let is_whole = read >= token_range(&corpus.validation, document).len();
+            let is_whole = read >= token_range(&tokens.validation, document).len();
             own.push(if is_whole { text.to_owned() } else { corpus.tokenizer.beginning(text, read)?.to_owned() });
         }
         Ok(Some(own))

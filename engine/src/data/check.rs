@@ -1,14 +1,11 @@
 use std::path::Path;
 
-use super::answers::probe_table;
-use super::file::{PairFiles, probe_files, probe_pair_file, probe_pairs, probe_questions, text_bytes_at};
-use super::images::probe_images;
+use super::file::text_bytes_at;
 use super::progress::Silent;
+use super::source::reader;
 use super::tokenizer::given;
 use super::{Batcher, Corpus, DataError, Reading};
-use crate::config::{
-    DataConfig, FileSource, Problem, Source, SquadSource, TableSource, Tokenizer, TrainedTokenizer, counted,
-};
+use crate::config::{DataConfig, Modality, Problem, Tokenizer, TrainedTokenizer, counted};
 use crate::objective::Objective;
 
 /// What is wrong with the text and the tokenizer that a config names, as far as the beginnings of the files tell; each at its field. Paths are absolute. Quick, but reads disks: not for a thread that must not wait.
@@ -28,51 +25,7 @@ pub fn data_problems(config: &DataConfig, objective: &Objective, reading: &Readi
             }
         }
     };
-    if let Source::File(file) = &config.source {
-        let probe = |path: &Path| probe_files(path, file.field.as_deref(), file.column.as_deref());
-        note("data.path", &file.path, &|| probe(&file.path));
-        if let Some(path) = &file.validation_path {
-            note("data.validation_path", path, &|| probe(path));
-        }
-    }
-    if let Source::Table(table) = &config.source {
-        let probe = |path: &Path| probe_table(table, objective, reading, path);
-        let is_readable = table.path.as_os_str().is_empty() || probe(&table.path).is_ok();
-        note("data.path", &table.path, &|| probe(&table.path));
-        if let Some(path) = table.validation_path.as_ref().filter(|_| is_readable) {
-            note("data.validation_path", path, &|| probe(path));
-        }
-    }
-    if let Source::Squad(squad) = &config.source {
-        note("data.path", &squad.path, &|| probe_questions(&squad.path, squad.strict));
-        if let Some(path) = &squad.validation_path {
-            note("data.validation_path", path, &|| probe_questions(path, squad.strict));
-        }
-    }
-    if let Source::Images(images) = &config.source {
-        let is_readable = images.path.as_os_str().is_empty() || probe_images(images, false).is_ok();
-        note("data.path", &images.path, &|| probe_images(images, false));
-        if let Some(path) = images.validation_path.as_ref().filter(|_| is_readable) {
-            note("data.validation_path", path, &|| probe_images(images, true));
-        }
-    }
-    if let Source::Pairs(pairs) = &config.source {
-        let (train, validation) = PairFiles::of(pairs, Path::new(""));
-        let names = if pairs.path.is_some() { ["data.path"; 2] } else { ["data.source", "data.target"] };
-        let held_out_names = if pairs.validation_path.is_some() {
-            ["data.validation_path"; 2]
-        } else {
-            ["data.validation_source", "data.validation_target"]
-        };
-        for (files, names) in [(train, names), (validation, held_out_names)] {
-            for (path, name) in files.iter().flat_map(PairFiles::paths).zip(names) {
-                note(name, path, &|| probe_pair_file(path));
-            }
-            if let Some(files) = &files {
-                note(names[1], Path::new("."), &|| probe_pairs(files));
-            }
-        }
-    }
+    reader(&config.source).probe((objective, reading), &mut note);
     if let Tokenizer::File(file) = &config.tokenizer
         && !config.source.has_own_tokens()
     {
@@ -92,29 +45,11 @@ pub fn short_text_problems(
     (objective, reading): (&Objective, &Reading),
     batch: usize,
 ) -> Vec<Problem> {
-    let sizes: Vec<Option<u64>> = match &config.source {
-        Source::File(FileSource { path, validation_path, .. })
-        | Source::Table(TableSource { path, validation_path, .. }) => {
-            [Some(path), validation_path.as_ref()].into_iter().flatten().map(|path| text_bytes_at(path)).collect()
-        }
-        Source::Pairs(pairs) => {
-            let (train, held_out) = PairFiles::of(pairs, Path::new(""));
-            let files: Vec<PairFiles> = train.into_iter().chain(held_out).collect();
-            files.iter().flat_map(PairFiles::paths).map(text_bytes_at).collect()
-        }
-        // Never too short by themselves, or quick to be told, or judged whole or by their beginnings already.
-        Source::Grammar(_)
-        | Source::Random(_)
-        | Source::NumberWords(_)
-        | Source::Squad(_)
-        | Source::ListOps(_)
-        | Source::Pathfinder(_)
-        | Source::Images(_) => return Vec::new(),
-    };
-    if sizes.is_empty() {
-        return Vec::new();
-    }
-    let is_short = sizes.iter().copied().sum::<Option<u64>>().is_some_and(|bytes| bytes <= READ_WHOLE);
+    // Other data are never too short by themselves, or quick to be told, or judged whole or by their beginnings already.
+    let is_text = matches!(config.source.facts().modality, Modality::Text | Modality::Pairs | Modality::Rows);
+    let files = config.source.files();
+    let bytes: Option<u64> = files.iter().map(|path| text_bytes_at(path)).sum();
+    let is_short = is_text && !files.is_empty() && bytes.is_some_and(|bytes| bytes <= READ_WHOLE);
     if !is_short || matches!(config.tokenizer, Tokenizer::Initial(_)) {
         return Vec::new();
     }
@@ -129,18 +64,7 @@ pub fn short_text_problems(
 }
 
 fn short_text_problem(config: &DataConfig, error: &DataError) -> Problem {
-    let has_own = match &config.source {
-        Source::File(FileSource { validation_path, .. })
-        | Source::Table(TableSource { validation_path, .. })
-        | Source::Squad(SquadSource { validation_path, .. }) => validation_path.is_some(),
-        Source::Pairs(pairs) => pairs.validation_path.is_some() || pairs.validation_source.is_some(),
-        Source::Grammar(_)
-        | Source::Random(_)
-        | Source::NumberWords(_)
-        | Source::ListOps(_)
-        | Source::Pathfinder(_)
-        | Source::Images(_) => false,
-    };
+    let has_own = config.source.has_own_split();
     match error {
         DataError::TooShort { part: "validation", tokens, needed } => Problem::new(
             if has_own { "data.validation_path" } else { "data.validation_fraction" },
@@ -202,7 +126,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::config::{ByteTokenizer, FileTokenizer};
+    use crate::config::{ByteTokenizer, FileSource, FileTokenizer, Source};
 
     /// Field and message of the problems of a file with these contents.
     fn problems(name: &str, contents: impl AsRef<[u8]>, column: Option<&str>) -> Vec<Problem> {

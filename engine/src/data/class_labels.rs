@@ -184,6 +184,14 @@ impl<'a> ClassFinder<'a> {
     }
 }
 
+/// Sorts labels that are sorted as words: as numbers, where all of them are.
+pub(super) fn sort_classes(names: &mut [String]) {
+    let number = |name: &String| name.parse::<f64>().ok().filter(|number| number.is_finite());
+    if names.iter().all(|name| number(name).is_some()) {
+        names.sort_by(|a, b| number(a).partial_cmp(&number(b)).unwrap_or(std::cmp::Ordering::Equal));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

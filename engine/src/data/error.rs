@@ -579,9 +579,9 @@ pub enum DataError {
         wanted: usize,
         /// Expressions that were drawn.
         draws: u64,
-        /// See [`crate::config::ListOpsSource`].
+        /// They are longer than so many symbols.
         min_length: usize,
-        /// See [`crate::config::ListOpsSource`].
+        /// They are shorter than so many symbols.
         max_length: usize,
     },
 

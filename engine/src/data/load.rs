@@ -53,7 +53,7 @@ impl Corpus {
                 counted(batcher.long_pairs(), "pair"),
                 if batcher.long_pairs() == 1 { "has" } else { "have" },
                 counted(config.sequence_length.saturating_sub(1), "token"),
-                match corpus.pair_rules.long {
+                match config.source.settings().long_pairs() {
                     LongPairs::LeaveOut => "were left out",
                     LongPairs::Truncate => "were cut off",
                 },

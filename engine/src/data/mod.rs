@@ -13,12 +13,12 @@
 //! crosses this door is plain data.
 
 mod answered;
-mod answers;
 mod batcher;
 mod cache;
 mod check;
 mod class_labels;
 mod corpus;
+mod dataset;
 mod documents;
 mod edition;
 mod encode;
@@ -31,21 +31,19 @@ mod guard;
 mod hash;
 mod image_error;
 mod images;
-mod listops;
 mod load;
 /// What the machine has of memory.
 pub mod memory;
-mod number_words;
 mod open;
 mod pairs;
 mod preview;
 mod progress;
 mod questions;
-mod random;
 mod reading;
 mod rng;
 mod row_answers;
 mod seen;
+mod source;
 mod split;
 mod squad_error;
 mod table_error;
@@ -54,10 +52,10 @@ mod tokenizer;
 mod windows;
 
 pub use answered::{Asked, question_batches, unanswered_batches};
-pub use answers::source_labels;
 pub use batcher::{Batcher, EvaluatedSet, HeldOut};
 pub use check::{data_problems, short_text_problems};
-pub use corpus::{Corpus, PartStatistics, Statistics, all_pairs, held_out_pairs};
+pub use corpus::{Corpus, PartStatistics, Statistics};
+pub use dataset::{Dataset, TokenParts};
 pub use documents::Documents;
 pub use edition::{Edition, PairFraming};
 pub use encode::TokenStream;
@@ -70,17 +68,16 @@ pub(crate) use hash::hex;
 pub use image_error::ImageError;
 pub use images::{
     ImageCorpus, ImagesPreview, Normalisation, PreviewImage, UnansweredImages, holds_images, unanswered_images,
-    with_image_shape,
 };
 pub use open::{open_file, read_file, read_stream, read_text_file, wrong_kind};
 pub use pairs::PairRules;
-pub use preview::{DataPreview, PreviewAnswers, TablePreview, preview};
+pub use preview::{DataPreview, PreviewAnswers, TablePreview};
 pub use progress::{Progress, Silent, Stage};
 pub use questions::{questions_at, questions_of};
-pub use random::generate_random;
 pub use reading::Reading;
 pub use row_answers::RowAnswers;
 pub use seen::{PreviewExample, given_vocabulary, pair_as_read, with_model_tokenizer};
+pub use source::{all_pairs, generate_random, held_out_pairs, preview, source_labels, with_image_shape};
 pub use split::{Split, split};
 pub use squad_error::{SquadError, SquadPlace};
 pub use table_error::TableError;

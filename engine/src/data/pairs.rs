@@ -35,6 +35,8 @@ pub(super) struct Pairs {
     sequence: usize,
     /// Pairs of which a side was too long.
     long: usize,
+    /// What became of them.
+    pub(super) rule: LongPairs,
     has_labels: bool,
 }
 
@@ -85,6 +87,7 @@ impl Pairs {
             pad: specials.pad,
             sequence,
             long: too_long,
+            rule: long,
             has_labels: true,
         })
     }

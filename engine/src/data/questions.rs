@@ -6,62 +6,10 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::file::{Needs, load_questions, parse_questions};
-use super::progress::advance;
-use super::row_answers::{Labelled, RowAnswers};
-use super::split::held_out_rows;
-use super::{DataError, Documents, Progress, Silent, Split, SquadError, Stage, TextTokenizer, TokenStream};
-use crate::config::{SquadSource, counted};
-use crate::objective::{Answers, Labels, Paragraph, Question, Questions, Spans, Window};
-
-/// Reads questions for training and holds out a part: those of their own file, or those about a share of the paragraphs.
-pub(super) fn split_questions(
-    source: &SquadSource,
-    fraction: f64,
-    base_dir: &Path,
-    progress: &dyn Progress,
-) -> Result<Labelled, DataError> {
-    let path = base_dir.join(&source.path);
-    let found = load_questions(&path, Needs::Answers, source.strict, progress)?;
-    let mut warnings: Vec<String> = found.warning().into_iter().collect();
-    let mut train = found.questions;
-    let mut left_out = 0;
-    let (mut validation, files) = if let Some(validation_path) = &source.validation_path {
-        let path = base_dir.join(validation_path);
-        let found = load_questions(&path, Needs::Answers, source.strict, progress)?;
-        warnings.extend(found.warning());
-        left_out = found.elsewhere;
-        let validation = found.questions;
-        warnings.extend(seen_in_training(&train, &validation, &path));
-        (validation, 2)
-    } else {
-        let paragraphs: Documents = train.paragraphs.iter().map(|paragraph| &paragraph.text).collect();
-        let held_out = held_out_rows(&paragraphs, 1, fraction);
-        let of = |wanted| those(&train, |paragraph| held_out.get(paragraph) == Some(&wanted));
-        let (kept, held_out) = (of(false), of(true));
-        if kept.all.is_empty() {
-            return Err(DataError::Empty { path });
-        }
-        train = kept;
-        (held_out, 1)
-    };
-    // The model is the same for both.
-    let may_lack_answers = train.may_lack_answers || validation.may_lack_answers;
-    (train.may_lack_answers, validation.may_lack_answers) = (may_lack_answers, may_lack_answers);
-    advance(progress, Stage::Reading, 1, 1)?;
-    Ok(Labelled { left_out, ..labelled(train, validation, files, warnings) })
-}
-
-/// Reads all questions of a file as held-out ones.
-pub(super) fn all_questions(
-    source: &SquadSource,
-    base_dir: &Path,
-    progress: &dyn Progress,
-) -> Result<Labelled, DataError> {
-    let found = load_questions(&base_dir.join(&source.path), Needs::Answers, source.strict, progress)?;
-    let (warnings, left_out, validation) = (found.warning(), found.elsewhere, found.questions);
-    let train = Questions { may_lack_answers: validation.may_lack_answers, ..Questions::default() };
-    Ok(Labelled { left_out, ..labelled(train, validation, 1, warnings.into_iter().collect()) })
-}
+use super::row_answers::RowAnswers;
+use super::{DataError, Documents, Progress, Silent, SquadError, TextTokenizer, TokenStream};
+use crate::config::counted;
+use crate::objective::{Answers, Paragraph, Questions, Spans, Window};
 
 /// The questions of the text of a `SQuAD` file, whose answers need not be there.
 ///
@@ -79,45 +27,10 @@ pub fn questions_at(path: &Path) -> Result<Questions, DataError> {
     Ok(load_questions(path, Needs::Questions, false, &Silent)?.questions)
 }
 
-fn labelled(train: Questions, validation: Questions, files: usize, warnings: Vec<String>) -> Labelled {
-    let texts = Split { train: documents(&train), validation: documents(&validation) };
-    let labels = Labels::Span { may_lack_answers: validation.may_lack_answers };
-    let [train, validation] = [train, validation]
-        .map(|questions| Answers::Spans(Spans { questions: Arc::new(questions), windows: Vec::new() }));
-    Labelled { texts, answers: RowAnswers { labels, texts: 2, train, validation }, files, warnings, left_out: 0 }
-}
-
 /// All paragraphs, then all questions: what tokens are made of.
 pub(super) fn documents(questions: &Questions) -> Documents {
     let paragraphs = questions.paragraphs.iter().map(|paragraph| paragraph.text.as_str());
     paragraphs.chain(questions.all.iter().map(|question| question.text.trim())).collect()
-}
-
-/// The questions about some of the paragraphs.
-fn those(all: &Questions, is_wanted: impl Fn(usize) -> bool) -> Questions {
-    let mut chosen = Questions { may_lack_answers: all.may_lack_answers, ..Questions::default() };
-    for (number, paragraph) in all.paragraphs.iter().enumerate().filter(|(number, _)| is_wanted(*number)) {
-        let questions = all.all.iter().filter(|question| question.paragraph == number);
-        let here = chosen.paragraphs.len();
-        chosen.all.extend(questions.map(|question| Question { paragraph: here, ..question.clone() }));
-        chosen.paragraphs.push(paragraph.clone());
-    }
-    chosen
-}
-
-/// A warning where held-out paragraphs are among those for training.
-fn seen_in_training(train: &Questions, validation: &Questions, path: &Path) -> Option<String> {
-    let known: std::collections::HashSet<&str> = train.paragraphs.iter().map(|own| own.text.as_str()).collect();
-    let count = validation.paragraphs.len();
-    let seen = validation.paragraphs.iter().filter(|own| known.contains(own.text.as_str())).count();
-    (seen > 0).then(|| {
-        format!(
-            "{seen} of {} {} among those to train on, so that what is measured on them is too good: {}",
-            counted(count as u64, "held-out paragraph"),
-            if seen == 1 { "is" } else { "are" },
-            path.display()
-        )
-    })
 }
 
 /// The answers of both parts with the places of all tokens of their paragraphs, where they are answers to questions.

@@ -1,6 +1,6 @@
 //! Answers of the rows of a table.
 
-use super::{Split, TableError, class_labels::key};
+use super::{TableError, class_labels::key};
 use crate::{
     config::TaskConfig,
     objective::{Answers, Labels},
@@ -20,13 +20,13 @@ pub struct RowAnswers {
 }
 
 impl RowAnswers {
-    /// The same where each class counts as the task says in the training loss.
+    /// Lets each class count as the task says in the training loss.
     ///
     /// # Errors
     /// If the task gives the weight of a class that is not there.
-    pub(super) fn weighted(mut self, task: &TaskConfig) -> Result<Self, TableError> {
-        let Some(class_weights) = task.class_weights() else { return Ok(self) };
-        let Labels::Classes(names) = &self.labels else { return Ok(self) };
+    pub(super) fn weigh(&mut self, task: &TaskConfig) -> Result<(), TableError> {
+        let Some(class_weights) = task.class_weights() else { return Ok(()) };
+        let Labels::Classes(names) = &self.labels else { return Ok(()) };
         let is_class = |label: &&String| names.iter().any(|name| key(name) == key(label));
         if let Some(label) = class_weights.keys().find(|label| !is_class(label)) {
             return Err(TableError::UnknownWeight { label: label.clone(), known: names.clone() });
@@ -42,16 +42,6 @@ impl RowAnswers {
             *weights =
                 Some(classes.iter().map(|class| of_class.get(*class as usize).copied().unwrap_or(1.0)).collect());
         }
-        Ok(self)
+        Ok(())
     }
-}
-
-/// The texts of a table with their answers, and what is to be told of it.
-pub(super) struct Labelled {
-    pub texts: Split,
-    pub answers: RowAnswers,
-    pub files: usize,
-    pub warnings: Vec<String>,
-    /// Held-out rows that were left out since they have no label.
-    pub left_out: usize,
 }

@@ -114,7 +114,7 @@ fn measure(context: &JobContext, job: &commands::Evaluate) -> Result<events::Eva
         (counts.translations, counts.pairs) = (Some(translation.pairs()), Some(held_out.windows() as u64));
         counts.unscored_references = Some(translation.unscored()).filter(|unscored| !unscored.is_none());
     }
-    let labels = subject.corpus.answers.as_ref().map(|own| &own.labels);
+    let labels = subject.corpus.labels();
     let confusion = ConfusionMatrix::of(found.class_counts.take(), labels).map(Box::new);
     let wrong = match job.mistakes {
         0 => Vec::new(),

@@ -581,8 +581,8 @@ fn save(
         training: state.as_ref(),
         run: Some(run.as_str()),
         lineage,
-        labels: trainer.corpus().answers.as_ref().map(|answers| &answers.labels),
-        normalisation: trainer.corpus().images.as_ref().map(|images| &images.normalisation),
+        labels: trainer.corpus().labels(),
+        normalisation: trainer.corpus().images().map(|images| &images.normalisation),
         card: None,
     };
     let saved = save_model_dir(&path, &directory);

@@ -262,7 +262,7 @@ impl Begun {
     /// # Errors
     /// What to set.
     pub(crate) fn require_tokens(&self, corpus: &Corpus) -> Result<(), Unready> {
-        if corpus.images.is_some() {
+        if corpus.images().is_some() {
             return Ok(());
         }
         let value = |json: &str| serde_json::from_str::<serde_json::Value>(json).ok();

@@ -33,7 +33,7 @@ pub(crate) fn mistakes(
         return other_answers(subject, span, held_out.batches(limit), most, should_stop);
     }
     let told = |error: &dyn std::fmt::Display| JobError::failure(error.to_string());
-    let Some(labels @ Labels::Classes(_)) = subject.corpus.answers.as_ref().map(|own| &own.labels) else {
+    let Some(labels @ Labels::Classes(_)) = subject.corpus.labels() else {
         return Err(JobError::refusal(
             "Mistakes are those of a model that puts texts or images into classes, or answers questions.",
         ));
@@ -68,7 +68,7 @@ pub(crate) fn mistakes(
     }
     found.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
     found.truncate(most);
-    if let Some(images) = &subject.corpus.images {
+    if let Some(images) = subject.corpus.images() {
         for mistake in found.iter_mut().take(PICTURES) {
             let numbers = images.shape.numbers();
             let pixels = mistake.image.and_then(|at| images.validation.get(at * numbers..(at + 1) * numbers));

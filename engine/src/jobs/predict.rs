@@ -188,9 +188,8 @@ fn labels(head: &OutputPlan, labels: Option<Labels>) -> Result<Labels, JobError>
 fn texts_known(labels: &Labels, trained_on: Option<&Source>) -> Option<usize> {
     match (labels, trained_on) {
         (Labels::Span { .. }, _) => Some(2),
-        (_, Some(Source::Table(table))) => Some(table.text.len()),
-        (_, Some(Source::ListOps(_))) => Some(1),
-        (Labels::Classes(_) | Labels::Number, _) => None,
+        (Labels::Classes(_) | Labels::Number, Some(source)) => source.settings().texts(),
+        (Labels::Classes(_) | Labels::Number, None) => None,
     }
 }
 

@@ -7,11 +7,8 @@ use crate::{
     analysis::{NOT_YET, examples_at_once},
     attention::OutputPlan,
     checkpoint,
-    config::{
-        DataConfig, DeviceChoice, ImagesSource, LabelRules, PairsSource, Precision, RunConfig, Source, Translation,
-        counted,
-    },
-    data::{Corpus, DataError, Edition, HeldOut, PairFraming, PairRules, Reading, Silent, TextTokenizer},
+    config::{DataConfig, DeviceChoice, LabelRules, Modality, Precision, RunConfig, Source, Translation, counted},
+    data::{Corpus, DataError, Dataset, Edition, HeldOut, PairFraming, Reading, Silent, TextTokenizer},
     hub::name_of_snapshot,
     machine,
     model::{Model, ParameterSet},
@@ -58,59 +55,36 @@ pub(crate) fn open(store: &Store, target: &Target) -> Result<(PathBuf, Option<St
     })
 }
 
-/// A single file that is named for a model which translates: a table of pairs, with the columns of the one that the model
+/// A single file of plain text that is named for a model of other examples: a file of such, which is read as that was which the model
 /// learnt from.
-fn as_table(data: &DataConfig, trained_on: &Source) -> Option<DataConfig> {
-    let Source::File(file) = &data.source else { return None };
-    let text = match trained_on {
-        Source::Pairs(pairs) => pairs.text.clone(),
-        Source::File(_)
-        | Source::Grammar(_)
-        | Source::NumberWords(_)
-        | Source::Random(_)
-        | Source::Table(_)
-        | Source::Squad(_)
-        | Source::Images(_)
-        | Source::Pathfinder(_)
-        | Source::ListOps(_) => None,
-    };
-    let source = PairsSource { path: Some(file.path.clone()), text, ..PairsSource::default() };
-    Some(DataConfig { source: Source::Pairs(source), ..data.clone() })
+fn as_file_of(modality: Modality, data: &DataConfig, trained_on: &Source) -> Option<DataConfig> {
+    let is_plain = data.source.facts().modality == Modality::Text;
+    let path = data.source.training_files().into_iter().next().filter(|_| is_plain)?;
+    Some(DataConfig { source: trained_on.reading(modality, &path), ..data.clone() })
 }
 
 /// Refuses texts or images with labels or answers of another kind than those that a model gives.
 fn require_fitting(source: &Source, labels: Option<&Labels>) -> Result<(), String> {
-    let takes = match (source, labels) {
-        (Source::Table(_) | Source::ListOps(_), Some(Labels::Classes(_) | Labels::Number))
-        | (Source::Squad(_), Some(Labels::Span { .. }))
-        | (Source::Images(_) | Source::Pathfinder(_), Some(Labels::Classes(_))) => return Ok(()),
-        (Source::Table(_) | Source::ListOps(_), Some(Labels::Span { .. })) => {
+    let takes = match (source.facts().modality, labels) {
+        (Modality::Text | Modality::Pairs, _)
+        | (Modality::Rows, Some(Labels::Classes(_) | Labels::Number))
+        | (Modality::Spans, Some(Labels::Span { .. }))
+        | (Modality::Images, Some(Labels::Classes(_))) => return Ok(()),
+        (Modality::Rows, Some(Labels::Span { .. })) => {
             "It answers questions about paragraphs, so that it takes a SQuAD file (.json), not a table with labels."
         }
-        (Source::Table(_) | Source::ListOps(_), None) => {
+        (Modality::Rows, None) => {
             "It does not end in one of some classes or a number, so that it takes plain text, not examples with labels."
         }
-        (Source::Squad(_), Some(Labels::Classes(_) | Labels::Number)) => {
+        (Modality::Spans, Some(Labels::Classes(_) | Labels::Number)) => {
             "It ends in classes or a number, so that it takes a table with labels, not questions about paragraphs."
         }
-        (Source::Squad(_), None) => {
+        (Modality::Spans, None) => {
             "It does not end in spans of a paragraph, so that it takes plain text, not questions about paragraphs."
         }
-        (Source::Images(_) | Source::Pathfinder(_), _) => {
-            "It does not tell classes of images, so that it takes no images."
-        }
-        (Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_), _) => {
-            return Ok(());
-        }
+        (Modality::Images, _) => "It does not tell classes of images, so that it takes no images.",
     };
     Err(takes.to_owned())
-}
-
-/// A file or folder that is named for a model of images.
-fn as_images(data: &DataConfig) -> Option<DataConfig> {
-    let Source::File(file) = &data.source else { return None };
-    let source = Source::Images(ImagesSource { path: file.path.clone(), ..ImagesSource::default() });
-    Some(DataConfig { source, ..data.clone() })
 }
 
 /// Where a finished model computes.
@@ -270,9 +244,9 @@ impl Subject {
         if shape.is_some() {
             config.data.sequence_length = loaded.plan.stack.positions;
         }
-        let table = data.filter(|_| translates).and_then(|data| as_table(data, &config.data.source));
-        let images = data.filter(|_| shape.is_some()).and_then(as_images);
-        let data = table.as_ref().or(images.as_ref()).or(data);
+        let modality = if translates { Some(Modality::Pairs) } else { shape.map(|_| Modality::Images) };
+        let other = data.zip(modality).and_then(|(data, modality)| as_file_of(modality, data, &config.data.source));
+        let data = other.as_ref().or(data);
         match (shape, data.unwrap_or(&config.data).source.has_images()) {
             (Some(_), true) | (None, false) => {}
             (Some(_), false) => {
@@ -344,17 +318,19 @@ impl Subject {
             // Runs of earlier versions are measured as they were trained.
             let framing = edition.pair_framing();
             let start = loaded.generation.marks.start.filter(|_| framing == PairFraming::Template);
-            corpus.pair_rules = PairRules { framing, start, ..corpus.pair_rules };
+            if let Dataset::Pairs { rules, .. } = &mut corpus.dataset {
+                (rules.framing, rules.start) = (framing, start);
+            }
         }
-        if let Some(answers) = &corpus.answers
-            && !loaded.labels.as_ref().is_some_and(|labels| labels.fits(&answers.labels))
+        if let Some(own) = corpus.labels()
+            && !loaded.labels.as_ref().is_some_and(|labels| labels.fits(own))
         {
             return Err(
                 "The data that it was trained on have other labels than its outputs now; name others with --data."
                     .to_owned(),
             );
         }
-        if corpus.images.is_none() {
+        if corpus.images().is_none() {
             corpus.require_known(loaded.plan.vocabulary()).map_err(told)?;
             corpus.tokenizer = corpus.tokenizer.known_to(loaded.plan.vocabulary());
         }

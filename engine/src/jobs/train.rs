@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     attention::{Cost, ModelPlan, Workload},
-    data::{Corpus, DataError, Progress, Reading, Stage},
+    data::{Corpus, DataError, Dataset, Progress, Reading, Stage},
     machine,
     objective::Labels,
     protocol::{Event, JobLabel, events},
@@ -396,7 +396,7 @@ fn prepare_begun(
     begun.require_tokens(&corpus)?;
     // A model goes on with the numbers that it knows, and not with those of the new images' own mean and deviation. The data, and
     // with them the hashes, are the same.
-    if let (Some(images), Some(own)) = (&mut corpus.images, &begun.normalisation) {
+    if let (Dataset::Images { images, .. }, Some(own)) = (&mut corpus.dataset, &begun.normalisation) {
         images.normalisation = own.clone();
     }
     let corpus = Corpus { tokenizer: corpus.tokenizer.known_to(begun.plan.vocabulary()), ..corpus };
@@ -412,8 +412,7 @@ fn prepare_begun(
 /// Builds model and optimiser, from the newest checkpoint that can be read where the run is continued.
 fn prepare(context: &JobContext, job: &TrainRun, corpus: Corpus, device: &Device) -> Result<Trainer, Unready> {
     let plan = ModelPlan::resolve(&job.config, corpus.tokenizer.vocabulary_size()).map_err(TrainError::Config)?;
-    let plan =
-        corpus.answers.as_ref().map_or_else(|| plan.clone(), |own| plan.clone().with_outputs(own.labels.outputs()));
+    let plan = corpus.labels().map_or_else(|| plan.clone(), |own| plan.clone().with_outputs(own.outputs()));
     require_memory(job, &plan, device)?;
     let resume = if job.is_continued { newest_state(context, job, device)? } else { None };
     require_disk(context, job, &plan)?;
@@ -426,8 +425,8 @@ fn prepare(context: &JobContext, job: &TrainRun, corpus: Corpus, device: &Device
 
 /// Refuses a table whose labels are others than those that the model's outputs stand for.
 fn require_labels(corpus: &Corpus, known: Option<&Labels>) -> Result<(), Unready> {
-    match (&corpus.answers, known) {
-        (Some(answers), Some(known)) if !answers.labels.fits(known) => Err(Unready::Refused {
+    match (corpus.labels(), known) {
+        (Some(own), Some(known)) if !own.fits(known) => Err(Unready::Refused {
             why: "The data have other labels than when the run began, so that the model's outputs would stand for others."
                 .to_owned(),
             what_to_do: "Put them back as they were, or start a new run.".to_owned(),

@@ -1,7 +1,7 @@
 //! The metric by which a run is judged: which of its checkpoints is the best, and whether it still improves.
 
 use super::{Direction, Metric, Objective, Showing, agreement, recorded::VALIDATION_LOSS, text_scores::TEXT_SCORES};
-use crate::config::{Problem, RunConfig, Source, StopEarly, TaskConfig};
+use crate::config::{Problem, RunConfig, StopEarly, TaskConfig};
 
 /// The metric by which the evaluations of a run are judged: that of `train.stop_early` where it is there, else the loss.
 ///
@@ -22,9 +22,9 @@ pub fn judging_metric(config: &RunConfig) -> Result<&'static Metric, Problem> {
 /// The metrics that evaluations of a run find and that have good values: those by which it can be judged, the loss first.
 pub fn judging_metrics(config: &RunConfig) -> Vec<&'static Metric> {
     let objective: Objective = config.objective();
-    let of_grammar = match (&config.data.source, objective.task().showing()) {
-        (Source::Grammar(_), Showing::Continuation) => agreement::WRITTEN,
-        (Source::Grammar(_), Showing::FilledIn) => agreement::FILLED_IN,
+    let of_grammar = match (config.data.source.facts().follows_grammar, objective.task().showing()) {
+        (true, Showing::Continuation) => agreement::WRITTEN,
+        (true, Showing::FilledIn) => agreement::FILLED_IN,
         _ => &[],
     };
     let of_translations = if matches!(config.task, Some(TaskConfig::Translation(_))) { TEXT_SCORES } else { &[] };

@@ -7,8 +7,8 @@ use super::step::random_batch;
 use crate::{
     attention::ModelPlan,
     config::{
-        AttentionConfig, Compatibility, Coverage, DeviceChoice, MapMemoryChoice, ModelKind, NumberWordsSource,
-        PartialCoverage, Precision, Restore, Reuse, RunConfig, Source, attention_words, counted,
+        AttentionConfig, Compatibility, Coverage, DeviceChoice, MapMemoryChoice, Modality, ModelKind, PartialCoverage,
+        Precision, Restore, Reuse, RunConfig, Source, attention_words, counted,
     },
     model::{Computing, ForwardOptions, Model, ParameterSet, open_device, open_device_of},
     objective::{Batch, IGNORED},
@@ -151,7 +151,7 @@ fn config(kind: ModelKind, attention: AttentionConfig) -> RunConfig {
     config.model.kind = kind;
     // It learns from no plain text.
     if !ModelKind::LANGUAGE_MODELS.contains(&kind) {
-        config.data.source = Source::NumberWords(NumberWordsSource::default());
+        config.data.source = Source::generated(Modality::Pairs).unwrap_or_default();
     }
     (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (3, 4, 64, 96);
     config.model.dropout = 0.1;

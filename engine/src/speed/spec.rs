@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Axis, GenerationSpec, GenerationTask, Setting, Side, SpecError};
 use crate::attention::{ModelPlan, estimated_vocabulary};
-use crate::config::{Combine, Problem, RunConfig, Sweep, SweepMistake, from_toml_with, to_toml};
+use crate::config::{Combine, DataConfig, Problem, RunConfig, Sweep, SweepMistake, from_toml_with, to_toml};
 
 /// Points that a sweep has at most: enough for a curve of each, few enough to be measured by somebody who waits.
 const MOST_POINTS: usize = 256;
@@ -293,7 +293,7 @@ impl SweepSpec {
 }
 
 fn is_about_text(field: &str) -> bool {
-    ["data.path", "data.validation_path", "data.field", "data.column", "data.tokenizer.path"].contains(&field)
+    DataConfig::path_field_names().contains(&field) || ["data.field", "data.column"].contains(&field)
 }
 
 #[cfg(test)]

@@ -134,7 +134,7 @@ mod tests {
         let config = config.with_image_tokens();
         let corpus = corpus(&config, folder);
         let plan = ModelPlan::resolve(&config, corpus.tokenizer.vocabulary_size()).unwrap();
-        let plan = match &corpus.answers {
+        let plan = match corpus.answers() {
             Some(own) => plan.with_outputs(own.labels.outputs()),
             None => plan,
         };

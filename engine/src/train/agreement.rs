@@ -9,7 +9,7 @@ use super::{
     writing::{fastest_cache, goes_on},
 };
 use crate::{
-    config::{DataConfig, Source},
+    config::DataConfig,
     data::{Agreement, Checker, Passage, TextTokenizer},
     generate::{Ending, GenerateError, Marks, Search, generate},
     model::{Model, ModelError},
@@ -72,7 +72,7 @@ impl AgreementMeasure {
             Showing::Continuation | Showing::FilledIn => true,
             Showing::Translated | Showing::Answered => false,
         };
-        if !matches!(data.source, Source::Grammar(_)) || data.shuffled || !writes {
+        if !data.source.facts().follows_grammar || data.shuffled || !writes {
             return Ok(None);
         }
         let (checker, tokenizer) = (Checker::english()?, tokenizer.clone());
@@ -260,7 +260,7 @@ mod tests {
     use super::*;
     use crate::{
         attention::ModelPlan,
-        config::{FileSource, ModelKind, RunConfig, from_toml},
+        config::{FileSource, ModelKind, RunConfig, Source, from_toml},
         data::{Corpus, HeldOut, Silent},
         model::ParameterSet,
     };

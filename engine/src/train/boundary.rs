@@ -132,7 +132,7 @@ mod tests {
     fn a_prompt_of_merged_tokens_begins_with_a_word_of_one_document() {
         let corpus = corpus(Tokenizer::Bpe(TrainedTokenizer { vocabulary: 400 }), Objective::NEXT_TOKEN);
         let end = corpus.tokenizer.specials().end_of_text.unwrap();
-        for window in corpus.validation.ids.chunks(64).take(20) {
+        for window in corpus.dataset.tokens().unwrap().validation.ids.chunks(64).take(20) {
             let range = prompt(&corpus.tokenizer, window, false, 8, 24).unwrap();
             assert!((8..=24).contains(&range.len()), "{range:?}");
             let whole = corpus.tokenizer.decode(window).unwrap();
@@ -148,7 +148,7 @@ mod tests {
     fn an_example_of_pieces_is_shown_from_its_first_whole_word() {
         let corpus = corpus(Tokenizer::WordPiece(TrainedTokenizer { vocabulary: 300 }), Objective::MASKED_TOKENS);
         let tokenizer = &corpus.tokenizer;
-        let ids = corpus.validation.ids.iter().copied();
+        let ids = corpus.dataset.tokens().unwrap().validation.ids.iter().copied();
         let is_piece = |id: u32| tokenizer.token(id).unwrap().starts_with("##");
         let from_piece: Vec<u32> = ids.clone().skip_while(|id| !is_piece(*id)).take(40).collect();
         let at = first_word(tokenizer, &from_piece).unwrap();

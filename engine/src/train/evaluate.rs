@@ -133,10 +133,8 @@ mod tests {
             let objective = config.objective();
             let corpus = Corpus::load(&config.data, &objective, folder, &folder.join("cache"), &Silent).unwrap();
             let plan = ModelPlan::resolve(config, corpus.tokenizer.vocabulary_size()).unwrap();
-            let plan = corpus
-                .answers
-                .as_ref()
-                .map_or_else(|| plan.clone(), |answers| plan.clone().with_outputs(answers.labels.outputs()));
+            let outputs = corpus.labels().map(crate::objective::Labels::outputs);
+            let plan = outputs.map_or_else(|| plan.clone(), |outputs| plan.clone().with_outputs(outputs));
             let parameters = ParameterSet::init(&plan, 1, DType::F32, &Device::Cpu).unwrap();
             let model = Model::frozen(&plan, &parameters).unwrap();
             Self { objective, corpus, model, sequence: config.data.sequence_length }
@@ -218,7 +216,7 @@ mod tests {
             if !matches!(objective, Objective::Span(_)) {
                 let longer = HeldOut::new(&case.corpus, &objective, 4, case.sequence + 8).unwrap();
                 let hash = longer.evaluated_set(&case.corpus, &objective, 5).hash;
-                assert_eq!(hash == few.hash, case.corpus.answers.is_some(), "{objective:?}");
+                assert_eq!(hash == few.hash, case.corpus.answers().is_some(), "{objective:?}");
             }
             let mut other = case;
             if let Objective::MaskedTokens(masked) = &mut other.objective {

@@ -175,7 +175,7 @@ fn translated(
 
 /// Examples, what the model answers about each, and, where that is something else, the right answer.
 fn answered(model: &Model, corpus: &Corpus, batch: &Batch) -> Result<String, TrainError> {
-    let (Some(own), Some(right)) = (&corpus.answers, &batch.answers) else { return Ok(String::new()) };
+    let (Some(own), Some(right)) = (corpus.answers(), &batch.answers) else { return Ok(String::new()) };
     let outputs = model.forward(&batch.input(model)?, &ForwardOptions::default())?.logits.detach();
     let outputs = outputs.to_dtype(DType::F64)?.to_vec2::<f64>()?;
     let name = |class: usize| own.labels.name(class).unwrap_or_default().to_owned();

@@ -365,7 +365,7 @@ impl Trainer {
             metrics: found.metrics,
             tokens: found.tokens,
             examples: found.examples.by_number(&numbers),
-            confusion: ConfusionMatrix::of(found.class_counts, self.corpus.answers.as_ref().map(|own| &own.labels)),
+            confusion: ConfusionMatrix::of(found.class_counts, self.corpus.labels()),
             best,
         }))
     }
@@ -506,7 +506,7 @@ impl Trainer {
     /// Share of the positions that training computes which are padding, 0..1; none where examples have one length.
     pub fn padding_share(&self) -> Option<f64> {
         let has_lengths = self.objective.task().reads_sources() || self.objective.answers_examples();
-        let has_lengths = has_lengths && self.corpus.images.is_none();
+        let has_lengths = has_lengths && self.corpus.images().is_none();
         has_lengths.then(|| self.batcher.padding_share())
     }
 

@@ -263,7 +263,7 @@ fn show(context: &ViewContext, MapsOf { target, data, text }: &MapsOf) -> Result
         }
         MapText::Image(number) => {
             let subject = with_text(context, target, data.as_deref())?;
-            if subject.corpus.images.is_none() {
+            if subject.corpus.images().is_none() {
                 return Err("The model reads no images.".to_owned());
             }
             let held_out = subject.held_out(1, subject.tokens())?.without_labels();
@@ -313,7 +313,7 @@ fn show_written(context: &ViewContext, target: &Target, text: &str) -> Result<Se
 
 /// Has a model read a held-out example, of `examples` to choose from.
 fn show_example(subject: Subject, example: Option<Batch>, examples: usize) -> Result<Seen, String> {
-    if subject.corpus.images.is_some() {
+    if subject.corpus.images().is_some() {
         let example = example.ok_or("There is no held-out image.")?;
         return of_image(subject, &example).map(|seen| Seen { examples, ..seen });
     }
@@ -350,10 +350,10 @@ fn of_tokens(
 fn of_image(subject: Subject, batch: &Batch) -> Result<Seen, String> {
     let Subject { named, step, model, corpus, .. } = subject;
     let at = batch.pixels.as_ref().and_then(|pixels| pixels.images.first().copied());
-    let picture = corpus.images.as_ref().zip(at).and_then(|(images, at)| {
+    let picture = corpus.images().zip(at).and_then(|(images, at)| {
         let numbers = images.shape.numbers();
         let pixels = images.validation.get(at * numbers..(at + 1) * numbers)?;
-        let class = corpus.answers.as_ref().and_then(|own| own.validation.class(at).map(|class| (own, class)));
+        let class = corpus.answers().and_then(|own| own.validation.class(at).map(|class| (own, class)));
         let label = class.and_then(|(own, class)| own.labels.name(class)).unwrap_or_default().to_owned();
         Some(PreviewImage::new(label, images.shape, pixels))
     });
@@ -403,18 +403,7 @@ fn tokens_of(batch: Batch) -> Read {
 
 /// Whether each of its examples has two texts, which a model reads as a pair.
 fn has_two_texts(source: &Source) -> bool {
-    match source {
-        Source::Squad(_) => true,
-        Source::Table(table) => table.text.len() > 1,
-        Source::File(_)
-        | Source::Grammar(_)
-        | Source::Random(_)
-        | Source::Pairs(_)
-        | Source::NumberWords(_)
-        | Source::Images(_)
-        | Source::Pathfinder(_)
-        | Source::ListOps(_) => false,
-    }
+    source.settings().texts().is_some_and(|texts| texts > 1)
 }
 
 /// A text that somebody wrote in the model's frame: of a model that reads pairs, two with a tab between as a pair, cut off as its rows are;

@@ -68,7 +68,8 @@ fn main() {
     let objective = config.objective();
     let cache = tempfile::TempDir::new().unwrap();
     let corpus = Corpus::load(&config.data, &objective, Path::new(""), cache.path(), &Silent).unwrap();
-    let counts = Counts::of(&corpus.train.ids, corpus.tokenizer.vocabulary_size());
+    let train = &corpus.dataset.tokens().unwrap().train;
+    let counts = Counts::of(&train.ids, corpus.tokenizer.vocabulary_size());
     let mask = corpus.tokenizer.specials().mask;
     let most = (0..).zip(&counts.tokens).max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(id, _): (i64, _)| id);
     let held_out = HeldOut::new(&corpus, &objective, config.train.batch, config.data.sequence_length).unwrap();
@@ -88,7 +89,7 @@ fn main() {
         }
     }
     let labels = labelled as f64;
-    println!("vocabulary {}, {} tokens of training text", corpus.tokenizer.vocabulary_size(), corpus.train.ids.len());
+    println!("vocabulary {}, {} tokens of training text", corpus.tokenizer.vocabulary_size(), train.ids.len());
     println!("{labelled} labelled tokens of the held-out text");
     println!(
         "one token:  {:.3} nats, {:.1} % are the most frequent one",

@@ -1,13 +1,12 @@
 use std::{
     collections::BTreeMap,
-    mem::discriminant,
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
 use headroom_engine::{
     attention::ModelFacts,
-    config::{Problem, RunConfig, Source, Tokenizer, presets},
+    config::{Problem, RunConfig, Tokenizer, presets},
     data::DataPreview,
     protocol::{Command, commands},
 };
@@ -220,8 +219,9 @@ impl Draft {
         let check = state.check.as_ref()?;
         let (asked, base_dir) = self.questions.get(&check.revision)?;
         let (asked, now) = (&asked.data.source, &self.config.data.source);
-        let is_same =
-            discriminant(asked) == discriminant(now) && files(asked) == files(now) && *base_dir == self.base_dir;
+        let is_same = asked.facts().kind == now.facts().kind
+            && asked.training_files() == now.training_files()
+            && *base_dir == self.base_dir;
         check.preview.as_ref().filter(|_| is_same)
     }
 
@@ -324,22 +324,6 @@ impl Draft {
     pub fn is_answered(&self, state: &State) -> bool {
         let answered = state.check.as_ref().is_some_and(|check| check.revision == self.revision);
         answered || self.asked.is_some_and(|(revision, at)| revision == self.revision && at.elapsed() >= SILENCE)
-    }
-}
-
-/// The files that are trained on.
-fn files(source: &Source) -> [Option<&Path>; 3] {
-    match source {
-        Source::File(file) => [Some(file.path.as_path()), None, None],
-        Source::Pairs(pairs) => [pairs.source.as_deref(), pairs.target.as_deref(), pairs.path.as_deref()],
-        Source::Table(table) => [Some(table.path.as_path()), None, None],
-        Source::Squad(squad) => [Some(squad.path.as_path()), None, None],
-        Source::Images(images) => [Some(images.path.as_path()), images.labels.as_deref(), images.classes.as_deref()],
-        Source::Grammar(_)
-        | Source::Random(_)
-        | Source::NumberWords(_)
-        | Source::Pathfinder(_)
-        | Source::ListOps(_) => [None; 3],
     }
 }
 

@@ -242,14 +242,12 @@ fn steps_per_epoch(draft: &Draft, estimate: Option<&Estimate>, known: Known) -> 
 
 /// Rows of the config's table, or images, that are trained on, where the engine has seen all of them.
 fn train_rows(found: Option<&DataPreview>, data: &DataConfig) -> Option<u64> {
-    let found = found?;
-    let (rows, has_held_out) = match &data.source {
-        Source::Table(table) => (found.table().filter(|found| found.is_whole)?.rows, table.validation_path.is_some()),
-        Source::Images(images) => (found.images()?.images, images.validation_path.is_some()),
-        Source::Pathfinder(pathfinder) => (pathfinder.examples as u64, true),
-        _ => return None,
+    let rows = match found? {
+        DataPreview::Table(table) => table.is_whole.then_some(table.rows)?,
+        DataPreview::Images(images) => images.images,
+        DataPreview::Examples(_) => return None,
     };
-    let held_out = if has_held_out { 0.0 } else { data.validation_fraction };
+    let held_out = if data.source.has_own_split() { 0.0 } else { data.validation_fraction };
     Some((rows as f64 * (1.0 - held_out)).round() as u64).filter(|rows| *rows > 0)
 }
 

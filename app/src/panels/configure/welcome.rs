@@ -5,7 +5,7 @@ use egui::{
 };
 use headroom_engine::{
     config::counted,
-    config::{NumberWordsSource, Preset, PresetGroup, RunConfig, Source, presets},
+    config::{Preset, PresetGroup, RunConfig, Source, presets},
 };
 
 use super::Estimate;
@@ -151,17 +151,10 @@ fn facts(config: &RunConfig, state: &State) -> String {
         format!("{} of width {}", counted(config.model.layers, "layer"), format::count(config.model.width as u64));
     // A preset for the user's own text names no file yet; its cost is known all the same.
     let mut known = config.clone();
-    match known.data.source {
-        Source::File(_) => known.data.source = Source::default(),
-        Source::Pairs(_) => known.data.source = Source::NumberWords(NumberWordsSource::default()),
-        Source::Grammar(_)
-        | Source::Random(_)
-        | Source::NumberWords(_)
-        | Source::Table(_)
-        | Source::Squad(_)
-        | Source::Images(_)
-        | Source::Pathfinder(_)
-        | Source::ListOps(_) => {}
+    let source = &known.data.source;
+    let generated = Source::generated(source.facts().modality).filter(|_| source.reads_files() && !source.has_labels());
+    if let Some(generated) = generated {
+        known.data.source = generated;
     }
     match Estimate::of(&known) {
         Ok(estimate) => {

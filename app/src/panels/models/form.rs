@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use egui::{Button, ComboBox, RichText, TextEdit, Ui};
 use headroom_engine::{
     checkpoint::DirectoryFacts,
-    config::{Coverage, DataConfig, EigenCoverage, FileSource, PartialCoverage, Source},
+    config::{Coverage, DataConfig, EigenCoverage, Modality, PartialCoverage, Source},
     convert::{Conversion, OneMap, ToBorrow, ToCollaborative, ToCoverage, ToGrouped, WithoutKeyBiases},
 };
 use serde::{Deserialize, Serialize};
@@ -227,12 +227,7 @@ impl ConversionForm {
     /// is looked into.
     pub fn data(&self, trained_on: Option<&DataConfig>, inside: &str) -> Option<Box<DataConfig>> {
         let text = [self.text.trim(), inside.trim()].into_iter().find(|text| !text.is_empty())?;
-        let source = Source::File(FileSource {
-            path: typed_path(text, &current_folder()),
-            validation_path: None,
-            field: None,
-            column: None,
-        });
+        let source = Source::of_file(Modality::Text, &typed_path(text, &current_folder()));
         Some(Box::new(DataConfig { source, ..trained_on.cloned().unwrap_or_default() }))
     }
 

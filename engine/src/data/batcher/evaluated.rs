@@ -29,8 +29,7 @@ impl HeldOut {
                 format!("windows of {}, hidden {hidden}", windows.sequence())
             }
             Examples::Pairs(pairs) => {
-                let (rules, frame) = (corpus.pair_rules, pairs.frame_words());
-                format!("pairs of {}, {:?}{frame}", pairs.sequence(), rules.long)
+                format!("pairs of {}, {:?}{}", pairs.sequence(), pairs.rule, pairs.frame_words())
             }
             Examples::Rows(_) | Examples::Images(_) => "examples".to_owned(),
         };

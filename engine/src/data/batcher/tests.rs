@@ -4,9 +4,9 @@ use proptest::prelude::*;
 
 use super::{Batcher, HeldOut};
 use crate::config::MaskedTokens;
-use crate::data::PairRules;
 use crate::data::tokenizer::bytes;
 use crate::data::{Corpus, DataError, Statistics, TokenStream};
+use crate::data::{Dataset, TokenParts};
 use crate::objective::{Batch, IGNORED, Objective};
 
 const MASKED_TOKENS: Objective = Objective::MASKED_TOKENS;
@@ -21,16 +21,11 @@ fn corpus(objective: Objective, train: usize, validation: usize) -> Corpus {
         ends: vec![length],
     };
     Corpus {
-        train: stream(train),
-        validation: stream(validation),
+        dataset: Dataset::Text { tokens: TokenParts { train: stream(train), validation: stream(validation) } },
         tokenizer,
         data_hash: String::new(),
         held_out_hash: String::new(),
         statistics: Statistics::default(),
-        pair_rules: PairRules::default(),
-        answers: None,
-        held_out_texts: None,
-        images: None,
         left_out: 0,
         warnings: vec![],
     }
@@ -186,7 +181,7 @@ proptest! {
                 let ids = if encoder { unmasked(&batch) } else { batch.input_ids };
             ids.chunks(sequence).map(|row| if encoder { row[1..sequence - 1].to_vec() } else { row.to_vec() }).collect::<Vec<_>>()
         }).collect();
-        let mut expected: Vec<&[u32]> = corpus.train.ids.chunks_exact(content).take(windows).collect();
+        let mut expected: Vec<&[u32]> = corpus.dataset.tokens().unwrap().train.ids.chunks_exact(content).take(windows).collect();
         expected.sort_unstable();
         for epoch in examples.chunks(windows).take(2) {
             let mut seen: Vec<&[u32]> = epoch.iter().map(Vec::as_slice).collect();
@@ -235,6 +230,6 @@ proptest! {
             }
         }
         let skipped = usize::from(!encoder);
-        prop_assert_eq!(&seen[..], &corpus.validation.ids[skipped..]);
+        prop_assert_eq!(&seen[..], &corpus.dataset.tokens().unwrap().validation.ids[skipped..]);
     }
 }

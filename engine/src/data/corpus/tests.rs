@@ -1,3 +1,5 @@
+mod pinned;
+
 use std::path::Path;
 
 use tempfile::TempDir;
@@ -32,12 +34,13 @@ fn documents_end_with_a_separator_and_decode_to_the_text() {
     let folder = TempDir::new().unwrap();
     let corpus = load(&grammar(10_000), NEXT_TOKEN, folder.path()).unwrap();
     let end = corpus.tokenizer.specials().end_of_text.unwrap();
-    assert_eq!(corpus.train.ends.len(), corpus.statistics.train.documents);
-    assert_eq!(corpus.train.ids.iter().filter(|id| **id == end).count(), corpus.train.ends.len());
-    assert!(corpus.train.ends.iter().all(|at| corpus.train.ids[at - 1] == end));
-    let text = corpus.tokenizer.decode(&corpus.train.ids[..corpus.train.ends[0]]).unwrap();
+    let tokens = corpus.dataset.tokens().unwrap();
+    assert_eq!(tokens.train.ends.len(), corpus.statistics.train.documents);
+    assert_eq!(tokens.train.ids.iter().filter(|id| **id == end).count(), tokens.train.ends.len());
+    assert!(tokens.train.ends.iter().all(|at| tokens.train.ids[at - 1] == end));
+    let text = corpus.tokenizer.decode(&tokens.train.ids[..tokens.train.ends[0]]).unwrap();
     assert!(text.ends_with(['.', '?']), "{text}");
-    assert_eq!(corpus.statistics.train.tokens, corpus.train.ids.len());
+    assert_eq!(corpus.statistics.train.tokens, tokens.train.ids.len());
 }
 
 #[test]
@@ -215,7 +218,7 @@ fn other_text_can_be_evaluated_with_the_same_tokenizer() {
         &Silent,
     )
     .unwrap();
-    assert!(other.train.ids.is_empty() && other.statistics.validation.tokens > 2000);
+    assert!(other.dataset.tokens().unwrap().train.ids.is_empty() && other.statistics.validation.tokens > 2000);
     let batches: Vec<_> = HeldOut::new(&other, &MASKED_TOKENS, 4, 32).unwrap().batches(0).collect();
     assert!(batches.iter().map(crate::objective::Batch::targets).sum::<usize>() > 200);
 }
@@ -258,11 +261,15 @@ fn shuffled_text_has_the_same_tokens_and_no_order() {
     let load = |config: &DataConfig| Corpus::load(config, &NEXT_TOKEN, folder.path(), folder.path(), &Silent).unwrap();
     let plain = load(&config);
     let shuffled = load(&DataConfig { shuffled: true, ..config.clone() });
-    assert_eq!(shuffled.train.ids, load(&DataConfig { shuffled: true, ..config }).train.ids);
+    let again = load(&DataConfig { shuffled: true, ..config });
+    let [plain_tokens, shuffled_tokens, again] = [&plain, &shuffled, &again].map(|own| own.dataset.tokens().unwrap());
+    assert_eq!(shuffled_tokens.train.ids, again.train.ids);
     assert_ne!(shuffled.data_hash, plain.data_hash);
     assert_ne!(shuffled.held_out_hash, plain.held_out_hash);
     let end = plain.tokenizer.specials().end_of_text.unwrap();
-    for (plain, shuffled) in [(&plain.train, &shuffled.train), (&plain.validation, &shuffled.validation)] {
+    for (plain, shuffled) in
+        [(&plain_tokens.train, &shuffled_tokens.train), (&plain_tokens.validation, &shuffled_tokens.validation)]
+    {
         assert_eq!(plain.ends, shuffled.ends);
         let ends = |ids: &[u32]| ids.iter().map(|id| *id == end).collect::<Vec<_>>();
         assert_eq!(ends(&plain.ids), ends(&shuffled.ids), "documents end where they did");

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::find::{Format, Found, find, wrong};
 use super::read::{read_text, require_lines, text_bytes};
 use super::{jsonl, table};
-use crate::config::{Column, TableSource, nearest};
+use crate::config::{Column, nearest};
 use crate::data::progress::advance;
 use crate::data::{DataError, Documents, Progress, Reading, Silent, Stage, TableError, memory, open};
 
@@ -56,13 +56,24 @@ impl Judged {
     }
 }
 
-/// Reads the table at `path` with the columns of `source`.
+/// The columns of a table that are read.
+#[derive(Clone, Copy)]
+pub(in crate::data) struct TableColumns<'a> {
+    /// Those of the texts.
+    pub texts: &'a [Column],
+    /// That of the label.
+    pub label: &'a Column,
+    /// Whether the first row names the columns, where that is said.
+    pub header: Option<bool>,
+}
+
+/// Reads the table at `path` with these columns.
 ///
 /// # Errors
 /// What is wrong, by file, line and field; a table all of whose labels are missing or -1.
 pub(in crate::data) fn load_rows(
     path: &Path,
-    source: &TableSource,
+    columns: TableColumns<'_>,
     judged: Judged,
     reading: &Reading,
     progress: &dyn Progress,
@@ -73,7 +84,7 @@ pub(in crate::data) fn load_rows(
         done += bytes;
         advance(progress, Stage::Reading, done, found.bytes)
     })?;
-    let rows = rows(&found, &text, source, judged)?;
+    let rows = rows(&found, &text, columns, judged)?;
     advance(progress, Stage::Reading, found.bytes, found.bytes)?;
     let rule = reading.labels.unlabelled.as_deref();
     let is_missing = |label: &str| match rule {
@@ -84,10 +95,10 @@ pub(in crate::data) fn load_rows(
         return Err(DataError::Empty { path: path.to_owned() });
     }
     if rows.labels.iter().all(|(label, _)| is_missing(label)) {
-        return Err(TableError::Unlabelled { path: path.to_owned(), column: source.label.to_string() }.into());
+        return Err(TableError::Unlabelled { path: path.to_owned(), column: columns.label.to_string() }.into());
     }
     if let Some((_, line)) = rows.labels.iter().find(|(label, _)| label.is_empty() && rule != Some("")) {
-        let column = source.label.to_string();
+        let column = columns.label.to_string();
         return Err(TableError::NoLabel { path: path.to_owned(), line: *line, column }.into());
     }
     Ok(rows)
@@ -96,7 +107,7 @@ pub(in crate::data) fn load_rows(
 /// What is wrong with a small table; of a large one, whether it can be opened.
 pub(in crate::data) fn probe_rows(
     path: &Path,
-    source: &TableSource,
+    columns: TableColumns<'_>,
     judged: Judged,
     reading: &Reading,
 ) -> Result<Option<LabelledRows>, DataError> {
@@ -104,7 +115,7 @@ pub(in crate::data) fn probe_rows(
     if text_bytes(&found) > SMALL_BYTES {
         return open::open_file(path).map(|_| None).map_err(|error| wrong(path, &error));
     }
-    load_rows(path, source, judged, reading, &Silent).map(Some)
+    load_rows(path, columns, judged, reading, &Silent).map(Some)
 }
 
 pub(super) fn found(path: &Path) -> Result<Found, DataError> {
@@ -128,9 +139,9 @@ struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    fn new(path: &'a Path, source: &'a TableSource) -> Self {
-        let texts = source.text.iter().map(|column| ("data.text", column));
-        Self { path, columns: texts.chain([("data.label", &source.label)]).collect() }
+    fn new(path: &'a Path, columns: TableColumns<'a>) -> Self {
+        let texts = columns.texts.iter().map(|column| ("data.text", column));
+        Self { path, columns: texts.chain([("data.label", columns.label)]).collect() }
     }
 
     fn missing(&self, field: &'static str, column: &Column, line: u64, found: Vec<String>) -> TableError {
@@ -242,8 +253,13 @@ impl LabelledRows {
 /// What is done with a row, whose line comes first.
 type EachRow<'a> = &'a mut dyn FnMut(u64, &[&str]) -> Result<(), DataError>;
 
-pub(super) fn rows(found: &Found, text: &str, source: &TableSource, judged: Judged) -> Result<LabelledRows, DataError> {
-    let wanted = Wanted::new(&found.path, source);
+pub(super) fn rows(
+    found: &Found,
+    text: &str,
+    columns: TableColumns<'_>,
+    judged: Judged,
+) -> Result<LabelledRows, DataError> {
+    let wanted = Wanted::new(&found.path, columns);
     let mut rows = LabelledRows::default();
     if found.format.is_of_objects() {
         objects(text, &wanted, &mut rows)?;
@@ -255,12 +271,12 @@ pub(super) fn rows(found: &Found, text: &str, source: &TableSource, judged: Judg
     };
     let mut places: Option<(Vec<usize>, Option<bool>)> = None;
     let mut first: Option<(String, bool)> = None;
-    if places_are_judged(source) {
+    if places_are_judged(columns) {
         // Once more over the table: whether the first row's label stands in another one.
         each(&mut |line, row| {
             let (places, _) = match &mut places {
                 Some(known) => known,
-                none => none.insert(wanted.places(row, line, source.header)?),
+                none => none.insert(wanted.places(row, line, columns.header)?),
             };
             let label = places.last().and_then(|place| row.get(*place)).map(|cell| cell.trim()).unwrap_or_default();
             match &mut first {
@@ -283,7 +299,7 @@ pub(super) fn rows(found: &Found, text: &str, source: &TableSource, judged: Judg
         let places = if let Some(places) = &places {
             places
         } else {
-            let (found, said) = wanted.places(row, line, source.header)?;
+            let (found, said) = wanted.places(row, line, columns.header)?;
             rows.numbered = wanted.numbered(&found, row, said);
             let found = places.insert(found);
             if said.unwrap_or(is_header) {
@@ -303,8 +319,8 @@ pub(super) fn rows(found: &Found, text: &str, source: &TableSource, judged: Judg
 }
 
 /// Whether nothing but the rows tells if the first one is a header.
-fn places_are_judged(source: &TableSource) -> bool {
-    source.header.is_none() && source.text.iter().chain([&source.label]).all(|column| column.number().is_some())
+fn places_are_judged(columns: TableColumns<'_>) -> bool {
+    columns.header.is_none() && columns.texts.iter().chain([columns.label]).all(|column| column.number().is_some())
 }
 
 /// Rows that are JSON objects.
@@ -349,6 +365,11 @@ mod tests {
 
     use super::super::parquet::tests::write;
     use super::*;
+    use crate::config::TableSource;
+
+    fn of(TableSource { text, label, header, .. }: &TableSource) -> TableColumns<'_> {
+        TableColumns { texts: text, label, header: *header }
+    }
 
     fn columns(text: &[&str], label: &str) -> TableSource {
         let text = text.iter().map(|name| Column::named(name)).collect();
@@ -365,7 +386,7 @@ mod tests {
         } else {
             std::fs::write(&path, content).unwrap();
         }
-        load_rows(&path, source, judged, &Reading::default(), &Silent)
+        load_rows(&path, of(source), judged, &Reading::default(), &Silent)
     }
 
     fn load(name: &str, content: &str, source: &TableSource) -> Result<Vec<String>, DataError> {
@@ -396,7 +417,7 @@ mod tests {
         let path = folder.path().join("a.parquet");
         let rows = [("ok, \"so\"\nsaid ", 1, Some(0.5)), ("no", 0, Some(-2.5)), (" ", 1, Some(1.0)), ("über", 1, None)];
         write(&path, &rows, Packing::SNAPPY);
-        let load = |source: &TableSource, judged| load_rows(&path, source, judged, &Reading::default(), &Silent);
+        let load = |source: &TableSource, judged| load_rows(&path, of(source), judged, &Reading::default(), &Silent);
         let by_class = columns(&["sentence"], "label");
         let found = load(&by_class, Judged::Classes).unwrap();
         assert_eq!(found.texts.iter().collect::<Vec<_>>(), ["ok, \"so\"\nsaid", "no", "über"]);
@@ -474,8 +495,9 @@ mod tests {
         let by_number = columns(&["0"], "7");
         assert!(load("a.tsv", "x\t1\n", &by_number).unwrap_err().to_string().contains("no column `7`"));
         let folder = TempDir::new().unwrap();
-        let told =
-            load_rows(folder.path(), &source, Judged::Classes, &Reading::default(), &Silent).unwrap_err().to_string();
+        let told = load_rows(folder.path(), of(&source), Judged::Classes, &Reading::default(), &Silent)
+            .unwrap_err()
+            .to_string();
         assert!(told.contains("It is a folder"), "{told}");
     }
 

@@ -25,7 +25,7 @@ mod squad;
 mod table;
 mod txt;
 
-pub(in crate::data) use labelled::{Judged, LabelledRows, load_rows, probe_rows};
+pub(in crate::data) use labelled::{Judged, LabelledRows, TableColumns, load_rows, probe_rows};
 pub use load::{Loaded, load_files};
 pub(in crate::data) use pairs::{PairFiles, load_pairs, pairs_beginning, probe_pair_file, probe_pairs};
 pub(in crate::data) use preview::{Beginning, beginning};

@@ -13,7 +13,7 @@ use super::read::{read_text, require_lines, text_bytes};
 use super::table::second_place;
 use serde_json::Value;
 
-use crate::config::{PairsSource, nearest};
+use crate::config::nearest;
 use crate::data::progress::advance;
 use crate::data::{DataError, Documents, Progress, Silent, Stage, memory, open};
 
@@ -27,19 +27,6 @@ pub(in crate::data) enum PairFiles {
 }
 
 impl PairFiles {
-    /// The files for training and those that are held out, where these have files of their own. Relative paths start at
-    /// `base_dir`.
-    pub(in crate::data) fn of(source: &PairsSource, base_dir: &Path) -> (Option<Self>, Option<Self>) {
-        let files = |source_path: &Option<PathBuf>, target: &Option<PathBuf>, path: &Option<PathBuf>| match path {
-            Some(path) => Some(Self::Table(base_dir.join(path), source.text.clone())),
-            None => Some(Self::Aligned(base_dir.join(source_path.as_ref()?), base_dir.join(target.as_ref()?))),
-        };
-        (
-            files(&source.source, &source.target, &source.path),
-            files(&source.validation_source, &source.validation_target, &source.validation_path),
-        )
-    }
-
     /// Every file.
     pub(in crate::data) fn paths(&self) -> Vec<&Path> {
         match self {

@@ -7,10 +7,9 @@ use flate2::read::MultiGzDecoder;
 use serde_json::Value;
 
 use super::find::{Format, Found, wrong};
-use super::labelled::{Judged, LabelledRows, found, rows};
+use super::labelled::{Judged, LabelledRows, TableColumns, found, rows};
 use super::read::to_text;
 use super::{jsonl, parquet, table};
-use crate::config::TableSource;
 use crate::data::{DataError, TableError, open_file};
 
 /// Bytes of text of a table that are read.
@@ -36,10 +35,14 @@ pub(in crate::data) struct Beginning {
 ///
 /// # Errors
 /// If it cannot be read, or is no table.
-pub(in crate::data) fn beginning(path: &Path, source: &TableSource, judged: Judged) -> Result<Beginning, DataError> {
+pub(in crate::data) fn beginning(
+    path: &Path,
+    wanted: TableColumns<'_>,
+    judged: Judged,
+) -> Result<Beginning, DataError> {
     let found = found(path)?;
     let (mut text, is_whole) = read_beginning(&found)?;
-    let mut read = rows(&found, &text, source, judged);
+    let mut read = rows(&found, &text, wanted, judged);
     let broken = match &read {
         Err(DataError::BrokenCsv { line, .. } | DataError::Table(TableError::ShortRow { line, .. })) => Some(*line),
         _ => None,
@@ -48,11 +51,11 @@ pub(in crate::data) fn beginning(path: &Path, source: &TableSource, judged: Judg
         // It may be a cell that goes on behind what was read.
         let end = text.match_indices('\n').nth(line as usize - 2).map_or(0, |(at, _)| at + 1);
         text.truncate(end);
-        read = rows(&found, &text, source, judged);
+        read = rows(&found, &text, wanted, judged);
     }
     // Once rows could be read, it is known what the first of them is.
     let has_header = read.as_ref().ok().map(|rows| rows.has_header);
-    let columns = columns(&found, &text, source.header.or(has_header), source);
+    let columns = columns(&found, &text, wanted.header.or(has_header), wanted);
     Ok(Beginning { columns, rows: read, is_whole })
 }
 
@@ -79,7 +82,7 @@ pub(super) fn read_beginning(found: &Found) -> Result<(String, bool), DataError>
     Ok((to_text(bytes, path)?, is_whole))
 }
 
-fn columns(found: &Found, text: &str, header: Option<bool>, source: &TableSource) -> Vec<(String, String)> {
+fn columns(found: &Found, text: &str, header: Option<bool>, wanted: TableColumns<'_>) -> Vec<(String, String)> {
     if found.format.is_of_objects() {
         let first = text.split('\n').find(|line| !line.trim().is_empty()).unwrap_or_default();
         let Ok(object) = jsonl::object(first) else { return Vec::new() };
@@ -102,7 +105,7 @@ fn columns(found: &Found, text: &str, header: Option<bool>, source: &TableSource
     });
     let mut first = first.into_iter();
     let (Some(head), second) = (first.next(), first.next()) else { return Vec::new() };
-    let is_named = header.unwrap_or_else(|| is_header(&head, source));
+    let is_named = header.unwrap_or_else(|| is_header(&head, wanted));
     if is_named {
         let mut samples = second.unwrap_or_default().into_iter();
         return head.into_iter().map(|name| (name, samples.next().unwrap_or_default())).collect();
@@ -111,8 +114,8 @@ fn columns(found: &Found, text: &str, header: Option<bool>, source: &TableSource
 }
 
 /// Whether the first row looks like one of names, for whom nobody said so.
-fn is_header(head: &[String], source: &TableSource) -> bool {
-    let mut wanted = source.text.iter().chain([&source.label]);
+fn is_header(head: &[String], columns: TableColumns<'_>) -> bool {
+    let mut wanted = columns.texts.iter().chain([columns.label]);
     if wanted.any(|column| column.number().is_none() && head.contains(&column.to_string())) {
         return true;
     }
@@ -129,13 +132,18 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::config::Column;
+    use crate::config::{Column, TableSource};
 
     fn read(name: &str, content: &str, source: &TableSource) -> Beginning {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join(name);
         std::fs::write(&path, content).unwrap();
-        beginning(&path, source, Judged::Classes).unwrap()
+        beginning(
+            &path,
+            TableColumns { texts: &source.text, label: &source.label, header: source.header },
+            Judged::Classes,
+        )
+        .unwrap()
     }
 
     fn named(found: &Beginning) -> Vec<(&str, &str)> {

@@ -14,7 +14,7 @@ const LONGEST_NAMES: u64 = 1 << 20;
 
 /// What an image belongs to, as its source says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Label {
+pub(in crate::data) enum Label {
     /// A number from 0.
     Number(u8),
     /// The name of a folder.
@@ -22,7 +22,7 @@ pub(super) enum Label {
 }
 
 /// The names in a file, a line each.
-pub(super) fn names_of(path: &Path) -> Result<Vec<String>, DataError> {
+pub(in crate::data) fn names_of(path: &Path) -> Result<Vec<String>, DataError> {
     let text = read_text_file(path, LONGEST_NAMES).map_err(|error| DataError::unreadable(path, &error))?;
     let mut names: Vec<String> = Vec::new();
     let lines: Vec<&str> = text.trim_end().split('\n').map(str::trim).collect();
@@ -48,7 +48,7 @@ fn many(path: &Path, count: usize) -> ImageError {
 
 /// The classes of images of which nobody says the names: the numbers up to the largest, or the folders, numbers by value and
 /// words by their letters.
-pub(super) fn found(labels: &[Label], path: &Path) -> Result<Vec<String>, ImageError> {
+pub(in crate::data) fn found(labels: &[Label], path: &Path) -> Result<Vec<String>, ImageError> {
     let most =
         labels.iter().filter_map(|label| if let Label::Number(number) = label { Some(*number) } else { None }).max();
     let folders: BTreeSet<&String> =
@@ -64,7 +64,7 @@ pub(super) fn found(labels: &[Label], path: &Path) -> Result<Vec<String>, ImageE
 }
 
 /// Refuses training images of one class.
-pub(super) fn require_two(labels: &[Label], names: &[String], path: &Path) -> Result<(), ImageError> {
+pub(in crate::data) fn require_two(labels: &[Label], names: &[String], path: &Path) -> Result<(), ImageError> {
     match labels.first() {
         Some(first) if labels.iter().all(|label| label == first) => {
             let label = match first {
@@ -78,7 +78,12 @@ pub(super) fn require_two(labels: &[Label], names: &[String], path: &Path) -> Re
 }
 
 /// The class of each image by its place among the names; `known` says where these are from.
-pub(super) fn classes(labels: &[Label], names: &[String], known: &str, path: &Path) -> Result<Vec<u32>, ImageError> {
+pub(in crate::data) fn classes(
+    labels: &[Label],
+    names: &[String],
+    known: &str,
+    path: &Path,
+) -> Result<Vec<u32>, ImageError> {
     let class = |(image, label): (usize, &Label)| match label {
         Label::Number(number) if usize::from(*number) < names.len() => Ok(u32::from(*number)),
         Label::Number(number) => Err(ImageError::LabelOutOfRange {

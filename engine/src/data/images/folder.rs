@@ -142,7 +142,7 @@ fn empty_class(folder: &Path) -> String {
 }
 
 /// Folders of classes that hold no file at all.
-pub(super) fn empty_classes(folder: &Path) -> Result<Vec<String>, DataError> {
+pub(in crate::data) fn empty_classes(folder: &Path) -> Result<Vec<String>, DataError> {
     let mut empty = Vec::new();
     for class in class_folders(folder)? {
         let mut holds_image = false;

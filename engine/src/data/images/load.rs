@@ -7,13 +7,17 @@ use super::kind::{Kind, beginning, single};
 use super::place::{Place, require_length, shape_at};
 use super::set::Set;
 use super::{cifar, folder, idx, raw};
-use crate::config::{ImageShape, ImagesSource, Problem, RunConfig, Source};
+use crate::config::ImageShape;
 use crate::data::ImageError;
 use crate::data::progress::advance;
 use crate::data::{DataError, Edition, Progress, Stage};
 
 /// The images of a place with their labels.
-pub(super) fn load(place: Place<'_>, channels: Option<usize>, progress: &dyn Progress) -> Result<Set, DataError> {
+pub(in crate::data) fn load(
+    place: Place<'_>,
+    channels: Option<usize>,
+    progress: &dyn Progress,
+) -> Result<Set, DataError> {
     let path = place.path;
     // What is wrong is told before a large file is read.
     let shape = shape_at(place, channels)?;
@@ -77,49 +81,13 @@ pub(super) fn load_unlabelled(path: &Path, channels: usize, progress: &dyn Progr
 }
 
 /// Refuses images of another shape than the wanted one.
-pub(super) fn require_shape(found: ImageShape, wanted: Option<ImageShape>, path: &Path) -> Result<(), ImageError> {
+pub(in crate::data) fn require_shape(
+    found: ImageShape,
+    wanted: Option<ImageShape>,
+    path: &Path,
+) -> Result<(), ImageError> {
     match wanted.filter(|wanted| *wanted != found) {
         Some(wanted) => Err(ImageError::OtherShape { path: path.to_owned(), found, wanted }),
         None => Ok(()),
     }
-}
-
-/// What is wrong with images, as far as the beginnings of their files tell: of the training images, or of the held-out ones.
-pub(in crate::data) fn probe_images(source: &ImagesSource, is_held_out: bool) -> Result<(), DataError> {
-    let training = Place::training(source);
-    let own = shape_at(training, source.channels)?;
-    let wanted =
-        ImageShape { size: source.size.unwrap_or(own.size), channels: source.channels.unwrap_or(own.channels) };
-    require_shape(own, Some(wanted), training.path)?;
-    if let Some(path) = source.classes.as_ref().filter(|_| !is_held_out) {
-        let field = "data.classes";
-        let names = super::classes::names_of(path).map_err(|error| match error {
-            DataError::Image(error) => DataError::Image(error),
-            other => ImageError::Unreadable { why: other.to_string(), field }.into(),
-        })?;
-        super::preview::require_named(source, &names)
-            .map_err(|error| ImageError::Unreadable { why: error.to_string(), field })?;
-    }
-    if let Some(place) = Place::validation(source).filter(|_| is_held_out) {
-        require_shape(shape_at(place, Some(wanted.channels))?, Some(wanted), place.path)?;
-    }
-    Ok(())
-}
-
-/// The config with the size and the channels of its images, and the sequence length that follows, where it reads images from
-/// disk; paths are absolute. Reads the beginnings of files.
-///
-/// # Errors
-/// Why they cannot be told, at the field to correct.
-pub fn with_image_shape(mut config: RunConfig) -> Result<RunConfig, Problem> {
-    if let Source::Images(images) = &mut config.data.source
-        && images.size.zip(images.channels).is_none()
-        && !images.path.as_os_str().is_empty()
-    {
-        let shape = shape_at(Place::training(images), images.channels)
-            .map_err(|error| Problem::new(error.field().unwrap_or("data.path"), error.to_string()))?;
-        images.size.get_or_insert(shape.size);
-        images.channels.get_or_insert(shape.channels);
-    }
-    Ok(config.with_image_tokens())
 }

@@ -1,11 +1,10 @@
-//! Images with a class each: IDX files (MNIST), CIFAR-10 and CIFAR-100 binaries, folders of PNG and JPEG files, and the
-//! generated ones of Pathfinder.
+//! Images with a class each: IDX files (MNIST), CIFAR-10 and CIFAR-100 binaries, folders of PNG and JPEG files.
 //!
 //! What a file is, its bytes say, not its name. Images are square, of one size and one number of channels, and kept as bytes,
 //! channel by channel and row by row; they become numbers when a batch is made, by the mean and deviation of the training part.
 
 mod cifar;
-mod classes;
+pub(in crate::data) mod classes;
 mod corpus;
 mod decode;
 mod examples;
@@ -14,7 +13,6 @@ mod idx;
 mod kind;
 mod load;
 mod normalisation;
-mod pathfinder;
 mod place;
 mod preview;
 mod raw;
@@ -22,14 +20,17 @@ mod set;
 
 pub use corpus::{ImageCorpus, UnansweredImages, unanswered_images};
 pub use kind::holds_images;
-pub use load::with_image_shape;
 pub use normalisation::Normalisation;
 pub use preview::{ImagesPreview, PreviewImage};
 
-pub(super) use corpus::{Pictured, all_images, image_labels, split_images};
+pub(super) use classes::Label;
+pub(super) use corpus::classes_of;
 pub(super) use examples::Pictures;
-pub(super) use load::probe_images;
-pub(super) use preview::preview_images;
+pub(super) use folder::empty_classes;
+pub(super) use load::{load, require_shape};
+pub(super) use place::{Place, shape_at};
+pub(super) use preview::{Looked, SHOWN, look};
+pub(super) use set::Set;
 
 #[cfg(test)]
 mod tests;

@@ -4,33 +4,22 @@ use std::path::{Path, PathBuf};
 
 use super::kind::{Kind, beginning};
 use super::{cifar, folder, idx};
-use crate::config::{ImageShape, ImagesSource, MOST_SIDE};
+use crate::config::{ImageShape, MOST_SIDE};
 use crate::data::{DataError, Edition, ImageError};
 
 /// A part of a source: where its images and labels are, and the field that names the labels.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
-    pub(super) path: &'a Path,
-    pub(super) labels: Option<&'a Path>,
-    pub(super) labels_field: &'static str,
+pub(in crate::data) struct Place<'a> {
+    pub(in crate::data) path: &'a Path,
+    pub(in crate::data) labels: Option<&'a Path>,
+    pub(in crate::data) labels_field: &'static str,
     /// Rules by which images are read.
-    pub(super) edition: Edition,
+    pub(in crate::data) edition: Edition,
 }
 
-impl<'a> Place<'a> {
-    pub(super) fn training(source: &'a ImagesSource) -> Self {
-        let (labels, edition) = (source.labels.as_deref(), Edition::Current);
-        Self { path: &source.path, labels, labels_field: "data.labels", edition }
-    }
-
-    pub(super) fn validation(source: &'a ImagesSource) -> Option<Self> {
-        let labels = source.validation_labels.as_deref();
-        let (labels_field, edition) = ("data.validation_labels", Edition::Current);
-        source.validation_path.as_deref().map(|path| Self { path, labels, labels_field, edition })
-    }
-
+impl Place<'_> {
     /// The same by the rules of another edition.
-    pub(super) fn in_edition(self, edition: Edition) -> Self {
+    pub(in crate::data) fn in_edition(self, edition: Edition) -> Self {
         Self { edition, ..self }
     }
 
@@ -53,9 +42,7 @@ impl<'a> Place<'a> {
         let none = || ImageError::NoLabels { path: self.path.to_owned(), field: self.labels_field };
         is_another.then_some(beside).ok_or_else(none)
     }
-}
 
-impl Place<'_> {
     /// Refuses a file of labels that is not there, is none, or has not one for each of so many images.
     pub(super) fn require_labels(self, images: usize) -> Result<(), DataError> {
         let labels_path = self.labels_of_idx()?;
@@ -75,7 +62,7 @@ impl Place<'_> {
 }
 
 /// The shape of the images at a path, by their beginning.
-pub(super) fn shape_at(place: Place<'_>, channels: Option<usize>) -> Result<ImageShape, DataError> {
+pub(in crate::data) fn shape_at(place: Place<'_>, channels: Option<usize>) -> Result<ImageShape, DataError> {
     let path = place.path;
     if path.is_dir() {
         place.without_labels_file()?;

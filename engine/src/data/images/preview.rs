@@ -6,17 +6,17 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use super::classes::{self, Label};
+use super::classes::Label;
 use super::kind::{Kind, beginning};
-use super::place::{Place, shape_at};
+use super::place::Place;
 use super::raw::{self, Raw};
-use super::{cifar, folder, idx, pathfinder};
-use crate::config::{ImageShape, ImagesSource, Source};
+use super::{cifar, folder, idx};
+use crate::config::ImageShape;
 use crate::data::DataError;
 use crate::data::ImageError;
 
 /// Images that are shown, as far as there are classes: one of each.
-const SHOWN: usize = 10;
+pub(in crate::data) const SHOWN: usize = 10;
 /// Images of a file that are looked at for one of each class.
 const LOOKED_AT: usize = 512;
 /// Pixels of a side of an image as it is shown; larger ones are thinned out.
@@ -64,10 +64,10 @@ impl PreviewImage {
 }
 
 /// Labels of all images with those of a few, and the pixels of these. Labels of a file are read whole, as they are short.
-struct Looked {
-    labels: Vec<Label>,
+pub(in crate::data) struct Looked {
+    pub labels: Vec<Label>,
     /// Places among the labels with the pixels there.
-    shown: Vec<(usize, Vec<u8>)>,
+    pub shown: Vec<(usize, Vec<u8>)>,
 }
 
 /// Places of the first image of each class.
@@ -143,7 +143,7 @@ fn state_of(place: Place<'_>) -> FileState {
 }
 
 /// Looks at images. A config is checked after every edit: a large file is not read each time.
-fn look(place: Place<'_>, shape: ImageShape) -> Result<Arc<Looked>, DataError> {
+pub(in crate::data) fn look(place: Place<'_>, shape: ImageShape) -> Result<Arc<Looked>, DataError> {
     if place.path.is_dir() {
         return of_folder(place.path, shape.channels).map(Arc::new);
     }
@@ -155,73 +155,4 @@ fn look(place: Place<'_>, shape: ImageShape) -> Result<Arc<Looked>, DataError> {
     let looked = Arc::new(of_file(place, shape)?);
     *last = Some((state, Arc::clone(&looked)));
     Ok(looked)
-}
-
-/// Refuses names that are fewer than the classes of the training images, as far as their labels can be read.
-pub(super) fn require_named(source: &ImagesSource, names: &[String]) -> Result<(), ImageError> {
-    let place = Place::training(source);
-    let Ok(shape) = shape_at(place, source.channels) else { return Ok(()) };
-    let Ok(looked) = look(place, shape) else { return Ok(()) };
-    classes::classes(&looked.labels, names, &where_named(source), place.path).map(drop)
-}
-
-/// Where the names of the classes are from, in words.
-fn where_named(source: &ImagesSource) -> String {
-    source.classes.as_ref().map_or_else(|| "by their labels".to_owned(), |path| path.display().to_string())
-}
-
-fn of_files(source: &ImagesSource) -> Result<ImagesPreview, DataError> {
-    let place = Place::training(source);
-    let shape = shape_at(place, source.channels)?;
-    let looked = look(place, shape)?;
-    let Looked { labels, shown } = looked.as_ref();
-    let names = match &source.classes {
-        Some(path) => classes::names_of(path)?,
-        None => classes::found(labels, place.path)?,
-    };
-    let classes = classes::classes(labels, &names, &where_named(source), place.path)?;
-    let mut counts: Vec<(String, u64)> = names.iter().map(|name| (name.clone(), 0)).collect();
-    for class in &classes {
-        if let Some((_, count)) = counts.get_mut(*class as usize) {
-            *count += 1;
-        }
-    }
-    let mut shown: Vec<(u32, Vec<u8>)> =
-        shown.iter().filter_map(|(place, pixels)| Some((*classes.get(*place)?, pixels.clone()))).collect();
-    shown.sort_by_key(|(class, _)| *class);
-    let example = |(class, pixels): (u32, Vec<u8>)| {
-        PreviewImage::new(names.get(class as usize).cloned().unwrap_or_default(), shape, &pixels)
-    };
-    let examples = shown.into_iter().filter(|(_, pixels)| pixels.len() == shape.numbers()).map(example).collect();
-    let empty_folders = if place.path.is_dir() { folder::empty_classes(place.path)? } else { Vec::new() };
-    Ok(ImagesPreview { shape, images: labels.len() as u64, classes: counts, examples, empty_folders })
-}
-
-/// Looks at the beginning of a source of images with absolute paths, or draws some; nothing where it is none or names none.
-///
-/// # Errors
-/// If images or labels cannot be read.
-pub(in crate::data) fn preview_images(source: &Source) -> Result<Option<ImagesPreview>, DataError> {
-    match source {
-        Source::Images(images) if images.path != PathBuf::new() => of_files(images).map(Some),
-        Source::Pathfinder(source) => {
-            let shape = ImageShape { size: source.size, channels: 1 };
-            let names = ["not connected", "connected"];
-            let examples = pathfinder::first_ones(source, SHOWN / 2)?.into_iter().map(|(is_connected, pixels)| {
-                PreviewImage::new(names[usize::from(is_connected)].to_owned(), shape, &pixels)
-            });
-            let examples = examples.collect();
-            let (classes, empty_folders) = (Vec::new(), Vec::new());
-            Ok(Some(ImagesPreview { shape, images: source.examples as u64, classes, examples, empty_folders }))
-        }
-        Source::Images(_)
-        | Source::File(_)
-        | Source::Grammar(_)
-        | Source::Random(_)
-        | Source::Pairs(_)
-        | Source::NumberWords(_)
-        | Source::Table(_)
-        | Source::Squad(_)
-        | Source::ListOps(_) => Ok(None),
-    }
 }

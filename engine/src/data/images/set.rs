@@ -7,23 +7,23 @@ use crate::config::ImageShape;
 
 /// Images of a path.
 #[derive(Clone, Debug)]
-pub(super) struct Set {
-    pub(super) shape: ImageShape,
+pub(in crate::data) struct Set {
+    pub(in crate::data) shape: ImageShape,
     /// `[images, channels, size, size]`
-    pub(super) pixels: Vec<u8>,
+    pub(in crate::data) pixels: Vec<u8>,
     /// `[images]`; none where nobody asked for them.
-    pub(super) labels: Option<Vec<Label>>,
+    pub(in crate::data) labels: Option<Vec<Label>>,
     /// What each image is called, where it is a file of its own.
-    pub(super) names: Option<Vec<String>>,
+    pub(in crate::data) names: Option<Vec<String>>,
     /// The file of the labels, where it is another one.
-    pub(super) labels_path: Option<PathBuf>,
+    pub(in crate::data) labels_path: Option<PathBuf>,
     /// Files that were read.
-    pub(super) files: usize,
-    pub(super) warnings: Vec<String>,
+    pub(in crate::data) files: usize,
+    pub(in crate::data) warnings: Vec<String>,
 }
 
 impl Set {
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::data) fn len(&self) -> usize {
         self.pixels.len().checked_div(self.shape.numbers()).unwrap_or(0)
     }
 }

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::load::{load, load_unlabelled};
 use super::place::{Place, shape_at};
 use super::*;
-use crate::data::{Batcher, Corpus, DataError, HeldOut, Silent};
+use crate::data::{Batcher, Corpus, DataError, HeldOut, Reading, Silent, preview, with_image_shape};
 use crate::objective::{Answers, Labels, Objective};
 use crate::{
     config::{DataConfig, ImageClassificationTask, ImageShape, ImagesSource, RunConfig, Source, TaskConfig},
@@ -49,6 +49,12 @@ fn corpus_of(source: ImagesSource, folder: &Path) -> Result<Corpus, DataError> {
     Corpus::load(&config, &Objective::CLASSIFICATION, folder, folder, &Silent)
 }
 
+fn preview_of(source: &Source) -> Result<Option<ImagesPreview>, DataError> {
+    let config = DataConfig { source: source.clone(), ..DataConfig::default() };
+    let found = preview(&config, &Objective::CLASSIFICATION, &Reading::default())?;
+    Ok(found.and_then(|found| found.images().cloned()))
+}
+
 fn told(source: ImagesSource, folder: &Path) -> (String, Option<&'static str>) {
     let error = corpus_of(source, folder).err().unwrap();
     (error.to_string(), error.field())
@@ -69,11 +75,11 @@ fn in_a_folder_of_files_of_images_the_one_to_name_is_told() {
 fn every_image_is_seen_once_an_epoch_with_its_class() {
     let folder = TempDir::new().unwrap();
     let corpus = corpus_of(mnist(folder.path(), "train", 200, 8), folder.path()).unwrap();
-    let images = corpus.images.as_ref().unwrap();
+    let images = corpus.images().unwrap();
     assert_eq!(images.shape, ImageShape { size: 8, channels: 1 });
-    assert_eq!(corpus.answers.as_ref().unwrap().labels, Labels::Classes(["0", "1", "2"].map(str::to_owned).to_vec()));
+    assert_eq!(corpus.answers().unwrap().labels, Labels::Classes(["0", "1", "2"].map(str::to_owned).to_vec()));
     assert_eq!(corpus.tokenizer_json(), None);
-    assert!(corpus.train.ids.is_empty() && corpus.tokenizer.vocabulary_size() == 0);
+    assert!(corpus.dataset.tokens().is_none() && corpus.tokenizer.vocabulary_size() == 0);
     let batcher = Batcher::new(&corpus, &Objective::CLASSIFICATION, 16, 17, 5).unwrap();
     let mut seen = Vec::new();
     for step in 0..batcher.steps_per_epoch() {
@@ -127,7 +133,7 @@ fn held_out_images_are_those_of_their_file_or_never_seen_in_training() {
     std::fs::write(folder.path().join("labels"), idx(&[90], (0..90).map(|image| (image / 3 % 3) as u8))).unwrap();
     let copies = ImagesSource { path: "images".into(), labels: Some("labels".into()), ..ImagesSource::default() };
     let corpus = corpus_of(copies, folder.path()).unwrap();
-    let images = corpus.images.unwrap();
+    let images = corpus.images().unwrap();
     let train: std::collections::HashSet<&[u8]> = images.train.chunks(64).collect();
     assert!(images.validation.chunks(64).all(|image| !train.contains(image)));
     assert_eq!(images.validation.len() % (3 * 64), 0);
@@ -149,15 +155,15 @@ fn cifar_is_told_by_its_length() {
     for (name, classes) in [("ten.bin", 10), ("hundred.bin.gz", 88)] {
         let source = ImagesSource { path: name.into(), ..ImagesSource::default() };
         let corpus = corpus_of(source, folder.path()).unwrap();
-        assert_eq!(corpus.images.unwrap().shape, ImageShape { size: 32, channels: 3 });
-        assert_eq!(corpus.answers.unwrap().labels.outputs(), classes, "{name}");
+        assert_eq!(corpus.images().unwrap().shape, ImageShape { size: 32, channels: 3 });
+        assert_eq!(corpus.answers().unwrap().labels.outputs(), classes, "{name}");
         let all = load_unlabelled(&at(name), 3, &Silent).unwrap();
         assert_eq!((all.len(), all.pixels[3072 + 5]), (30, pixel(1, 5)));
     }
     let names: Vec<String> = (0..10).map(|class| format!("class {class}")).collect();
     std::fs::write(at("classes.txt"), names.join("\n") + "\n").unwrap();
     let named = ImagesSource { path: "ten.bin".into(), classes: Some("classes.txt".into()), ..ImagesSource::default() };
-    assert_eq!(corpus_of(named.clone(), folder.path()).unwrap().answers.unwrap().labels, Labels::Classes(names));
+    assert_eq!(corpus_of(named.clone(), folder.path()).unwrap().answers().unwrap().labels, Labels::Classes(names));
     std::fs::write(at("classes.txt"), "a\nb\nc\n").unwrap();
     let (said, _) = told(named.clone(), folder.path());
     assert!(
@@ -205,10 +211,10 @@ fn folders_of_classes_are_read_by_what_their_files_are() {
         std::fs::write(root.join("dog/.hidden"), "").unwrap();
         let source = ImagesSource { path: "set".into(), ..ImagesSource::default() };
         let corpus = corpus_of(source, folder.path()).unwrap();
-        let images = corpus.images.unwrap();
+        let images = corpus.images().unwrap();
         assert_eq!(images.shape, ImageShape { size: 8, channels });
         assert_eq!(corpus.statistics.train.documents + corpus.statistics.validation.documents, 24);
-        assert_eq!(corpus.answers.unwrap().labels, Labels::Classes(["cat", "dog"].map(str::to_owned).to_vec()));
+        assert_eq!(corpus.answers().unwrap().labels, Labels::Classes(["cat", "dog"].map(str::to_owned).to_vec()));
         assert!(corpus.warnings.iter().any(|told| told.starts_with("1 file that was neither PNG nor JPEG")));
         let alone = load_unlabelled(&root.join("dog/1.png"), channels, &Silent).unwrap();
         let first = if channels == 1 { vec![125; 64] } else { [vec![125; 64], vec![130; 64], vec![9; 64]].concat() };
@@ -238,7 +244,7 @@ fn what_is_wrong_with_files_is_told_by_their_names() {
     RgbImage::from_pixel(8, 8, image::Rgb([200, 0, 0])).save(at("set/dog/7.png")).unwrap();
     said(of("set"), &["coloured", "data.channels", "7.png"]);
     let colours = ImagesSource { channels: Some(3), ..of("set") };
-    assert_eq!(corpus_of(colours, folder.path()).unwrap().images.unwrap().shape.channels, 3);
+    assert_eq!(corpus_of(colours, folder.path()).unwrap().images().unwrap().shape.channels, 3);
     let whole = std::fs::read(at("set/cat/1.png")).unwrap();
     std::fs::write(at("set/dog/7.png"), &whole[..whole.len() / 2]).unwrap();
     said(of("set"), &["cannot be decoded", "dog/7.png"]);
@@ -304,7 +310,7 @@ fn shape_and_length_are_looked_up() {
 #[test]
 fn images_are_counted_by_class_and_one_of_each_is_shown() {
     let folder = TempDir::new().unwrap();
-    let look = |source: ImagesSource| preview_images(&Source::Images(source)).unwrap().unwrap();
+    let look = |source: ImagesSource| preview_of(&Source::Images(source)).unwrap().unwrap();
     let at = |name: &Path| ImagesSource { path: folder.path().join(name), ..ImagesSource::default() };
     let found = look(at(&mnist(folder.path(), "train", 20, 28).path));
     assert_eq!((found.shape, found.images), (ImageShape { size: 28, channels: 1 }, 20));
@@ -337,13 +343,14 @@ fn images_are_counted_by_class_and_one_of_each_is_shown() {
     }
     let found = look(at(Path::new("classes")));
     assert_eq!((found.images, found.classes[0].0.as_str(), found.examples[0].pixels[0]), (2, "a", 7));
-    assert_eq!(preview_images(&Source::Images(ImagesSource::default())).unwrap(), None, "none are named");
-    assert!(preview_images(&Source::Images(at(Path::new("none")))).is_err());
-    let drawn = crate::config::PathfinderSource::default();
-    let found = preview_images(&Source::Pathfinder(drawn.clone())).unwrap().unwrap();
-    let corpus = [pathfinder::first_ones(&drawn, 5).unwrap()];
+    assert_eq!(preview_of(&Source::Images(ImagesSource::default())).unwrap(), None, "none are named");
+    assert!(preview_of(&Source::Images(at(Path::new("none")))).is_err());
+    let drawn = crate::config::PathfinderSource { examples: 100, validation_examples: 10, ..Default::default() };
+    let found = preview_of(&Source::Pathfinder(drawn.clone())).unwrap().unwrap();
+    let config = DataConfig { source: Source::Pathfinder(drawn), sequence_length: 65, ..DataConfig::default() };
+    let corpus = Corpus::load(&config, &Objective::CLASSIFICATION, folder.path(), folder.path(), &Silent).unwrap();
     assert_eq!(found.examples.len(), 5);
-    assert_eq!(found.examples[4].pixels, corpus[0][4].1);
+    assert_eq!(found.examples[4].pixels, corpus.images().unwrap().train[4 * 1024..5 * 1024]);
 }
 
 #[test]

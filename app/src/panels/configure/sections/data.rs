@@ -1,11 +1,10 @@
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use egui::Ui;
 use headroom_engine::config::{
-    ByteTokenizer, ClassificationTask, DataConfig, FileSource, FileTokenizer, GrammarSource, ImageClassificationTask,
-    ImagesSource, InitialTokenizer, ListOpsSource, ModelKind, NumberWordsSource, PairsSource, PathfinderSource,
-    RandomSource, RunConfig, Source, SpanTask, SquadSource, TableSource, TaskConfig, Tokenizer, TrainConfig,
-    TrainedTokenizer, TranslationTask, WordTokenizer, presets,
+    ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, InitialTokenizer, Modality, ModelKind,
+    NumberWordsSource, RandomSource, RunConfig, Source, TaskConfig, Tokenizer, TrainConfig, TrainedTokenizer,
+    TranslationTask, WordTokenizer, presets,
 };
 
 use headroom_engine::data::DataPreview;
@@ -15,13 +14,12 @@ use super::{
         field::Words,
         form::{Form, note_ui},
     },
-    examples::{self, expressions_ui, found_ui, images_ui, pathfinder_ui},
-    questions::{self, questions_ui},
+    examples::found_ui,
     shared_words::PATH,
     shared_words::TEXT_SEED,
     shared_words::VALIDATION_PATH,
-    table::{self, table_ui, weights_ui},
-    translation::{self, pairs_ui, scored_ui},
+    sources::{SourceContext, SourceForm, form_of, own_words},
+    translation::{self, scored_ui},
 };
 use crate::{
     file_dialogs::{Ask, Pick},
@@ -75,69 +73,6 @@ const WORDS: [Words; 7] = [SOURCE, SEQUENCE, ORDER, HELD_OUT, TOKENIZER, VOCABUL
 const USUAL_PATCH: usize = 4;
 
 #[derive(Clone, Copy, PartialEq)]
-enum SourceKind {
-    Grammar,
-    Random,
-    File,
-    NumberWords,
-    Pairs,
-    Table,
-    Squad,
-    Images,
-    Pathfinder,
-    ListOps,
-}
-
-impl SourceKind {
-    const ALL: [Self; 10] = [
-        Self::Grammar,
-        Self::Random,
-        Self::File,
-        Self::NumberWords,
-        Self::Pairs,
-        Self::Table,
-        Self::Squad,
-        Self::Images,
-        Self::Pathfinder,
-        Self::ListOps,
-    ];
-
-    fn of(source: &Source) -> Self {
-        match source {
-            Source::Grammar(_) => Self::Grammar,
-            Source::Random(_) => Self::Random,
-            Source::File(_) => Self::File,
-            Source::NumberWords(_) => Self::NumberWords,
-            Source::Pairs(_) => Self::Pairs,
-            Source::Table(_) => Self::Table,
-            Source::Squad(_) => Self::Squad,
-            Source::Images(_) => Self::Images,
-            Source::Pathfinder(_) => Self::Pathfinder,
-            Source::ListOps(_) => Self::ListOps,
-        }
-    }
-
-    /// What a run of such data is called until somebody names it.
-    fn usual_name(self, model: ModelKind) -> &'static str {
-        let is_decoder = model == ModelKind::Decoder;
-        match self {
-            Self::Grammar if is_decoder => "grammar decoder",
-            Self::Grammar => "grammar encoder",
-            Self::File if is_decoder => "text decoder",
-            Self::File => "text encoder",
-            Self::Random => "random control",
-            Self::NumberWords => "number words",
-            Self::Pairs => "translation",
-            Self::Table => "text classifier",
-            Self::Squad => "question answering",
-            Self::Images => "image classifier",
-            Self::Pathfinder => "pathfinder",
-            Self::ListOps => "listops",
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq)]
 enum TokenizerKind {
     Bytes,
     Bpe,
@@ -150,16 +85,9 @@ enum TokenizerKind {
 /// What the other kinds of source were when they were left, so that looking at another kind loses nothing.
 #[derive(Default)]
 pub struct SourceMemory {
-    file: FileSource,
-    pairs: PairsSource,
-    table: Option<TableSource>,
-    squad: Option<SquadSource>,
-    images: Option<ImagesSource>,
-    pathfinder: PathfinderSource,
-    expressions: ListOpsSource,
+    /// By their words in configs.
+    sources: BTreeMap<&'static str, Source>,
     task: Option<TaskConfig>,
-    numbers: NumberWordsSource,
-    words: Option<(usize, u64)>,
     vocabulary: Option<usize>,
     tokenizer_path: PathBuf,
     thumbnails: Thumbnails,
@@ -169,19 +97,8 @@ pub struct SourceMemory {
 
 /// The words of every field that such data may have, and of the task that they are for.
 pub(super) fn words_of(source: &Source) -> Vec<Words> {
-    let own: &[Words] = match source {
-        Source::Grammar(_) | Source::Random(_) => &[AMOUNT, TEXT_SEED],
-        Source::NumberWords(_) => &[PAIRS, TEXT_SEED],
-        Source::File(_) => &[PATH, VALIDATION_PATH, FIELD, COLUMN],
-        Source::Pairs(_) => &translation::OF_PAIRS,
-        Source::Table(_) => &table::WORDS,
-        Source::Squad(_) => &questions::WORDS,
-        Source::Images(_) => &examples::OF_IMAGES,
-        Source::Pathfinder(_) => &examples::OF_PATHFINDER,
-        Source::ListOps(_) => &examples::OF_EXPRESSIONS,
-    };
     let scores: &[Words] = if source.has_pairs() { &translation::OF_SCORES } else { &[] };
-    WORDS.iter().chain(own).chain(scores).copied().collect()
+    WORDS.iter().chain(own_words(source)).chain(scores).copied().collect()
 }
 
 /// Text and tokens, and of a table what is learnt of it. `preview`: what was found in that table, or of those images.
@@ -195,23 +112,11 @@ pub fn data_ui(
     let begins = config.model.initial.is_some();
     let RunConfig { data, task, model, .. } = config;
     source_ui(ui, form, (data, task, model.patch), preview, memory);
-    if data.source.has_images() {
-        image_split_ui(ui, form, data);
-        return;
+    if !data.source.has_images() {
+        form.size(ui, SEQUENCE, &mut data.sequence_length, 16);
+        form.choice(ui, ORDER, &mut data.shuffled, &[(false, "As in the text"), (true, "Shuffled: the control")]);
     }
-    form.size(ui, SEQUENCE, &mut data.sequence_length, 16);
-    form.choice(ui, ORDER, &mut data.shuffled, &[(false, "As in the text"), (true, "Shuffled: the control")]);
-    let held_out_by_file = match &data.source {
-        Source::File(file) => file.validation_path.is_some(),
-        Source::Pairs(pairs) => pairs.validation_path.is_some() || pairs.validation_source.is_some(),
-        Source::Table(table) => table.validation_path.is_some(),
-        Source::Squad(squad) => squad.validation_path.is_some(),
-        Source::ListOps(_) => true,
-        Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) | Source::Images(_) | Source::Pathfinder(_) => {
-            false
-        }
-    };
-    if !held_out_by_file {
+    if !data.source.has_own_split() {
         form.decimal(ui, HELD_OUT, &mut data.validation_fraction);
     }
     if !data.source.has_own_tokens() {
@@ -219,45 +124,22 @@ pub fn data_ui(
     }
 }
 
-/// The held-out share of images that have no held-out ones of their own.
-fn image_split_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig) {
-    if matches!(&data.source, Source::Images(images) if images.validation_path.is_none()) {
-        form.decimal(ui, HELD_OUT, &mut data.validation_fraction);
-    }
-}
-
 impl SourceMemory {
     fn keep(&mut self, source: &Source) {
-        match source {
-            Source::File(file) => self.file = file.clone(),
-            Source::Grammar(GrammarSource { words, text_seed }) | Source::Random(RandomSource { words, text_seed }) => {
-                self.words = Some((*words, *text_seed));
+        let amount = source.clone().settings_mut().amount_mut().map(|(words, seed)| (*words, *seed));
+        // Kinds that generate words generate as many.
+        for mut other in Source::examples() {
+            if let (Some(amount), Some((words, seed))) = (amount, other.settings_mut().amount_mut()) {
+                (*words, *seed) = amount;
+                self.sources.insert(other.facts().kind, other);
             }
-            Source::NumberWords(numbers) => self.numbers = numbers.clone(),
-            Source::Pairs(pairs) => self.pairs = pairs.clone(),
-            Source::Table(table) => self.table = Some(table.clone()),
-            Source::Squad(squad) => self.squad = Some(squad.clone()),
-            Source::Images(images) => self.images = Some(images.clone()),
-            Source::Pathfinder(pathfinder) => self.pathfinder = pathfinder.clone(),
-            Source::ListOps(expressions) => self.expressions = expressions.clone(),
         }
+        self.sources.insert(source.facts().kind, source.clone());
     }
 
-    fn source(&self, kind: SourceKind) -> Source {
-        let usual = GrammarSource::default();
-        let (words, text_seed) = self.words.unwrap_or((usual.words, usual.text_seed));
-        match kind {
-            SourceKind::Grammar => Source::Grammar(GrammarSource { words, text_seed }),
-            SourceKind::Random => Source::Random(RandomSource { words, text_seed }),
-            SourceKind::File => Source::File(self.file.clone()),
-            SourceKind::NumberWords => Source::NumberWords(self.numbers.clone()),
-            SourceKind::Pairs => Source::Pairs(self.pairs.clone()),
-            SourceKind::Table => Source::Table(self.table.clone().unwrap_or_default()),
-            SourceKind::Squad => Source::Squad(self.squad.clone().unwrap_or_default()),
-            SourceKind::Images => Source::Images(self.images.clone().unwrap_or_default()),
-            SourceKind::Pathfinder => Source::Pathfinder(self.pathfinder.clone()),
-            SourceKind::ListOps => Source::ListOps(self.expressions.clone()),
-        }
+    /// The source of a kind as it was left, else as it usually is.
+    fn source(&self, kind: &str) -> Source {
+        self.sources.get(kind).cloned().or_else(|| Source::of_kind(kind)).unwrap_or_default()
     }
 }
 
@@ -270,7 +152,9 @@ pub fn follow_model_kind(
 ) {
     if source.has_pairs() != has_pairs {
         memory.keep(source);
-        *source = memory.source(if has_pairs { SourceKind::NumberWords } else { SourceKind::Grammar });
+        let modality = if has_pairs { Modality::Pairs } else { Modality::Text };
+        let generated = Source::generated(modality).unwrap_or_default();
+        *source = memory.source(generated.facts().kind);
     }
     if !has_pairs {
         *encoder_layers = None;
@@ -292,7 +176,7 @@ pub fn follow_labels(config: &mut RunConfig, memory: &mut SourceMemory) {
         return;
     }
     let known = memory.task.clone().filter(|task| task.learns_from(source));
-    config.task = known.or_else(|| usual_task(source));
+    config.task = known.or_else(|| TaskConfig::usual_for(source));
     // Examples with labels are few beside tokens: what is told of a set is of all of it.
     let usual = [&config.train, &TrainConfig::default()].map(TrainConfig::default_evaluation_size);
     if usual.contains(&config.evaluation_size()) {
@@ -311,8 +195,8 @@ fn follow_images(config: &mut RunConfig) {
         return;
     }
     model.patch = None;
-    if let Source::ListOps(expressions) = &data.source {
-        data.sequence_length = expressions.max_length;
+    if let Some(longest) = data.source.settings().longest() {
+        data.sequence_length = longest;
     } else if data.sequence_length == 0 {
         data.sequence_length = DataConfig::default().sequence_length;
     }
@@ -322,20 +206,11 @@ fn follow_images(config: &mut RunConfig) {
 pub fn follow_name(config: &mut RunConfig) {
     let RunConfig { name, model, data, .. } = config;
     let is_preset = presets().iter().any(|preset| preset.config().is_ok_and(|config| config.name == *name));
-    let is_given = SourceKind::ALL.iter().any(|kind| ModelKind::ALL.iter().any(|m| kind.usual_name(*m) == name));
+    let is_given = Source::examples().iter().any(|source| source.facts().run_names.contains(&name.as_str()));
     if is_given || is_preset || *name == RunConfig::default().name {
-        SourceKind::of(&data.source).usual_name(model.kind).clone_into(name);
-    }
-}
-
-fn usual_task(source: &Source) -> Option<TaskConfig> {
-    match source {
-        Source::Table(_) | Source::ListOps(_) => Some(TaskConfig::Classification(ClassificationTask::default())),
-        Source::Images(_) | Source::Pathfinder(_) => {
-            Some(TaskConfig::ImageClassification(ImageClassificationTask::default()))
-        }
-        Source::Squad(_) => Some(TaskConfig::Span(SpanTask::default())),
-        Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_) => None,
+        let [of_decoder, of_other] = data.source.facts().run_names;
+        let usual = if model.kind == ModelKind::Decoder { of_decoder } else { of_other };
+        usual.clone_into(name);
     }
 }
 
@@ -346,62 +221,68 @@ fn source_ui(
     preview: Option<&DataPreview>,
     memory: &mut SourceMemory,
 ) {
-    let mut kind = SourceKind::of(&data.source);
-    let kinds = [
-        (SourceKind::Grammar, "Built-in English"),
-        (SourceKind::Random, "Random words"),
-        (SourceKind::File, "Your own files"),
-        (SourceKind::NumberWords, "Number words, to translate"),
-        (SourceKind::Pairs, "Your own pairs, to translate"),
-        (SourceKind::Table, "A table with labels"),
-        (SourceKind::Squad, "Questions about paragraphs"),
-        (SourceKind::Images, "Images with classes"),
-        (SourceKind::Pathfinder, "Pathfinder images"),
-        (SourceKind::ListOps, "ListOps expressions"),
-    ];
+    let mut kind = data.source.facts().kind;
+    let kinds: Vec<(&str, &str)> =
+        Source::examples().iter().map(|source| (source.facts().kind, source.facts().label)).collect();
     if form.choice(ui, SOURCE, &mut kind, &kinds) {
         memory.keep(&data.source);
         data.source = memory.source(kind);
         form.unreadable.forget("data.");
     }
-    let found = preview.and_then(DataPreview::images).map(|images| (images, patch));
     let SourceMemory { thumbnails, scored, .. } = memory;
-    match &mut data.source {
-        Source::Grammar(GrammarSource { words, text_seed }) => {
-            note_ui(ui, "Sentences from a grammar with agreement, nested clauses and pronouns. Nothing to download.");
-            form.size(ui, AMOUNT, words, 50_000);
-            form.whole(ui, TEXT_SEED, text_seed, 1);
-        }
-        Source::Random(RandomSource { words, text_seed }) => {
-            note_ui(ui, "Words drawn at random with the grammar's frequencies: there is nothing else to learn.");
-            form.size(ui, AMOUNT, words, 50_000);
-            form.whole(ui, TEXT_SEED, text_seed, 1);
-        }
-        Source::File(file) => file_ui(ui, form, file),
-        Source::NumberWords(NumberWordsSource { pairs, text_seed }) => {
-            note_ui(ui, "Numbers and dates in English words with their German translations. Nothing to download.");
-            form.size(ui, PAIRS, pairs, 5_000);
-            form.whole(ui, TEXT_SEED, text_seed, 1);
-            scored_ui(ui, form, task, scored);
-        }
-        Source::Pairs(pairs) => {
-            pairs_ui(ui, form, pairs);
-            scored_ui(ui, form, task, scored);
-        }
-        Source::Table(table) => table_ui(ui, form, table, task, preview.and_then(DataPreview::table)),
-        Source::Squad(squad) => questions_ui(ui, form, squad, task),
-        Source::Images(images) => {
-            images_ui(ui, form, images, found, thumbnails);
-            if let Some(TaskConfig::ImageClassification(classes)) = task {
-                let counts = found.map(|(found, _)| found.classes.as_slice());
-                weights_ui(ui, form, &mut classes.class_weights, counts);
-            }
-        }
-        Source::Pathfinder(pathfinder) => pathfinder_ui(ui, form, pathfinder, found, thumbnails),
-        Source::ListOps(expressions) => expressions_ui(ui, form, expressions),
-    }
+    form_of(&mut data.source).ui(ui, form, SourceContext { task, patch, preview, thumbnails, scored });
     if let Some(found) = preview.and_then(DataPreview::examples) {
         found_ui(ui, found);
+    }
+}
+
+impl SourceForm for GrammarSource {
+    fn words(&self) -> &'static [Words] {
+        &[AMOUNT, TEXT_SEED]
+    }
+
+    fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, _: SourceContext<'_>) {
+        note_ui(ui, "Sentences from a grammar with agreement, nested clauses and pronouns. Nothing to download.");
+        amount_ui(ui, form, &mut self.words, &mut self.text_seed);
+    }
+}
+
+impl SourceForm for RandomSource {
+    fn words(&self) -> &'static [Words] {
+        &[AMOUNT, TEXT_SEED]
+    }
+
+    fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, _: SourceContext<'_>) {
+        note_ui(ui, "Words drawn at random with the grammar's frequencies: there is nothing else to learn.");
+        amount_ui(ui, form, &mut self.words, &mut self.text_seed);
+    }
+}
+
+fn amount_ui(ui: &mut Ui, form: &mut Form<'_>, words: &mut usize, seed: &mut u64) {
+    form.size(ui, AMOUNT, words, 50_000);
+    form.whole(ui, TEXT_SEED, seed, 1);
+}
+
+impl SourceForm for NumberWordsSource {
+    fn words(&self) -> &'static [Words] {
+        &[PAIRS, TEXT_SEED]
+    }
+
+    fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, context: SourceContext<'_>) {
+        note_ui(ui, "Numbers and dates in English words with their German translations. Nothing to download.");
+        form.size(ui, PAIRS, &mut self.pairs, 5_000);
+        form.whole(ui, TEXT_SEED, &mut self.text_seed, 1);
+        scored_ui(ui, form, context.task, context.scored);
+    }
+}
+
+impl SourceForm for FileSource {
+    fn words(&self) -> &'static [Words] {
+        &[PATH, VALIDATION_PATH, FIELD, COLUMN]
+    }
+
+    fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, _: SourceContext<'_>) {
+        file_ui(ui, form, self);
     }
 }
 

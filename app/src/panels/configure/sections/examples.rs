@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use egui::{Label, RichText, Ui};
 use headroom_engine::{
-    config::{ImageShape, ImagesSource, ListOpsSource, PathfinderSource, counted},
+    config::{ImageShape, ImagesSource, ListOpsSource, PathfinderSource, TaskConfig, counted},
     data::{ExamplesPreview, ImagesPreview, PreviewExample, PreviewImage},
 };
 
@@ -14,7 +14,8 @@ use super::{
         form::{Form, note_ui, under_ui},
     },
     shared_words::{PATH, TEXT_SEED},
-    table::{WEIGHTS, counts_ui},
+    sources::{SourceContext, SourceForm},
+    table::{WEIGHTS, counts_ui, weights_ui},
 };
 use crate::{
     file_dialogs::{Ask, Pick},
@@ -71,9 +72,9 @@ const MAX_DEPTH: Words =
 const MAX_ARGS: Words = Words::new("data.max_args", "Arguments", "The most arguments of an operator.");
 
 /// Of images on disk, generated ones, and expressions.
-pub(super) const OF_IMAGES: [Words; 6] = [PATH, HELD_OUT_IMAGES, CLASSES, LABELS, HELD_OUT_LABELS, WEIGHTS];
-pub(super) const OF_PATHFINDER: [Words; 5] = [SIZE, CONTOUR, EXAMPLES, HELD_OUT_EXAMPLES, IMAGES_SEED];
-pub(super) const OF_EXPRESSIONS: [Words; 7] =
+const OF_IMAGES: [Words; 6] = [PATH, HELD_OUT_IMAGES, CLASSES, LABELS, HELD_OUT_LABELS, WEIGHTS];
+const OF_PATHFINDER: [Words; 5] = [SIZE, CONTOUR, EXAMPLES, HELD_OUT_EXAMPLES, IMAGES_SEED];
+const OF_EXPRESSIONS: [Words; 7] =
     [MIN_LENGTH, MAX_LENGTH, MAX_DEPTH, MAX_ARGS, EXAMPLES, HELD_OUT_EXAMPLES, TEXT_SEED];
 
 /// Points of a side of an image.
@@ -104,8 +105,44 @@ fn preview_ui(ui: &mut Ui, preview: &ImagesPreview, patch: Option<usize>, thumbn
     });
 }
 
+impl SourceForm for ImagesSource {
+    fn words(&self) -> &'static [Words] {
+        &OF_IMAGES
+    }
+
+    fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, context: SourceContext<'_>) {
+        let found = context.images();
+        images_ui(ui, form, self, found, context.thumbnails);
+        if let Some(TaskConfig::ImageClassification(classes)) = context.task {
+            let counts = found.map(|(found, _)| found.classes.as_slice());
+            weights_ui(ui, form, &mut classes.class_weights, counts);
+        }
+    }
+}
+
+impl SourceForm for PathfinderSource {
+    fn words(&self) -> &'static [Words] {
+        &OF_PATHFINDER
+    }
+
+    fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, context: SourceContext<'_>) {
+        let found = context.images();
+        pathfinder_ui(ui, form, self, found, context.thumbnails);
+    }
+}
+
+impl SourceForm for ListOpsSource {
+    fn words(&self) -> &'static [Words] {
+        &OF_EXPRESSIONS
+    }
+
+    fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, _: SourceContext<'_>) {
+        expressions_ui(ui, form, self);
+    }
+}
+
 /// Images on disk.
-pub(super) fn images_ui(
+fn images_ui(
     ui: &mut Ui,
     form: &mut Form<'_>,
     images: &mut ImagesSource,
@@ -136,7 +173,7 @@ pub(super) fn images_ui(
 }
 
 /// Generated images of curves.
-pub(super) fn pathfinder_ui(
+fn pathfinder_ui(
     ui: &mut Ui,
     form: &mut Form<'_>,
     source: &mut PathfinderSource,
@@ -157,7 +194,7 @@ pub(super) fn pathfinder_ui(
 }
 
 /// Generated expressions.
-pub(super) fn expressions_ui(ui: &mut Ui, form: &mut Form<'_>, source: &mut ListOpsSource) {
+fn expressions_ui(ui: &mut Ui, form: &mut Form<'_>, source: &mut ListOpsSource) {
     note_ui(ui, "Lists of digits within lists, whose value is a digit: [MAX 2 9 [MIN 4 7 ] 0 ]. Nothing to download.");
     form.size(ui, MIN_LENGTH, &mut source.min_length, 50);
     form.size(ui, MAX_LENGTH, &mut source.max_length, 50);

@@ -18,6 +18,7 @@ mod questions;
 mod reuse;
 mod run;
 mod shared_words;
+mod sources;
 mod stopping;
 mod table;
 mod train;

@@ -1,104 +1,31 @@
-//! The files that data come from: which fields name one, and where a path that was found with a dialog goes.
+//! Where a path that was found with a dialog goes.
 
-use std::path::PathBuf;
-
-use headroom_engine::config::{DataConfig, Source, Tokenizer};
+use headroom_engine::config::DataConfig;
 
 use crate::file_dialogs::{Answer, FileDialogs};
-
-const PATH: &str = "data.path";
-const TOKENIZER: &str = "data.tokenizer.path";
-
-/// Every field that names a file or a folder, of any kind of data.
-const FIELDS: [&str; 10] = [
-    PATH,
-    "data.validation_path",
-    "data.source",
-    "data.target",
-    "data.validation_source",
-    "data.validation_target",
-    "data.labels",
-    "data.validation_labels",
-    "data.classes",
-    TOKENIZER,
-];
 
 /// Puts the answers of file dialogs into their fields. Returns the field that changed.
 pub fn picked(dialogs: &mut FileDialogs, data: &mut DataConfig) -> Option<&'static str> {
     let mut changed = None;
-    for field in FIELDS {
+    for field in DataConfig::path_field_names() {
+        // The user may have turned to another kind of data meanwhile.
         if let Some(Answer::Picked(path)) = dialogs.take(field)
-            && put(data, field, path)
+            && data.put_path(field, path)
         {
-            changed = Some(field);
+            changed = Some(*field);
         }
     }
     changed
-}
-
-/// Puts a path into a field. False where such data have no field of that name: the user has turned to another kind meanwhile.
-fn put(data: &mut DataConfig, field: &str, path: PathBuf) -> bool {
-    let DataConfig { source, tokenizer, .. } = data;
-    if field == TOKENIZER {
-        let Tokenizer::File(file) = tokenizer else { return false };
-        let is_shown = !source.has_own_tokens();
-        if is_shown {
-            file.path = path;
-        }
-        return is_shown;
-    }
-    if field == PATH
-        && let Some(own) = required(source)
-    {
-        *own = path;
-        if let Source::Images(images) = source {
-            // What was found out of other images.
-            (images.size, images.channels) = (None, None);
-        }
-        return true;
-    }
-    let Some(own) = optional(source, field) else { return false };
-    *own = Some(path);
-    true
-}
-
-/// The path that such data always have.
-fn required(source: &mut Source) -> Option<&mut PathBuf> {
-    match source {
-        Source::File(file) => Some(&mut file.path),
-        Source::Table(table) => Some(&mut table.path),
-        Source::Squad(squad) => Some(&mut squad.path),
-        Source::Images(images) => Some(&mut images.path),
-        Source::Grammar(_)
-        | Source::Random(_)
-        | Source::NumberWords(_)
-        | Source::Pairs(_)
-        | Source::Pathfinder(_)
-        | Source::ListOps(_) => None,
-    }
-}
-
-/// A path that may be absent.
-fn optional<'a>(source: &'a mut Source, field: &str) -> Option<&'a mut Option<PathBuf>> {
-    match (source, field) {
-        (Source::Pairs(pairs), _) => pairs.path_mut(field),
-        (Source::File(file), "data.validation_path") => Some(&mut file.validation_path),
-        (Source::Table(table), "data.validation_path") => Some(&mut table.validation_path),
-        (Source::Squad(squad), "data.validation_path") => Some(&mut squad.validation_path),
-        (Source::Images(images), "data.validation_path") => Some(&mut images.validation_path),
-        (Source::Images(images), "data.labels") => Some(&mut images.labels),
-        (Source::Images(images), "data.validation_labels") => Some(&mut images.validation_labels),
-        (Source::Images(images), "data.classes") => Some(&mut images.classes),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use headroom_engine::config::{
         Column, FileSource, FileTokenizer, GrammarSource, ImagesSource, ListOpsSource, NumberWordsSource, PairsSource,
-        PathfinderSource, RandomSource, SquadSource, TableSource,
+        PathfinderSource, RandomSource, Source, SquadSource, TableSource, Tokenizer,
     };
+
+    use std::path::PathBuf;
 
     use super::*;
 
@@ -177,16 +104,23 @@ mod tests {
             let tokenizer = Tokenizer::File(FileTokenizer { path: BEFORE.into() });
             let data = DataConfig { source, tokenizer, ..DataConfig::default() };
             let named = fields_with(&data, BEFORE);
-            assert_eq!(named.iter().any(|field| field == TOKENIZER), !data.source.has_own_tokens(), "{kind}");
+            assert_eq!(
+                named.iter().any(|field| field == "data.tokenizer.path"),
+                !data.source.has_own_tokens(),
+                "{kind}"
+            );
             for field in &named {
-                assert!(FIELDS.contains(&field.as_str()), "nobody waits for what is found for {field}: {kind}");
+                assert!(
+                    DataConfig::path_field_names().contains(&field.as_str()),
+                    "nobody waits for what is found for {field}: {kind}"
+                );
                 let mut data = data.clone();
-                assert!(put(&mut data, field, "/after".into()), "{field}: {kind}");
+                assert!(data.put_path(field, "/after".into()), "{field}: {kind}");
                 assert_eq!(fields_with(&data, "/after"), [field.as_str()], "{kind}");
             }
-            for field in FIELDS.into_iter().filter(|field| !named.iter().any(|own| own == field)) {
+            for field in DataConfig::path_field_names().iter().filter(|field| !named.iter().any(|own| own == *field)) {
                 let mut other = data.clone();
-                assert!(!put(&mut other, field, "/after".into()), "{field}: {kind}");
+                assert!(!other.put_path(field, "/after".into()), "{field}: {kind}");
                 assert_eq!(other, data);
             }
         }
@@ -197,7 +131,7 @@ mod tests {
         let source = Source::Images(ImagesSource::default());
         let mut data = DataConfig { source, ..DataConfig::default() };
         for field in ["data.path", "data.labels", "data.validation_path", "data.validation_labels", "data.classes"] {
-            assert!(put(&mut data, field, "/after".into()), "{field}");
+            assert!(data.put_path(field, "/after".into()), "{field}");
         }
         assert_eq!(fields_with(&data, "/after").len(), 5);
     }
@@ -206,10 +140,10 @@ mod tests {
     fn other_images_have_a_size_of_their_own() {
         let images = ImagesSource { size: Some(28), channels: Some(1), ..ImagesSource::default() };
         let mut data = DataConfig { source: Source::Images(images), ..DataConfig::default() };
-        put(&mut data, "data.validation_path", "/held-out".into());
+        data.put_path("data.validation_path", "/held-out".into());
         let Source::Images(held_out) = &data.source else { panic!("{:?}", data.source) };
         assert_eq!((held_out.size, held_out.channels), (Some(28), Some(1)));
-        put(&mut data, PATH, "/other".into());
+        data.put_path("data.path", "/other".into());
         let Source::Images(other) = &data.source else { panic!("{:?}", data.source) };
         assert_eq!((other.size, other.channels), (None, None));
     }

@@ -9,6 +9,7 @@ use super::{
         form::{Form, note_ui},
     },
     shared_words::VALIDATION_PATH,
+    sources::{SourceContext, SourceForm},
 };
 use crate::file_dialogs::{Ask, Pick};
 
@@ -39,10 +40,20 @@ const STRICT: Words = Words::new(
 );
 
 /// Of such data and their task.
-pub(super) const WORDS: [Words; 6] = [FILE, VALIDATION_PATH, STRICT, STRIDE, LONGEST, NO_ANSWER];
+const WORDS: [Words; 6] = [FILE, VALIDATION_PATH, STRICT, STRIDE, LONGEST, NO_ANSWER];
+
+impl SourceForm for SquadSource {
+    fn words(&self) -> &'static [Words] {
+        &WORDS
+    }
+
+    fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, context: SourceContext<'_>) {
+        questions_ui(ui, form, self, context.task);
+    }
+}
 
 /// The files, and the task's own numbers.
-pub(super) fn questions_ui(ui: &mut Ui, form: &mut Form<'_>, squad: &mut SquadSource, task: &mut Option<TaskConfig>) {
+fn questions_ui(ui: &mut Ui, form: &mut Form<'_>, squad: &mut SquadSource, task: &mut Option<TaskConfig>) {
     note_ui(ui, "A SQuAD file, v1.1 or v2.0: the model learns where in its paragraph the answer to a question stands.");
     form.path(ui, FILE, &mut squad.path, &[Pick::File], |pick| Ask::new(pick, FILE.label));
     let mut written = squad.validation_path.clone().unwrap_or_default();

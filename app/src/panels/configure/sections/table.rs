@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use egui::{Align, Label, Layout, ProgressBar, RichText, Ui, vec2};
 use headroom_engine::{
     config::{ClassificationTask, Column, RegressionTask, TableSource, TaskConfig, counted},
-    data::{PreviewAnswers, PreviewExample, TablePreview},
+    data::{DataPreview, PreviewAnswers, PreviewExample, TablePreview},
 };
 
 use super::super::{
     field::Words,
     form::{Form, note_ui, under_ui},
 };
+use super::sources::{SourceContext, SourceForm};
 use crate::{
     file_dialogs::{Ask, Pick},
     format::{self, shortened},
@@ -59,7 +60,7 @@ const UNLABELLED: Words = Words::new(
 .empty("as it looks");
 
 /// Of a table and its task.
-pub(super) const WORDS: [Words; 9] = [TABLE, HELD_OUT, TEXT, SECOND, LABEL, HEADER, TASK, UNLABELLED, WEIGHTS];
+const WORDS: [Words; 9] = [TABLE, HELD_OUT, TEXT, SECOND, LABEL, HEADER, TASK, UNLABELLED, WEIGHTS];
 
 /// Letters of a column's first cell beside its name.
 const SAMPLE: usize = 24;
@@ -79,8 +80,18 @@ enum Answer {
     Number,
 }
 
+impl SourceForm for TableSource {
+    fn words(&self) -> &'static [Words] {
+        &WORDS
+    }
+
+    fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, context: SourceContext<'_>) {
+        table_ui(ui, form, self, context.task, context.preview.and_then(DataPreview::table));
+    }
+}
+
 /// The fields of a table and of its task, and below them what was found in it.
-pub(super) fn table_ui(
+fn table_ui(
     ui: &mut Ui,
     form: &mut Form<'_>,
     table: &mut TableSource,

@@ -6,6 +6,7 @@ use egui::Ui;
 use headroom_engine::config::{LongPairs, PairsSource, TaskConfig, TranslationTask};
 
 use super::super::{field::Words, form::Form};
+use super::sources::{SourceContext, SourceForm};
 use crate::file_dialogs::{Ask, Pick};
 
 const SCORED: Words = Words::new(
@@ -59,7 +60,7 @@ const LONG: Words =
     Words::new("data.long", "Long pairs", "What becomes of pairs of which a side is longer than the sequence length.");
 
 /// Of pairs of the user's own.
-pub(super) const OF_PAIRS: [Words; 9] =
+const OF_PAIRS: [Words; 9] =
     [SOURCE, TARGET, TABLE, HELD_OUT_SOURCE, HELD_OUT_TARGET, HELD_OUT_TABLE, TEXT, TRANSLATION, LONG];
 /// Of whatever is translated.
 pub(super) const OF_SCORES: [Words; 2] = [SCORED, BEAMS];
@@ -80,8 +81,19 @@ pub(super) fn scored_ui(ui: &mut Ui, form: &mut Form<'_>, task: &mut Option<Task
     }
 }
 
+impl SourceForm for PairsSource {
+    fn words(&self) -> &'static [Words] {
+        &OF_PAIRS
+    }
+
+    fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, context: SourceContext<'_>) {
+        pairs_ui(ui, form, self);
+        scored_ui(ui, form, context.task, context.scored);
+    }
+}
+
 /// Two files of texts, or a table of both.
-pub(super) fn pairs_ui(ui: &mut Ui, form: &mut Form<'_>, pairs: &mut PairsSource) {
+fn pairs_ui(ui: &mut Ui, form: &mut Form<'_>, pairs: &mut PairsSource) {
     let is_table = pairs.path.is_some() && pairs.source.is_none() && pairs.target.is_none();
     let field = |ui: &mut Ui, form: &mut Form<'_>, words: Words, path: &mut Option<PathBuf>| {
         let mut written = path.clone().unwrap_or_default();

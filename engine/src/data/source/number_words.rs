@@ -2,10 +2,15 @@
 //! download and has exact answers. Units come before tens in German, days before months, and words grow together, so
 //! that a model has to reorder.
 
-use super::hash::sha256_prefix;
-use super::progress::advance;
-use super::rng::{Purpose, Stream, below};
-use super::{DataError, Documents, Progress, Split, Stage, memory};
+use super::loader::{Content, DataSource, Examples, KnownModel, LoadContext, held_out};
+use crate::config::{DataConfig, LongPairs, NumberWordsSource, counted};
+use crate::data::examples::{SHOWN, of_pairs};
+use crate::data::hash::sha256_prefix;
+use crate::data::preview::DataPreview;
+use crate::data::progress::advance;
+use crate::data::rng::{Purpose, Stream, below};
+use crate::data::{DataError, Documents, Progress, Reading, Split, Stage, memory};
+use crate::objective::Objective;
 
 /// A generous estimate for the bytes of a pair, for the check of memory.
 const BYTES_PER_PAIR: u64 = 128;
@@ -87,15 +92,27 @@ const WEEKDAYS: [(&str, &str); 7] = [
 /// The longest numbers have so many digits.
 const DIGITS: usize = 8;
 
+impl DataSource for NumberWordsSource {
+    fn split(&self, fraction: f64, context: LoadContext<'_>) -> Result<Examples, DataError> {
+        let texts = generate(self.pairs, self.text_seed, fraction, context.progress)?;
+        Ok(Content::Pairs(texts, LongPairs::default()).into())
+    }
+
+    fn all(&self, _: KnownModel<'_>, context: LoadContext<'_>) -> Result<Examples, DataError> {
+        let all = all(self.pairs, self.text_seed, context.progress)?;
+        Ok(Content::Pairs(held_out(all), LongPairs::default()).into())
+    }
+
+    fn preview(&self, _: &DataConfig, _: (&Objective, &Reading)) -> Result<Option<DataPreview>, DataError> {
+        let about = format!("The first of {}", counted(self.pairs as u64, "pair"));
+        Ok(Some(DataPreview::Examples(of_pairs(&first(SHOWN, self.text_seed), about))))
+    }
+}
+
 /// At least `pairs` pairs for training and about `fraction` (0..1) as many that are held out, each a source and then its
 /// translation. Which side a pair is on depends on its source alone, so that no held-out pair is among those for
 /// training; no held-out pair comes twice. The pairs depend on `text_seed` alone: more of them begin with the fewer.
-pub(super) fn generate_number_words(
-    pairs: usize,
-    text_seed: u64,
-    fraction: f64,
-    progress: &dyn Progress,
-) -> Result<Split, DataError> {
+fn generate(pairs: usize, text_seed: u64, fraction: f64, progress: &dyn Progress) -> Result<Split, DataError> {
     memory::check(pairs as u64 * BYTES_PER_PAIR, None)?;
     let mut split = Split::default();
     let mut known = std::collections::HashSet::new();
@@ -121,12 +138,12 @@ pub(super) fn generate_number_words(
 }
 
 /// `pairs` pairs, none of which is set apart.
-pub(super) fn all_number_words(pairs: usize, text_seed: u64, progress: &dyn Progress) -> Result<Documents, DataError> {
-    Ok(generate_number_words(pairs, text_seed, 0.0, progress)?.train)
+fn all(pairs: usize, text_seed: u64, progress: &dyn Progress) -> Result<Documents, DataError> {
+    Ok(generate(pairs, text_seed, 0.0, progress)?.train)
 }
 
 /// The first pairs, whichever side they are on: no more are generated.
-pub(super) fn first_number_words(pairs: usize, text_seed: u64) -> Documents {
+fn first(pairs: usize, text_seed: u64) -> Documents {
     let mut found = Documents::new();
     for number in 0..pairs as u64 {
         let (source, target) = pair(&mut Stream::new(text_seed, Purpose::NumberWords, number));
@@ -419,20 +436,20 @@ mod tests {
 
     #[test]
     fn held_out_pairs_are_never_trained_on_and_more_pairs_begin_with_fewer() {
-        let split = generate_number_words(3000, 7, 0.1, &Silent).unwrap();
+        let split = generate(3000, 7, 0.1, &Silent).unwrap();
         let (train, held_out) = (pairs_of(&split.train), pairs_of(&split.validation));
         assert_eq!(train.len(), 3000);
         assert!((200..=300).contains(&held_out.len()), "{}", held_out.len());
         let sources: HashSet<&str> = train.iter().map(|(source, _)| *source).collect();
         assert!(held_out.iter().all(|(source, _)| !sources.contains(source)));
         assert_eq!(held_out.iter().collect::<HashSet<_>>().len(), held_out.len());
-        let more = generate_number_words(4000, 7, 0.1, &Silent).unwrap();
+        let more = generate(4000, 7, 0.1, &Silent).unwrap();
         assert_eq!(pairs_of(&more.train)[..3000], train);
-        assert_ne!(pairs_of(&generate_number_words(1000, 8, 0.1, &Silent).unwrap().train), train[..1000]);
+        assert_ne!(pairs_of(&generate(1000, 8, 0.1, &Silent).unwrap().train), train[..1000]);
         // Dates and numbers of every length.
         assert!(train.iter().any(|(source, _)| source.starts_with("on Sunday the ")));
         assert!(train.iter().any(|(_, target)| target.contains("Millionen")));
         assert!(train.iter().all(|(_, target)| !target.contains("  ") && !target.ends_with(' ')));
-        assert_eq!(all_number_words(1000, 7, &Silent).unwrap().len(), 2000);
+        assert_eq!(all(1000, 7, &Silent).unwrap().len(), 2000);
     }
 }

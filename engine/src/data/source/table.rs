@@ -1,24 +1,27 @@
-//! The labels of a table as answers: classes in their order, or numbers.
+//! A table with labels on disk: classes in their order, or numbers.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::error_wording::cell;
-use super::file::{Judged, LabelledRows, load_rows, probe_rows};
-use super::images::image_labels;
-use super::listops::listops_labels;
-use super::progress::advance;
-use super::split::held_out_rows;
-use super::{
-    DataError, Documents, Progress, Reading, RowAnswers, Split, Stage, TableError,
-    class_labels::{ClassFinder, KnownClasses, counted_classes, is_among, unlabelled_keys},
-    row_answers::Labelled,
-};
-use crate::config::{Source, TableSource, counted};
+use super::loader::{Content, DataSource, Examples, KnownModel, LoadContext, Note};
+use crate::config::{DataConfig, TableSource, counted};
+use crate::data::class_labels::{ClassFinder, KnownClasses, counted_classes, is_among, sort_classes, unlabelled_keys};
+use crate::data::error_wording::cell;
+use crate::data::file::{Beginning, Judged, LabelledRows, TableColumns, beginning, load_rows, probe_rows};
+use crate::data::preview::{DataPreview, PreviewAnswers, TablePreview};
+use crate::data::progress::advance;
+use crate::data::seen::{PreviewExample, brief, known_tokenizer, seen};
+use crate::data::split::held_out_rows;
+use crate::data::{DataError, Documents, Reading, RowAnswers, Split, Stage, TableError};
 use crate::objective::{Answers, Labels, Objective};
 
 /// The most classes: what is counted of them grows with their square.
 const MOST_CLASSES: usize = 1000;
+
+/// Rows that are shown.
+const SHOWN: usize = 3;
+/// Different labels that are counted.
+const MOST_LABELS: usize = 200;
 
 /// Rows with the file that they are from.
 struct Part<'a> {
@@ -77,129 +80,127 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Reads a table for training and holds out a part: the rows of its own file, or a share of all.
-pub(super) fn split_table(
-    source: &TableSource,
-    objective: &Objective,
-    fraction: f64,
-    (base_dir, reading): (&Path, &Reading),
-    progress: &dyn Progress,
-) -> Result<Labelled, DataError> {
-    let judged = Judged::of(objective);
-    let (path, texts) = (base_dir.join(&source.path), source.text.len());
-    let rows = load_rows(&path, source, judged, reading, progress)?;
-    let train = Part::new(rows, &path, texts, KnownClasses::None, reading, objective)?;
-    let labels = labels_of(&train, objective, reading)?;
-    let mut warnings = train.warnings();
-    let (all, _) = answers_of(&train, &labels, reading, false)?;
-    let Some(validation_path) = &source.validation_path else {
-        let held_out = held_out_rows(&train.rows.texts, texts, fraction);
-        let rows = |wanted: bool| -> Vec<usize> {
-            held_out.iter().enumerate().filter(|(_, held_out)| **held_out == wanted).map(|(row, _)| row).collect()
+impl DataSource for TableSource {
+    fn split(&self, fraction: f64, context: LoadContext<'_>) -> Result<Examples, DataError> {
+        let LoadContext { objective, reading, base_dir, progress } = context;
+        let judged = Judged::of(objective);
+        let (path, texts) = (base_dir.join(&self.path), self.text.len());
+        let rows = load_rows(&path, columns(self), judged, reading, progress)?;
+        let train = Part::new(rows, &path, texts, KnownClasses::None, reading, objective)?;
+        let labels = labels_of(&train, objective, reading)?;
+        let mut warnings = train.warnings();
+        let (all, _) = answers_of(&train, &labels, reading, false)?;
+        let Some(validation_path) = &self.validation_path else {
+            let held_out = held_out_rows(&train.rows.texts, texts, fraction);
+            let rows = |wanted: bool| -> Vec<usize> {
+                held_out.iter().enumerate().filter(|(_, held_out)| **held_out == wanted).map(|(row, _)| row).collect()
+            };
+            let (kept, held_out) = (rows(false), rows(true));
+            let part = |rows: &[usize]| -> Documents {
+                let texts = rows.iter().flat_map(|row| (0..texts).map(move |text| row * texts + text));
+                texts.filter_map(|text| train.rows.texts.get(text)).collect()
+            };
+            if kept.is_empty() {
+                return Err(DataError::Empty { path });
+            }
+            let answers = RowAnswers { texts, train: all.of_rows(&kept), validation: all.of_rows(&held_out), labels };
+            let texts = Split { train: part(&kept), validation: part(&held_out) };
+            return Ok(Examples { files: 1, warnings, ..Content::Rows(texts, answers).into() });
         };
-        let (kept, held_out) = (rows(false), rows(true));
-        let part = |rows: &[usize]| -> Documents {
-            let texts = rows.iter().flat_map(|row| (0..texts).map(move |text| row * texts + text));
-            texts.filter_map(|text| train.rows.texts.get(text)).collect()
+        let validation_path = base_dir.join(validation_path);
+        let rows = load_rows(&validation_path, columns(self), judged, reading, progress)?;
+        let validation = Part::new(rows, &validation_path, texts, of_training(&labels), reading, objective)?;
+        warnings.extend(validation.warnings());
+        let (held_out, _) = answers_of(&validation, &labels, reading, false)?;
+        warnings.extend(seen_in_training(&train, &validation, texts));
+        let answers = RowAnswers { labels, texts, train: all, validation: held_out };
+        let left_out = validation.rows.without_label;
+        let texts = Split { train: train.rows.texts, validation: validation.rows.texts };
+        advance(progress, Stage::Reading, 1, 1)?;
+        Ok(Examples { files: 2, warnings, left_out, ..Content::Rows(texts, answers).into() })
+    }
+
+    fn all(&self, model: KnownModel<'_>, context: LoadContext<'_>) -> Result<Examples, DataError> {
+        let LoadContext { objective, reading, base_dir, progress } = context;
+        let path = base_dir.join(&self.path);
+        let rows = load_rows(&path, columns(self), Judged::of(objective), reading, progress)?;
+        let classes = match model.labels {
+            Some(Labels::Classes(names)) => KnownClasses::OfModel(names),
+            Some(Labels::Number | Labels::Span { .. }) | None => KnownClasses::None,
         };
-        if kept.is_empty() {
-            return Err(DataError::Empty { path });
+        let part = Part::new(rows, &path, self.text.len(), classes, reading, objective)?;
+        let labels = match model.labels {
+            Some(labels) => labels.clone(),
+            None => labels_of(&part, objective, reading)?,
+        };
+        let (validation, folded) = answers_of(&part, &labels, reading, model.labels.is_some())?;
+        let (mut warnings, left_out) = (part.warnings(), part.rows.without_label);
+        warnings.extend(folded);
+        let answers = RowAnswers { texts: self.text.len(), train: validation.of_rows(&[]), validation, labels };
+        let texts = Split { train: Documents::new(), validation: part.rows.texts };
+        Ok(Examples { files: 1, warnings, left_out, ..Content::Rows(texts, answers).into() })
+    }
+
+    fn labels(&self, context: LoadContext<'_>) -> Result<Option<Labels>, DataError> {
+        let LoadContext { objective, reading, base_dir, progress } = context;
+        let path = base_dir.join(&self.path);
+        let rows = load_rows(&path, columns(self), Judged::of(objective), reading, progress)?;
+        let part = Part::new(rows, &path, self.text.len(), KnownClasses::None, reading, objective)?;
+        Ok(Some(labels_of(&part, objective, reading)?))
+    }
+
+    fn probe(&self, (objective, reading): (&Objective, &Reading), note: Note<'_>) {
+        let probe = |path: &Path| probe_table(self, objective, reading, path);
+        let is_readable = self.path.as_os_str().is_empty() || probe(&self.path).is_ok();
+        note("data.path", &self.path, &|| probe(&self.path));
+        if let Some(path) = self.validation_path.as_ref().filter(|_| is_readable) {
+            note("data.validation_path", path, &|| probe(path));
         }
-        let answers = RowAnswers { texts, train: all.of_rows(&kept), validation: all.of_rows(&held_out), labels };
-        let texts = Split { train: part(&kept), validation: part(&held_out) };
-        return Ok(Labelled { texts, answers, files: 1, warnings, left_out: 0 });
-    };
-    let validation_path = base_dir.join(validation_path);
-    let rows = load_rows(&validation_path, source, judged, reading, progress)?;
-    let validation = Part::new(rows, &validation_path, texts, of_training(&labels), reading, objective)?;
-    warnings.extend(validation.warnings());
-    let (held_out, _) = answers_of(&validation, &labels, reading, false)?;
-    warnings.extend(seen_in_training(&train, &validation, texts));
-    let answers = RowAnswers { labels, texts, train: all, validation: held_out };
-    let left_out = validation.rows.without_label;
-    let texts = Split { train: train.rows.texts, validation: validation.rows.texts };
-    advance(progress, Stage::Reading, 1, 1)?;
-    Ok(Labelled { texts, answers, files: 2, warnings, left_out })
-}
+    }
 
-/// Reads the whole of a table as held-out rows, with the answers of a model where it is known what they are.
-pub(super) fn all_of_table(
-    source: &TableSource,
-    objective: &Objective,
-    known: Option<&Labels>,
-    (base_dir, reading): (&Path, &Reading),
-    progress: &dyn Progress,
-) -> Result<Labelled, DataError> {
-    let path = base_dir.join(&source.path);
-    let rows = load_rows(&path, source, Judged::of(objective), reading, progress)?;
-    let classes = match known {
-        Some(Labels::Classes(names)) => KnownClasses::OfModel(names),
-        Some(Labels::Number | Labels::Span { .. }) | None => KnownClasses::None,
-    };
-    let part = Part::new(rows, &path, source.text.len(), classes, reading, objective)?;
-    let labels = match known {
-        Some(labels) => labels.clone(),
-        None => labels_of(&part, objective, reading)?,
-    };
-    let (validation, folded) = answers_of(&part, &labels, reading, known.is_some())?;
-    let (mut warnings, left_out) = (part.warnings(), part.rows.without_label);
-    warnings.extend(folded);
-    let answers = RowAnswers { texts: source.text.len(), train: validation.of_rows(&[]), validation, labels };
-    let texts = Split { train: Documents::new(), validation: part.rows.texts };
-    Ok(Labelled { texts, answers, files: 1, warnings, left_out })
-}
-
-/// What the labels of a source are, before its texts become tokens; none where it has none.
-///
-/// # Errors
-/// If it cannot be read, or holds nothing to learn.
-pub fn source_labels(
-    source: &Source,
-    objective: &Objective,
-    (base_dir, reading): (&Path, &Reading),
-    progress: &dyn Progress,
-) -> Result<Option<Labels>, DataError> {
-    match source {
-        Source::Table(table) => table_labels(table, objective, (base_dir, reading), progress).map(Some),
-        Source::Images(_) | Source::Pathfinder(_) => image_labels(source, base_dir).map(Some),
-        Source::ListOps(_) => Ok(Some(listops_labels())),
-        Source::File(_)
-        | Source::Grammar(_)
-        | Source::Random(_)
-        | Source::Pairs(_)
-        | Source::NumberWords(_)
-        | Source::Squad(_) => Ok(None),
+    fn preview(
+        &self,
+        config: &DataConfig,
+        (objective, reading): (&Objective, &Reading),
+    ) -> Result<Option<DataPreview>, DataError> {
+        if self.path.as_os_str().is_empty() {
+            return Ok(None);
+        }
+        let Beginning { columns: found, rows, is_whole } = beginning(&self.path, columns(self), Judged::of(objective))?;
+        let columns = found.into_iter().map(|(name, sample)| (brief(&name), brief(&sample))).collect();
+        let rows = rows.unwrap_or_default();
+        let (rows, question) = match labelled_rows(rows.clone(), self, objective, reading) {
+            Ok(labelled) => (labelled, None),
+            Err(error) => (rows, Some(error.to_string())),
+        };
+        Ok(Some(DataPreview::Table(TablePreview {
+            columns,
+            rows: rows.labels.len() as u64,
+            without_text: rows.without_text as u64,
+            without_label: rows.without_label as u64,
+            question,
+            is_whole,
+            answers: answers(&rows, objective, reading),
+            examples: examples(&rows, self, config, objective),
+        })))
     }
 }
 
-fn table_labels(
-    source: &TableSource,
-    objective: &Objective,
-    (base_dir, reading): (&Path, &Reading),
-    progress: &dyn Progress,
-) -> Result<Labels, DataError> {
-    let path = base_dir.join(&source.path);
-    let rows = load_rows(&path, source, Judged::of(objective), reading, progress)?;
-    let part = Part::new(rows, &path, source.text.len(), KnownClasses::None, reading, objective)?;
-    Ok(labels_of(&part, objective, reading)?)
+fn columns(TableSource { text, label, header, .. }: &TableSource) -> TableColumns<'_> {
+    TableColumns { texts: text, label, header: *header }
 }
 
 /// What is wrong with a table, where it is small enough to look.
-pub(super) fn probe_table(
-    source: &TableSource,
-    objective: &Objective,
-    reading: &Reading,
-    path: &Path,
-) -> Result<(), DataError> {
+fn probe_table(source: &TableSource, objective: &Objective, reading: &Reading, path: &Path) -> Result<(), DataError> {
     let (judged, texts) = (Judged::of(objective), source.text.len());
-    let Some(rows) = probe_rows(&source.path, source, judged, reading)? else {
-        return if path == source.path { Ok(()) } else { probe_rows(path, source, judged, reading).map(drop) };
+    let Some(rows) = probe_rows(&source.path, columns(source), judged, reading)? else {
+        return if path == source.path { Ok(()) } else { probe_rows(path, columns(source), judged, reading).map(drop) };
     };
     let train = Part::new(rows, &source.path, texts, KnownClasses::None, reading, objective)?;
     let labels = labels_of(&train, objective, reading)?;
     answers_of(&train, &labels, reading, false)?;
     if path != source.path
-        && let Some(rows) = probe_rows(path, source, judged, reading)?
+        && let Some(rows) = probe_rows(path, columns(source), judged, reading)?
     {
         let held_out = Part::new(rows, path, texts, of_training(&labels), reading, objective)?;
         answers_of(&held_out, &labels, reading, false)?;
@@ -211,7 +212,7 @@ pub(super) fn probe_table(
 ///
 /// # Errors
 /// If -1 may be a class as well as no label.
-pub(super) fn labelled_rows(
+fn labelled_rows(
     rows: LabelledRows,
     source: &TableSource,
     objective: &Objective,
@@ -246,14 +247,6 @@ fn labels_of(part: &Part<'_>, objective: &Objective, reading: &Reading) -> Resul
     }
     sort_classes(&mut names);
     Ok(Labels::Classes(names))
-}
-
-/// Sorts labels that are sorted as words: as numbers, where all of them are.
-pub(super) fn sort_classes(names: &mut [String]) {
-    let number = |name: &String| name.parse::<f64>().ok().filter(|number| number.is_finite());
-    if names.iter().all(|name| number(name).is_some()) {
-        names.sort_by(|a, b| number(a).partial_cmp(&number(b)).unwrap_or(std::cmp::Ordering::Equal));
-    }
 }
 
 /// The answers of the rows of a table, and a warning where labels are classes of a finished model in other letters.
@@ -327,6 +320,63 @@ fn seen_in_training(train: &Part<'_>, validation: &Part<'_>, texts: usize) -> Op
     })
 }
 
+fn answers(rows: &LabelledRows, objective: &Objective, reading: &Reading) -> PreviewAnswers {
+    if rows.labels.is_empty() {
+        return PreviewAnswers::Unknown;
+    }
+    if matches!(objective, Objective::Regression(_)) {
+        let numbers: Option<Vec<f64>> =
+            rows.labels.iter().map(|(label, _)| label.parse().ok().filter(|number: &f64| number.is_finite())).collect();
+        return numbers.map_or(PreviewAnswers::Unknown, |numbers| PreviewAnswers::Numbers {
+            least: numbers.iter().copied().fold(f64::INFINITY, f64::min),
+            most: numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            mean: numbers.iter().sum::<f64>() / numbers.len() as f64,
+        });
+    }
+    let labels = rows.labels.iter().map(|(label, _)| label.as_str());
+    let counts: BTreeMap<&str, u64> = counted_classes(labels, reading.edition).into_iter().collect();
+    if counts.len() > MOST_LABELS {
+        return PreviewAnswers::Many(counts.len() as u64);
+    }
+    let mut names: Vec<String> = counts.keys().map(|name| (*name).to_owned()).collect();
+    sort_classes(&mut names);
+    let count = |name: String| {
+        let count = counts.get(name.as_str()).copied().unwrap_or_default();
+        (name, count)
+    };
+    PreviewAnswers::Classes(names.into_iter().map(count).collect())
+}
+
+/// The first rows of different labels; where there are fewer labels, the first rows that are left.
+fn examples(
+    rows: &LabelledRows,
+    source: &TableSource,
+    config: &DataConfig,
+    objective: &Objective,
+) -> Vec<PreviewExample> {
+    let mut chosen: Vec<usize> = Vec::new();
+    for (row, (label, _)) in rows.labels.iter().enumerate() {
+        if chosen.len() < SHOWN
+            && !chosen.iter().any(|other| rows.labels.get(*other).is_some_and(|(own, _)| own == label))
+        {
+            chosen.push(row);
+        }
+    }
+    let others = (0..rows.labels.len()).filter(|row| !chosen.contains(row)).take(SHOWN).collect::<Vec<_>>();
+    chosen.extend(others);
+    chosen.truncate(SHOWN);
+    chosen.sort_unstable();
+    let tokenizer = known_tokenizer(&config.tokenizer, objective);
+    let texts = source.text.len();
+    let example = |row: usize| {
+        let own: Vec<&str> = (0..texts).filter_map(|text| rows.texts.get(row * texts + text)).collect();
+        let label = rows.labels.get(row).map(|(label, _)| label.clone()).unwrap_or_default();
+        let (tokens, cut_off) = seen(tokenizer.as_ref(), &own, config.sequence_length);
+        PreviewExample { texts: own.into_iter().map(brief).collect(), label, tokens, cut_off }
+    };
+    chosen.into_iter().map(example).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use tempfile::TempDir;
@@ -335,7 +385,13 @@ mod tests {
     use crate::config::{ClassificationTask, Column, TaskConfig};
     use crate::data::Silent;
 
-    fn load(train: &str, held_out: Option<&str>, objective: &Objective) -> Result<Labelled, DataError> {
+    struct Loaded {
+        texts: Split,
+        answers: RowAnswers,
+        warnings: Vec<String>,
+    }
+
+    fn load(train: &str, held_out: Option<&str>, objective: &Objective) -> Result<Loaded, DataError> {
         let folder = TempDir::new().unwrap();
         std::fs::write(folder.path().join("a.tsv"), train).unwrap();
         if let Some(held_out) = held_out {
@@ -347,7 +403,11 @@ mod tests {
             text: vec![Column::named("text")],
             ..TableSource::default()
         };
-        split_table(&source, objective, 0.25, (folder.path(), &Reading::default()), &Silent)
+        let reading = &Reading::default();
+        let context = LoadContext { objective, reading, base_dir: folder.path(), progress: &Silent };
+        let Examples { content, warnings, .. } = source.split(0.25, context)?;
+        let Content::Rows(texts, answers) = content else { panic!("no rows") };
+        Ok(Loaded { texts, answers, warnings })
     }
 
     fn table(labels: &[&str]) -> String {
@@ -420,9 +480,10 @@ mod tests {
             let class_weights = [(label.to_owned(), 2.5)].into_iter().collect();
             TaskConfig::Classification(ClassificationTask { class_weights, ..ClassificationTask::default() })
         };
-        let found = answers.clone().weighted(&task("b")).unwrap();
+        let mut found = answers.clone();
+        found.weigh(&task("b")).unwrap();
         assert_eq!(found.train, Answers::Classes { classes: vec![1, 0, 1], weights: Some(vec![2.5, 1.0, 2.5]) });
         assert_eq!(found.validation, answers.validation, "all classes count alike in what a model is judged by");
-        assert!(answers.weighted(&task("c")).unwrap_err().to_string().contains("no class `c`"));
+        assert!(found.weigh(&task("c")).unwrap_err().to_string().contains("no class `c`"));
     }
 }

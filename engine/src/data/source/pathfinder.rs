@@ -5,14 +5,19 @@
 //! Written from a description of how such images are made; no image is that of another generator. A stroke stands on a pivot:
 //! from `margin` to `margin + stroke` pixels away from it, in one direction; the next pivot lies `margin` behind its end.
 
+use std::path::Path;
+
 use rayon::prelude::*;
 
-use crate::config::PathfinderSource;
+use super::loader::{Content, DataSource, Examples, KnownModel, LoadContext};
+use crate::config::{DataConfig, ImageShape, PathfinderSource};
 use crate::data::ImageError;
+use crate::data::images::{ImageCorpus, ImagesPreview, PreviewImage, SHOWN, classes_of, require_shape};
+use crate::data::preview::DataPreview;
 use crate::data::progress::advance;
 use crate::data::rng::{Purpose, Stream, below};
-use crate::data::{DataError, Progress, Stage};
-use crate::objective::Labels;
+use crate::data::{DataError, Progress, Reading, Stage};
+use crate::objective::{Labels, Objective};
 
 mod canvas;
 
@@ -323,27 +328,65 @@ fn picture(source: &PathfinderSource, part: u64, number: u64) -> Result<Picture,
     Ok(Picture { pixels: canvas.reduced(), is_connected, curves, discs })
 }
 
-/// Images of a part with their classes.
-pub(super) struct Drawn {
-    /// `[images, 1, size, size]`
-    pub(super) pixels: Vec<u8>,
-    /// `[images]`
-    pub(super) classes: Vec<u32>,
+impl DataSource for PathfinderSource {
+    fn split(&self, _: f64, context: LoadContext<'_>) -> Result<Examples, DataError> {
+        let [train, validation] = generate(self, context.progress)?;
+        let images = ImageCorpus::of_training(shape(self), train.pixels, validation.pixels);
+        Ok(Content::Images(images, classes_of(labels(), train.classes, validation.classes)).into())
+    }
+
+    fn all(&self, model: KnownModel<'_>, context: LoadContext<'_>) -> Result<Examples, DataError> {
+        let [_, drawn] = generate(self, context.progress)?;
+        let (Some((wanted, normalisation)), Some(labels)) = (model.images, model.labels) else {
+            return Err(DataError::NoImages);
+        };
+        require_shape(shape(self), Some(wanted), Path::new(""))?;
+        let images = ImageCorpus::held_out(wanted, normalisation.clone(), drawn.pixels);
+        Ok(Content::Images(images, classes_of(labels.clone(), Vec::new(), drawn.classes)).into())
+    }
+
+    fn labels(&self, _: LoadContext<'_>) -> Result<Option<Labels>, DataError> {
+        Ok(Some(labels()))
+    }
+
+    fn preview(&self, _: &DataConfig, _: (&Objective, &Reading)) -> Result<Option<DataPreview>, DataError> {
+        let shape = shape(self);
+        let names = ["not connected", "connected"];
+        let examples = first_ones(self, SHOWN / 2)?.into_iter().map(|(is_connected, pixels)| {
+            PreviewImage::new(names[usize::from(is_connected)].to_owned(), shape, &pixels)
+        });
+        let examples = examples.collect();
+        let (classes, empty_folders) = (Vec::new(), Vec::new());
+        let images = self.examples as u64;
+        Ok(Some(DataPreview::Images(ImagesPreview { shape, images, classes, examples, empty_folders })))
+    }
 }
 
-/// What the classes are: whether the discs are connected.
-pub(super) fn labels() -> Labels {
+fn shape(source: &PathfinderSource) -> ImageShape {
+    ImageShape { size: source.size, channels: 1 }
+}
+
+/// Images of a part with their classes.
+struct Drawn {
+    /// `[images, 1, size, size]`
+    pixels: Vec<u8>,
+    /// `[images]`
+    classes: Vec<u32>,
+}
+
+/// Whether the discs are connected.
+fn labels() -> Labels {
     Labels::Classes(["0", "1"].map(str::to_owned).to_vec())
 }
 
 /// The first images to train on, each with whether its discs lie on one curve.
-pub(super) fn first_ones(source: &PathfinderSource, count: usize) -> Result<Vec<(bool, Vec<u8>)>, DataError> {
+fn first_ones(source: &PathfinderSource, count: usize) -> Result<Vec<(bool, Vec<u8>)>, DataError> {
     let one = |number| picture(source, 0, number).map(|picture| (picture.is_connected, picture.pixels));
     Ok((0..count as u64).map(one).collect::<Result<_, _>>()?)
 }
 
 /// Images to train on and held-out ones.
-pub(super) fn generate(source: &PathfinderSource, progress: &dyn Progress) -> Result<[Drawn; 2], DataError> {
+fn generate(source: &PathfinderSource, progress: &dyn Progress) -> Result<[Drawn; 2], DataError> {
     let total = (source.examples + source.validation_examples) as u64;
     let mut done = 0;
     let mut part = |part: u64, count: usize| -> Result<Drawn, DataError> {

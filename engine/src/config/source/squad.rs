@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Problem;
+use super::{Modality, PathField, SourceFacts, SourceSettings};
+use crate::config::Problem;
 
 /// Questions about paragraphs in the format of `SQuAD` v1.1 or v2.0 (Rajpurkar et al. 2016, 2018): `.json`, also gzipped. A
 /// question of v2.0 may have no answer in its paragraph.
@@ -26,9 +27,27 @@ fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
-impl SquadSource {
-    /// What is wrong with it, as far as can be said without its files.
-    pub(super) fn problems(&self) -> Vec<Problem> {
+impl SourceSettings for SquadSource {
+    fn facts(&self) -> &'static SourceFacts {
+        &SourceFacts {
+            kind: "squad",
+            label: "Questions about paragraphs",
+            modality: Modality::Spans,
+            run_names: ["question answering"; 2],
+            tasks: &["span"],
+            without_task: Some("questions about paragraphs are for a task; set task.kind to \"span\""),
+            ..SourceFacts::USUAL
+        }
+    }
+
+    fn path_fields(&mut self) -> Vec<PathField<'_>> {
+        vec![
+            PathField::required("data.path", &mut self.path),
+            PathField::optional("data.validation_path", &mut self.validation_path),
+        ]
+    }
+
+    fn problems(&self) -> Vec<Problem> {
         let mut found = Vec::new();
         if self.path.as_os_str().is_empty() {
             found.push(Problem::new("data.path", "name a SQuAD file: a .json, with or without .gz"));
@@ -37,6 +56,10 @@ impl SquadSource {
             found.push(Problem::new("data.validation_path", "name a SQuAD file, or leave the field out"));
         }
         found
+    }
+
+    fn texts(&self) -> Option<usize> {
+        Some(2)
     }
 }
 

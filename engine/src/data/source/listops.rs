@@ -9,13 +9,18 @@ use std::collections::HashSet;
 
 use rayon::prelude::*;
 
-use super::hash::sha256_prefix;
-use super::progress::advance;
-use super::rng::{Purpose, Stream, below};
-use super::row_answers::{Labelled, RowAnswers};
-use super::{DataError, Progress, Silent, Split, Stage, memory};
-use crate::config::ListOpsSource;
-use crate::objective::{Answers, Labels};
+use super::loader::{Content, DataSource, Examples, KnownModel, LoadContext};
+use crate::config::{DataConfig, ListOpsSource, SourceSettings as _, counted};
+use crate::data::examples::{ExamplesPreview, SHOWN};
+use crate::data::hash::sha256_prefix;
+use crate::data::preview::DataPreview;
+use crate::data::progress::advance;
+use crate::data::rng::{Purpose, Stream, below};
+use crate::data::row_answers::RowAnswers;
+use crate::data::seen::{PreviewExample, brief, seen};
+use crate::data::tokenizer::symbols;
+use crate::data::{DataError, Documents, Progress, Reading, Silent, Split, Stage, memory};
+use crate::objective::{Answers, Labels, Objective};
 
 /// Probability of an operator.
 const OPERATOR: f64 = 0.25;
@@ -130,13 +135,50 @@ fn evaluate(text: &str) -> Option<u8> {
     found
 }
 
-/// What the answers are.
-pub(super) fn listops_labels() -> Labels {
+impl DataSource for ListOpsSource {
+    fn split(&self, _: f64, context: LoadContext<'_>) -> Result<Examples, DataError> {
+        let (texts, answers) = generate(self, context.progress)?;
+        Ok(Content::Rows(texts, answers).into())
+    }
+
+    fn all(&self, _: KnownModel<'_>, context: LoadContext<'_>) -> Result<Examples, DataError> {
+        let (mut texts, mut answers) = generate(self, context.progress)?;
+        (texts.train, answers.train) = (Documents::new(), answers.train.of_rows(&[]));
+        Ok(Content::Rows(texts, answers).into())
+    }
+
+    fn labels(&self, _: LoadContext<'_>) -> Result<Option<Labels>, DataError> {
+        Ok(Some(labels()))
+    }
+
+    fn preview(
+        &self,
+        config: &DataConfig,
+        (objective, _): (&Objective, &Reading),
+    ) -> Result<Option<DataPreview>, DataError> {
+        // A number that is half typed is told by the config's own problems.
+        if !self.is_sound() {
+            return Ok(None);
+        }
+        let tokenizer = symbols(objective.special_tokens(), self.facts().symbols)?;
+        let example = |(text, value): (String, u8)| {
+            let (tokens, cut_off) = seen(Some(&tokenizer), &[&text], config.sequence_length);
+            PreviewExample { texts: vec![brief(&text)], label: value.to_string(), tokens, cut_off }
+        };
+        let examples = first(self, SHOWN)?.into_iter().map(example).collect();
+        let all = counted((self.examples + self.validation_examples) as u64, "expression");
+        let about = format!("The first of {all}; classes are the ten digits");
+        Ok(Some(DataPreview::Examples(ExamplesPreview { about, examples })))
+    }
+}
+
+/// The values of expressions.
+fn labels() -> Labels {
     Labels::Classes((0..DIGITS).map(|digit| digit.to_string()).collect())
 }
 
 /// Expressions to train on and held-out ones, all different.
-pub(super) fn generate_listops(source: &ListOpsSource, progress: &dyn Progress) -> Result<Labelled, DataError> {
+fn generate(source: &ListOpsSource, progress: &dyn Progress) -> Result<(Split, RowAnswers), DataError> {
     let wanted = source.examples + source.validation_examples;
     let found = expressions(source, wanted, progress)?;
     let mut split = Split::default();
@@ -151,12 +193,11 @@ pub(super) fn generate_listops(source: &ListOpsSource, progress: &dyn Progress) 
         classes[usize::from(is_held_out)].push(u32::from(value));
     }
     let [train, validation] = classes.map(|classes| Answers::Classes { classes, weights: None });
-    let answers = RowAnswers { labels: listops_labels(), texts: 1, train, validation };
-    Ok(Labelled { texts: split, answers, files: 0, warnings: Vec::new(), left_out: 0 })
+    Ok((split, RowAnswers { labels: labels(), texts: 1, train, validation }))
 }
 
 /// The first expressions of those to train on, each with its value.
-pub(super) fn first_expressions(source: &ListOpsSource, wanted: usize) -> Result<Vec<(String, u8)>, DataError> {
+fn first(source: &ListOpsSource, wanted: usize) -> Result<Vec<(String, u8)>, DataError> {
     let written = |Expression { symbols, value }: Expression| {
         let mut text = String::new();
         write(&symbols, &mut text);

@@ -1,12 +1,31 @@
+//! Words drawn at random: the control of the built-in grammar.
+
 use std::collections::HashMap;
 
-use super::grammar::{Grammar, Surface, generate_tokens, join};
-use super::progress::advance;
-use super::rng::{Purpose, Stream, below};
-use super::{DataError, Documents, Progress, Stage};
+use super::loader::{Content, DataSource, Examples, KnownModel, LoadContext, held_out};
+use crate::config::RandomSource;
+use crate::data::grammar::{Grammar, Surface, generate_tokens, join};
+use crate::data::progress::advance;
+use crate::data::rng::{Purpose, Stream, below};
+use crate::data::{DataError, Documents, Progress, Stage, split};
+
+impl DataSource for RandomSource {
+    fn split(&self, fraction: f64, context: LoadContext<'_>) -> Result<Examples, DataError> {
+        Ok(Content::Text(split(&generate(self, context)?, fraction)).into())
+    }
+
+    fn all(&self, _: KnownModel<'_>, context: LoadContext<'_>) -> Result<Examples, DataError> {
+        Ok(Content::Text(held_out(generate(self, context)?)).into())
+    }
+}
+
+fn generate(source: &RandomSource, LoadContext { progress, .. }: LoadContext<'_>) -> Result<Documents, DataError> {
+    advance(progress, Stage::Generating, 0, 1)?;
+    generate_random(source.words, source.text_seed, progress)
+}
 
 /// The grammar's control: as many documents, each with as many words and punctuation marks, as
-/// [`super::generate_grammar`] makes for the same arguments, but every token is drawn independently with the
+/// [`generate_grammar`](crate::data::generate_grammar) makes for the same arguments, but every token is drawn independently with the
 /// frequency that it has there. What a model learns here it learns from frequencies alone.
 pub fn generate_random(words: usize, text_seed: u64, progress: &dyn Progress) -> Result<Documents, DataError> {
     let grammar = Grammar::english()?;

@@ -1,10 +1,14 @@
 //! `data.kind = "table"`: one or two texts a row, with a label.
 
-use std::{fmt, path::PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::Problem;
+use super::{Modality, PathField, SourceFacts, SourceSettings, TextPlace};
+use crate::config::Problem;
 
 /// A table with one or two texts and a label a row: `.tsv` (never quoted), `.csv` or `.jsonl`, each also gzipped, or `.parquet`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,9 +42,30 @@ impl Default for TableSource {
     }
 }
 
-impl TableSource {
-    /// What is wrong with it, as far as can be said without its files.
-    pub(super) fn problems(&self) -> Vec<Problem> {
+impl SourceSettings for TableSource {
+    fn facts(&self) -> &'static SourceFacts {
+        &SourceFacts {
+            kind: "table",
+            label: "A table with labels",
+            modality: Modality::Rows,
+            run_names: ["text classifier"; 2],
+            tasks: &["classification", "regression"],
+            without_task: Some(
+                "a table is for a task; set task.kind to \"classification\" or \"regression\", or read the text of a column \
+                 with data.kind = \"file\"",
+            ),
+            ..SourceFacts::USUAL
+        }
+    }
+
+    fn path_fields(&mut self) -> Vec<PathField<'_>> {
+        vec![
+            PathField::required("data.path", &mut self.path),
+            PathField::optional("data.validation_path", &mut self.validation_path),
+        ]
+    }
+
+    fn problems(&self) -> Vec<Problem> {
         let mut found = Vec::new();
         let mut add = |field: &str, message: &str| found.push(Problem::new(field, message));
         if self.path.as_os_str().is_empty() {
@@ -66,6 +91,24 @@ impl TableSource {
             add("data.text", "the same column stands there twice; texts and label are columns of their own");
         }
         found
+    }
+
+    fn texts(&self) -> Option<usize> {
+        Some(self.text.len())
+    }
+
+    fn set_text_place(&mut self, place: &TextPlace) {
+        if !place.texts.is_empty() {
+            self.text = place.texts.iter().map(|name| Column::named(name)).collect();
+        }
+        if let Some(label) = &place.label {
+            self.label = Column::named(label);
+        }
+    }
+
+    fn turn_to(&mut self, path: &Path) -> bool {
+        (self.path, self.validation_path) = (path.to_owned(), None);
+        true
     }
 }
 

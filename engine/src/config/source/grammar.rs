@@ -1,0 +1,42 @@
+//! `data.kind = "grammar"`: English-like text, generated.
+
+use serde::{Deserialize, Serialize};
+
+use super::{SourceFacts, SourceSettings, facts::Counted};
+
+/// Text from the built-in grammar.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GrammarSource {
+    /// Words to generate, 1,000..100,000,000.
+    pub words: usize,
+    /// Seed of the text, apart from the run's seed so that runs with several seeds see the same text.
+    pub text_seed: u64,
+}
+
+impl Default for GrammarSource {
+    fn default() -> Self {
+        Self { words: 200_000, text_seed: 1 }
+    }
+}
+
+impl SourceSettings for GrammarSource {
+    fn facts(&self) -> &'static SourceFacts {
+        &SourceFacts {
+            kind: "grammar",
+            label: "Built-in English",
+            name: Some("the built-in grammar"),
+            run_names: ["grammar decoder", "grammar encoder"],
+            follows_grammar: true,
+            ..SourceFacts::USUAL
+        }
+    }
+
+    fn counts(&self) -> Vec<Counted> {
+        vec![("data.words", self.words, 1_000..=100_000_000)]
+    }
+
+    fn amount_mut(&mut self) -> Option<(&mut usize, &mut u64)> {
+        Some((&mut self.words, &mut self.text_seed))
+    }
+}
