@@ -89,12 +89,19 @@ pub(super) const OWN_TOKENS: [&str; 3] = ["images", "listops", "pathfinder"];
 /// Names of the common fields.
 pub(super) const COMMON: [&str; 4] = ["sequence_length", "shuffled", "tokenizer", "validation_fraction"];
 
-/// The common fields that a source of this kind does not have.
-pub(super) fn without(kind: &str) -> &'static [&'static str] {
-    match kind {
-        "images" | "pathfinder" => &["sequence_length", "tokenizer"],
-        kind if OWN_TOKENS.contains(&kind) => &["tokenizer"],
-        _ => &[],
+/// Reason why a source of this kind does not have a common field; none where it has.
+pub(super) fn why_absent(kind: &str, name: &str) -> Option<&'static str> {
+    match (kind, name) {
+        ("images" | "pathfinder", "sequence_length") => Some(
+            "`sequence_length` follows from the images and {model.patch}: the patches and the class token; leave it out",
+        ),
+        ("images" | "pathfinder", "tokenizer") => {
+            Some("no `tokenizer` is needed, since images have no text; leave it out")
+        }
+        (kind, "tokenizer") if OWN_TOKENS.contains(&kind) => {
+            Some("no `tokenizer` is needed, since this text has a vocabulary of its own; leave it out")
+        }
+        _ => None,
     }
 }
 
@@ -108,20 +115,12 @@ impl TryFrom<toml::Table> for DataConfig {
                 common.insert(name.to_owned(), value);
             }
         }
-        let is_written = |field: &str| common.contains_key(field);
-        let [has_length, has_tokenizer] = ["sequence_length", "tokenizer"].map(is_written);
+        let kind = table.entry("kind").or_insert_with(|| DEFAULT_KIND.into()).as_str().unwrap_or_default();
+        if let Some(why) = common.keys().find_map(|name| why_absent(kind, name)) {
+            return Err(toml::de::Error::custom(why));
+        }
         let Common { sequence_length, validation_fraction, tokenizer, shuffled } = common.try_into()?;
-        table.entry("kind").or_insert_with(|| DEFAULT_KIND.into());
         let source: Source = table.try_into()?;
-        if has_length && source.has_images() {
-            return Err(toml::de::Error::custom(
-                "`sequence_length` follows from the images and model.patch: the patches and the class token; leave it out",
-            ));
-        }
-        if has_tokenizer && source.has_own_tokens() {
-            let why = if source.has_images() { "images have no text" } else { "this text has a vocabulary of its own" };
-            return Err(toml::de::Error::custom(format!("no `tokenizer` is needed, since {why}; leave it out")));
-        }
         let sequence_length = if source.has_images() { 0 } else { sequence_length };
         Ok(Self { source, sequence_length, validation_fraction, tokenizer, shuffled })
     }
@@ -410,6 +409,20 @@ pub enum Tokenizer {
     File(FileTokenizer),
     /// That of the model which training begins with (`model.initial`).
     Initial(InitialTokenizer),
+}
+
+impl Tokenizer {
+    /// The name in the config file.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Bytes(_) => "bytes",
+            Self::Bpe(_) => "bpe",
+            Self::WordPiece(_) => "word_piece",
+            Self::Words(_) => "words",
+            Self::File(_) => "file",
+            Self::Initial(_) => "initial",
+        }
+    }
 }
 
 impl Default for Tokenizer {

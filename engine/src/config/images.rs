@@ -1,6 +1,6 @@
 //! Sources of images: `data.kind = "images"` and `"pathfinder"`, and the length of the sequences that they become.
 
-use std::{ops::RangeInclusive, path::PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +60,7 @@ impl ImagesSource {
             }
         }
         if self.validation_labels.is_some() && self.validation_path.is_none() {
-            let message = "labels of held-out images need these; name them in data.validation_path, or leave it out";
+            let message = "labels of held-out images need these; name them in {data.validation_path}, or leave it out";
             found.push(Problem::new("data.validation_labels", message));
         }
         if self.channels.is_some_and(|channels| ![1, 3].contains(&channels)) {
@@ -68,15 +68,7 @@ impl ImagesSource {
         }
         found
     }
-
-    /// Numbers of it with what they may be.
-    pub(super) fn counts(&self) -> Vec<Counted> {
-        self.size.map(|size| ("data.size", size, 1..=MOST_SIDE)).into_iter().collect()
-    }
 }
-
-/// A field with its number and what that may be.
-pub(super) type Counted = (&'static str, usize, RangeInclusive<usize>);
 
 /// Pixels of a side of the largest image.
 pub const MOST_SIDE: usize = 1024;
@@ -116,15 +108,6 @@ impl PathfinderSource {
             found.push(Problem::new("data.size", message));
         }
         found
-    }
-
-    /// Its numbers with what they may be.
-    pub(super) fn counts(&self) -> Vec<Counted> {
-        vec![
-            ("data.contour_length", self.contour_length, 3..=24),
-            ("data.examples", self.examples, 100..=1_000_000),
-            ("data.validation_examples", self.validation_examples, 10..=1_000_000),
-        ]
     }
 }
 

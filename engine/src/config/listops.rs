@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Problem, images::Counted};
+use super::{Problem, Sentence};
 
 /// Expressions such as `[MAX 2 9 [MIN 4 7 ] 0 ]` with their values, 0 to 9, by the rules of the Long Range Arena (Nangia and
 /// Bowman 2018; Tay et al. 2021). All expressions differ. The defaults are those of the Long Range Arena but for the numbers of
@@ -50,27 +50,8 @@ impl ListOpsSource {
         if self.max_length > self.min_length.saturating_add(1) {
             return Vec::new();
         }
-        let message = format!(
-            "no expression is longer than {} (data.min_length) and shorter than {}; raise it",
-            self.min_length, self.max_length
-        );
-        vec![Problem::new("data.max_length", message)]
-    }
-
-    /// Whether expressions can be drawn by it at all.
-    pub fn is_sound(&self) -> bool {
-        self.problems().is_empty() && self.counts().iter().all(|(_, number, range)| range.contains(number))
-    }
-
-    /// Its numbers with what they may be.
-    pub(super) fn counts(&self) -> Vec<Counted> {
-        vec![
-            ("data.min_length", self.min_length, 0..=100_000),
-            ("data.max_length", self.max_length, 3..=100_000),
-            ("data.max_depth", self.max_depth, 2..=20),
-            ("data.max_args", self.max_args, 2..=20),
-            ("data.examples", self.examples, 100..=1_000_000),
-            ("data.validation_examples", self.validation_examples, 10..=1_000_000),
-        ]
+        let text = "no expression is longer than {} ({data.min_length}) and shorter than {}; raise it";
+        let lengths = [self.min_length, self.max_length].map(|length| length.to_string());
+        vec![Problem::new("data.max_length", Sentence::new(text, lengths))]
     }
 }

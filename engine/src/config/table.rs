@@ -42,7 +42,7 @@ impl TableSource {
     /// What is wrong with it, as far as can be said without its files.
     pub(super) fn problems(&self) -> Vec<Problem> {
         let mut found = Vec::new();
-        let mut add = |field: &str, message: &str| found.push(Problem::new(field, message));
+        let mut add = |field: &str, message: &'static str| found.push(Problem::new(field, message));
         if self.path.as_os_str().is_empty() {
             add("data.path", "name a table: a .tsv, .csv, .jsonl or .parquet file");
         }

@@ -109,7 +109,7 @@ fn locate(store: Option<&Store>, text: &str) -> Result<Located, String> {
 /// What does not fit.
 pub(crate) fn plan_of(store: &Store, config: &RunConfig) -> Result<Option<ModelPlan>, Vec<Problem>> {
     let Some(text) = &config.model.initial else { return Ok(None) };
-    let at_field = |why: String| vec![Problem::new(FIELD, why.trim_end_matches('.'))];
+    let at_field = |why: String| vec![Problem::new(FIELD, why.trim_end_matches('.').to_owned())];
     let Located { directory, run } = match locate(Some(store), text) {
         Ok(located) => located,
         // A run that waits before this one may have none yet.
