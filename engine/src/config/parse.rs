@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::{
     Coverage, FORMAT, Problem, RunConfig, Tokenizer, data,
-    field::{faults, huge_numbers, is_kind, outside, unknown},
+    field::{faults, huge_numbers, is_kind, outside},
 };
 use crate::text::shortened;
 
@@ -205,13 +205,16 @@ pub(super) fn section_of(path: &str) -> &str {
 
 /// Why the config of this text has no such field after these overrides; none where it has, or where they leave that open.
 pub(super) fn unknown_field(text: &str, overrides: &[String], field: &str) -> Option<Problem> {
-    let (table, _) = overridden(text, overrides).ok()?;
-    // Of a kind that is not known no field can be judged.
-    let is_open = |problem: &Problem| is_kind(&problem.field) && field.starts_with(section_of(&problem.field));
-    if faults(&table).iter().any(is_open) {
-        return None;
+    // Any value will do: a field is known before its value is looked at.
+    let with_it = [overrides, &[format!("{field}=0")]].concat();
+    let is_it = |name: &str| field == name || field.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    match overridden(text, &with_it) {
+        Ok((table, _)) => {
+            faults(&table).into_iter().find(|problem| problem.is_of_unknown_field() && is_it(&problem.field))
+        }
+        Err(ConfigError::Override { given, why }) if field_of(&given) == field => Some(Problem::new(field, why)),
+        Err(_) => None,
     }
-    unknown(&table, field)
 }
 
 /// Replaces one field; a sentence where that took others away.

@@ -26,11 +26,6 @@ pub enum ProblemKind {
         /// Name of the field in its section.
         name: &'static str,
     },
-    /// A field inside of a field that holds a single value.
-    NoFields {
-        /// Name of the field with the value.
-        name: String,
-    },
     /// A number outside of what the field takes.
     OutOfRange {
         /// The number.
@@ -136,8 +131,6 @@ pub enum Wording<'a> {
     File,
     /// As a form labels them.
     Form(&'a Fields),
-    /// As options of a command, each with its field; else as a file has them.
-    Options(&'a [(&'static str, &'static str)]),
 }
 
 impl Wording<'_> {
@@ -146,9 +139,6 @@ impl Wording<'_> {
             Self::Form(fields) => {
                 fields.get(path).map_or_else(|| path.to_owned(), |field| format!("\u{201C}{}\u{201D}", field.label))
             }
-            Self::Options(options) => {
-                options.iter().find(|(field, _)| *field == path).map_or(path, |(_, option)| *option).to_owned()
-            }
             Self::File => path.to_owned(),
         }
     }
@@ -156,7 +146,7 @@ impl Wording<'_> {
     fn value(&self, path: &str, name: &str) -> String {
         let label = match self {
             Self::Form(fields) => fields.get(path).and_then(|field| field.choice(name)),
-            Self::File | Self::Options(_) => None,
+            Self::File => None,
         };
         label.map_or_else(|| format!("\"{name}\""), |label| format!("\u{201C}{label}\u{201D}"))
     }
@@ -192,6 +182,11 @@ impl Problem {
         Self { field: format!("attention.{table}.{rest}"), ..self }
     }
 
+    /// Whether there is no field of that name.
+    pub(super) fn is_of_unknown_field(&self) -> bool {
+        matches!(self.kind, ProblemKind::UnknownField { .. })
+    }
+
     /// Whether a number lies outside of what its field takes.
     pub(super) fn is_out_of_range(&self) -> bool {
         matches!(self.kind, ProblemKind::OutOfRange { .. })
@@ -207,7 +202,6 @@ impl Problem {
         let code = if matches!(wording, Wording::Form(_)) { "" } else { "`" };
         match &self.kind {
             ProblemKind::Missing { name } => format!("{code}{name}{code} is missing"),
-            ProblemKind::NoFields { name } => format!("{code}{name}{code} holds no fields"),
             ProblemKind::OutOfRange { given, outside, range, why } => {
                 format!("{given} {outside}; it must be {range}{why}")
             }
@@ -275,8 +269,6 @@ mod tests {
         assert_eq!(problem.message(), "set model.kind to \"encoder\" or {data.kind} { }");
         let form = problem.told(&Wording::Form(&fields));
         assert_eq!(form, "set \u{201C}Architecture\u{201D} to \u{201C}Encoder, as BERT\u{201D} or {data.kind} { }");
-        let options = problem.told(&Wording::Options(&[("model.kind", "--model")]));
-        assert_eq!(options, "set --model to \"encoder\" or {data.kind} { }");
         let json = serde_json::to_string(&problem).unwrap();
         let read: Problem = serde_json::from_str(&json).unwrap();
         assert_eq!((read.message(), json.contains("\"message\"")), (problem.message(), true));

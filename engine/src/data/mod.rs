@@ -83,6 +83,7 @@ pub use row_answers::RowAnswers;
 pub use seen::{PreviewExample, given_vocabulary, pair_as_read, with_model_tokenizer};
 pub use split::{Split, split};
 pub use squad_error::{SquadError, SquadPlace};
+pub(crate) use table_error::FieldNames;
 pub use table_error::TableError;
 pub use tokenizer::{Frame, TextTokenizer};
 pub(crate) use tokenizer::{LARGEST_TOKENIZER, check_tokenizer};

@@ -108,32 +108,6 @@ fn unknown_in(section: &str, kind: Option<&str>, name: &str) -> Problem {
     Problem::new(path_of(section, name), ProblemKind::UnknownField { name: name.to_owned(), known })
 }
 
-/// Why a config has no such field; none where it has.
-pub(in super::super) fn unknown(table: &Table, path: &str) -> Option<Problem> {
-    let mut section = String::new();
-    let mut names = path.split('.').peekable();
-    while let Some(name) = names.next() {
-        let kind = kind_at(table, &section).or((section == "data").then_some(data::DEFAULT_KIND));
-        let is_section = sections_of(&section).contains(&name);
-        let is_field = fields_in(&section).any(|field| field.place().1 == name && field.is_of(kind));
-        let has_more = names.peek().is_some();
-        let is_of_numbers = fields_in(&section)
-            .any(|field| field.place().1 == name && field.is_of(kind) && matches!(field.takes, Takes::Numbers(_)));
-        if is_of_numbers {
-            return None;
-        }
-        if !is_section && (!is_field || has_more) {
-            return Some(if is_field {
-                Problem::new(path, ProblemKind::NoFields { name: name.to_owned() })
-            } else {
-                unknown_in(&section, kind, name)
-            });
-        }
-        section = path_of(&section, name);
-    }
-    None
-}
-
 fn wrong_type(path: impl Into<String>, value: &Value, expected: &'static str, range: Option<Range>) -> Problem {
     let given = match value {
         Value::String(text) => format!("\"{text}\""),
@@ -203,18 +177,10 @@ fn said<T: DeserializeOwned>(path: &str, value: &Value) -> Option<Problem> {
 /// Numbers outside of what their fields take, whatever the other fields say.
 pub(in super::super) fn outside(table: &Table) -> Vec<Problem> {
     let mut found = Vec::new();
-    let mut section_kinds: Vec<(&str, Option<&str>)> = Vec::new();
     for field in fields_of_files() {
         let Some(range) = field.takes.range() else { continue };
         let (section, name) = field.place();
-        let kind = match section_kinds.iter().find(|(known, _)| *known == section) {
-            Some((_, kind)) => *kind,
-            None => {
-                let kind = kind_at(table, section).or((section == "data").then_some(data::DEFAULT_KIND));
-                section_kinds.push((section, kind));
-                kind
-            }
-        };
+        let kind = kind_at(table, section).or((section == "data").then_some(data::DEFAULT_KIND));
         let mut names = section.split('.').filter(|name| !name.is_empty());
         let holder = names.try_fold(table, |table, name| table.get(name)?.as_table());
         let Some(value) = holder.and_then(|holder| holder.get(name)).filter(|_| field.is_of(kind)) else { continue };

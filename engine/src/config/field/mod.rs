@@ -12,7 +12,7 @@ mod task;
 mod tests;
 mod train;
 
-pub(super) use check::{faults, huge_numbers, is_kind, outside, outside_of, unknown};
+pub(super) use check::{faults, huge_numbers, is_kind, outside, outside_of};
 pub(super) use registry::place_of;
 pub use registry::{field, field_of, fields_of, names_taken};
 pub use spec::{Choice, FieldSpec, Fields, Takes};
