@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     About, ModelConfig, Number, NumberValue, Problem,
-    field::{Choice, FieldSpec},
+    field_spec::{Choice, FieldSpec},
 };
 
 /// How a head scores a pair of positions. In all of them scores are divided by `sqrt(d / H)`.

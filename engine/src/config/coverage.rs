@@ -2,10 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    About, Number, NumberValue, Problem,
-    field::{field_of, outside_of},
-};
+use super::{About, Number, NumberValue, Problem, field::field_of, field_check::outside_of};
 
 /// How many pairs of positions are scored (Eigen analysis of self-attention).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 use super::{
     Problem,
-    field::{Choice, FieldSpec},
+    field_spec::{Choice, FieldSpec},
 };
 
 /// What people read of an answer to one of the questions about attention: in the form of a config, in races and in tables.

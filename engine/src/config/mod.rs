@@ -15,6 +15,8 @@ mod descriptor;
 mod device;
 mod entrant;
 mod field;
+mod field_check;
+mod field_spec;
 mod image_input;
 mod images;
 mod label_rules;
@@ -55,7 +57,8 @@ pub use data::{
 pub use descriptor::{About, Number, NumberValue};
 pub use device::DeviceChoice;
 pub use entrant::{Entrant, free_tag, runs_of};
-pub use field::{Choice, FieldSpec, Fields, Takes, field, field_of, fields_of, names_taken};
+pub use field::{field, field_of, field_paths, fields_of, names_taken};
+pub use field_spec::{Choice, FieldSpec, Fields, Takes};
 pub use images::{ImageShape, ImagesSource, MOST_SIDE, PathfinderSource};
 pub use label_rules::{LabelMap, LabelMapError, LabelRules};
 pub use listops::ListOpsSource;

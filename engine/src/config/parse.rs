@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::{
     Coverage, FORMAT, Problem, RunConfig, Tokenizer, data,
-    field::{faults, huge_numbers, is_kind, outside},
+    field_check::{faults, huge_numbers, is_kind, outside},
 };
 use crate::text::shortened;
 

@@ -3,7 +3,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    field::Fields,
+    field_spec::Fields,
     nearest::nearest,
     range::{Outside, Range},
 };
@@ -134,7 +134,7 @@ pub enum Wording<'a> {
 }
 
 impl Wording<'_> {
-    fn field(&self, path: &str) -> String {
+    fn field(self, path: &str) -> String {
         match self {
             Self::Form(fields) => {
                 fields.get(path).map_or_else(|| path.to_owned(), |field| format!("\u{201C}{}\u{201D}", field.label))
@@ -143,7 +143,7 @@ impl Wording<'_> {
         }
     }
 
-    fn value(&self, path: &str, name: &str) -> String {
+    fn value(self, path: &str, name: &str) -> String {
         let label = match self {
             Self::Form(fields) => fields.get(path).and_then(|field| field.choice(name)),
             Self::File => None,

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Axis, Entrant, RunConfig, Setting, SweepMistake,
-    field::outside_of,
+    field_check::outside_of,
     from_toml_with,
     parse::{section_of, unknown_field},
     to_toml,

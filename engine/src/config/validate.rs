@@ -6,9 +6,8 @@ use serde::Serialize;
 
 use super::{
     AttentionConfig, DeviceChoice, FORMAT, ListOpsSource, ModelConfig, ModelKind, ModelPart, PairsSource, Precision,
-    Problem, RunConfig, Sentence, Source, SpecialTokens, TaskConfig, Tokenizer,
-    field::{outside_of, place_of},
-    model::WIDEST,
+    Problem, RunConfig, Sentence, Source, SpecialTokens, TaskConfig, Tokenizer, field::place_of,
+    field_check::outside_of, model::WIDEST,
 };
 
 impl RunConfig {

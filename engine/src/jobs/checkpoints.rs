@@ -36,7 +36,7 @@ pub fn choose_checkpoint(records: &[CheckpointRecord], which: Which) -> Result<&
         Which::Step(step) => records.iter().find(|record| record.step == step),
     };
     if let Some(CheckpointRecord { step, problem: Some(problem), .. }) = found {
-        return Err(Refusal::BadCheckpoint { step: *step, problem: problem.to_string() });
+        return Err(Refusal::BadCheckpoint { step: *step, problem: problem.clone() });
     }
     found.ok_or_else(|| {
         let mut steps: Vec<u64> = records.iter().map(|record| record.step).collect();

@@ -310,10 +310,10 @@ fn keeps_of_head(loaded: &LoadedModel, plan: &ModelPlan, labels: Option<&Labels>
 }
 
 fn tokenizer_of(loaded: &LoadedModel) -> Result<TextTokenizer, Refusal> {
-    let json = loaded.tokenizer_json.as_deref().ok_or_else(|| {
+    let json = loaded.tokenizer_json.as_deref().ok_or(
         "It has no tokenizer.json, so that it is not known what its tokens stand for. Put the model's tokenizer beside its \
-         weights"
-    })?;
+         weights",
+    )?;
     Ok(TextTokenizer::from_json(json)?)
 }
 

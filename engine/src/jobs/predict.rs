@@ -127,7 +127,7 @@ fn images_of(path: &Path, loaded: &LoadedModel) -> Result<UnansweredImages, Refu
     let sequence = loaded.plan.stack.positions;
     unanswered_images(path, shape, normalisation, sequence, AT_ONCE, SHOWN).map_err(|error| match error {
         DataError::Image(ImageError::NotSquare { .. } | ImageError::MixedSizes { .. }) => {
-            Refusal::ImageSize { size: shape.size, error }
+            Refusal::ImageSize { size: shape.size, error: Box::new(error) }
         }
         _ => error.into(),
     })

@@ -74,7 +74,7 @@ pub enum Refusal {
         /// Pixels of a side.
         size: usize,
         /// The reason.
-        error: DataError,
+        error: Box<DataError>,
     },
     /// Nothing of that name is there.
     #[error("{why}; {what_to_do}")]

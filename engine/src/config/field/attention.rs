@@ -1,4 +1,4 @@
-use super::spec::{FieldSpec, Takes};
+use super::super::field_spec::{FieldSpec, Takes};
 
 /// Fields of reuse. Kinds have titles and formulas of their own, beside what they do.
 pub(super) const FIELDS: &[FieldSpec] = &[

@@ -1,4 +1,4 @@
-use super::spec::{FieldSpec, Takes};
+use super::super::field_spec::{FieldSpec, Takes};
 
 /// Fields of the data: common ones, and those of each source.
 pub(super) const FIELDS: &[FieldSpec] = &[
@@ -255,7 +255,7 @@ pub(super) const FIELDS: &[FieldSpec] = &[
          document.",
     )
     .unit("of 1")
-    .from_to(0.001, 0.5),
+    .ends(0.001, 0.5),
     FieldSpec::new("data.tokenizer.kind", "Tokenizer", "How text becomes tokens.").names(&[
         ("bpe", "Byte pairs, trained"),
         ("word_piece", "WordPiece, trained"),

@@ -1,4 +1,4 @@
-use super::spec::FieldSpec;
+use super::super::field_spec::FieldSpec;
 
 /// Fields of the transformer around the attention layers.
 pub(super) const FIELDS: &[FieldSpec] = &[

@@ -1,11 +1,14 @@
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use toml::{Table, Value};
 
 use super::{
-    super::Compatibility,
-    attention, data, model, run,
-    spec::{FieldSpec, Fields, Takes},
-    task, train,
+    super::{
+        Compatibility,
+        field_spec::{FieldSpec, Fields, Takes},
+    },
+    attention, data, model, run, task, train,
 };
 
 /// Every field, section by section in the order of the form.
@@ -39,6 +42,7 @@ pub const fn field(path: &str) -> FieldSpec {
 ///
 /// # Panics
 /// If there is none. It is meant for constants, where the compiler says so.
+#[expect(clippy::panic, reason = "it is for constants")]
 pub const fn field_of(kind: &str, path: &str) -> FieldSpec {
     let mut section = 0;
     while section < SECTIONS.len() {
@@ -84,12 +88,17 @@ pub(in super::super) fn fields_of_files() -> impl Iterator<Item = &'static Field
 
 /// Path of the field that describes the field at `path`: of the answers of an encoder or a cross-attention the one of the
 /// decoder.
-pub(super) fn described(path: &str) -> String {
+pub(in super::super) fn described(path: &str) -> String {
     let repeated = OTHERS.iter().find_map(|others| path.strip_prefix(others)?.strip_prefix('.'));
     match repeated.filter(|rest| REPEATED.contains(&rest.split('.').next().unwrap_or_default())) {
         Some(rest) => format!("attention.{rest}"),
         None => path.to_owned(),
     }
+}
+
+/// Paths of every field that files have.
+pub fn field_paths() -> BTreeSet<&'static str> {
+    fields_of_files().map(|field| field.path).collect()
 }
 
 /// Place of a problem's field in the order of the form, the last one of a field that nobody describes.
@@ -101,7 +110,7 @@ pub(in super::super) fn place_of(field: &str) -> usize {
 }
 
 /// Sections inside of a section, in the order of the form.
-pub(super) fn sections_of(section: &str) -> Vec<&'static str> {
+pub(in super::super) fn sections_of(section: &str) -> Vec<&'static str> {
     if OTHERS.contains(&section) {
         return REPEATED.to_vec();
     }
@@ -126,7 +135,7 @@ fn inside<'a>(path: &'a str, section: &str) -> Option<&'a str> {
 }
 
 /// Fields that stand in a section of a config themselves, for any kind.
-pub(super) fn fields_in(section: &str) -> impl Iterator<Item = &'static FieldSpec> + Clone {
+pub(in super::super) fn fields_in(section: &str) -> impl Iterator<Item = &'static FieldSpec> + Clone {
     let section = described(section);
     fields_of_files().filter(move |field| field.place().0 == section)
 }
@@ -147,7 +156,7 @@ pub fn fields_of(config: &impl Serialize) -> Fields {
 }
 
 /// Kind of a section of a config.
-pub(super) fn kind_at<'a>(table: &'a Table, section: &str) -> Option<&'a str> {
+pub(in super::super) fn kind_at<'a>(table: &'a Table, section: &str) -> Option<&'a str> {
     let mut names = section.split('.').filter(|name| !name.is_empty());
     names.try_fold(table, |table, name| table.get(name)?.as_table())?.get("kind").and_then(Value::as_str)
 }

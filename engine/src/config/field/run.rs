@@ -1,4 +1,4 @@
-use super::spec::{FieldSpec, Takes};
+use super::super::field_spec::{FieldSpec, Takes};
 
 /// Fields of the run itself and of its probe.
 pub(super) const FIELDS: &[FieldSpec] = &[

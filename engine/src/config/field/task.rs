@@ -1,6 +1,6 @@
-use super::{
-    super::range::{End, Range},
-    spec::{FieldSpec, Takes},
+use super::super::{
+    field_spec::{FieldSpec, Takes},
+    range::{End, Range},
 };
 
 /// Fields of the task.
@@ -57,7 +57,7 @@ pub(super) const FIELDS: &[FieldSpec] = &[
          the higher it is, the fewer questions stay without an answer. 0: the higher score decides. It counts where \
          questions may have no answer, as in SQuAD v2.0.",
     )
-    .from_to(-1e6, 1e6)
+    .ends(-1e6, 1e6)
     .of(&["span"]),
     FieldSpec::new(
         "task.scored_pairs",

@@ -17,7 +17,9 @@ use super::{
     registry::{fields, fields_in, fields_of_files, sections_of},
     *,
 };
-use crate::config::{self, End, Range, RunConfig, data::COMMON, data::why_absent, from_toml_with};
+use crate::config::{
+    self, End, FieldSpec, Range, RunConfig, Takes, data::COMMON, data::why_absent, field_check::is_kind, from_toml_with,
+};
 
 /// Notes the names of a struct's fields.
 struct Names<'a>(&'a mut Vec<&'static str>);

@@ -1,4 +1,4 @@
-use super::spec::{FieldSpec, Takes};
+use super::super::field_spec::{FieldSpec, Takes};
 
 /// Fields of the loop.
 pub(super) const FIELDS: &[FieldSpec] = &[
@@ -38,7 +38,7 @@ pub(super) const FIELDS: &[FieldSpec] = &[
         "Share of the peak rate that is left at the end, 0 to 1.",
     )
     .unit("of the peak")
-    .from_to(0.0, 1.0)
+    .ends(0.0, 1.0)
     .of(&["linear", "cosine"]),
     FieldSpec::new("train.beta1", "AdamW β₁", "Decay of the running mean of gradients. 0.9 is usual.").share(),
     FieldSpec::new(
@@ -54,14 +54,14 @@ pub(super) const FIELDS: &[FieldSpec] = &[
         "Weight decay",
         "Pulls weights towards zero, apart from the gradient; biases and norms are left alone.",
     )
-    .from_to(0.0, 100.0),
+    .ends(0.0, 100.0),
     FieldSpec::new(
         "train.clip_norm",
         "Gradient clipping",
         "Gradients whose global norm is larger are scaled down to it; 0 = never.",
     )
     .unit("0 = never")
-    .from_to(0.0, 1e9),
+    .ends(0.0, 1e9),
     FieldSpec::new(
         "train.layer_decay",
         "Rate of lower layers",
@@ -85,7 +85,7 @@ pub(super) const FIELDS: &[FieldSpec] = &[
         "Share of tokens that the encoder has to predict: 80 % of them masked, 10 % replaced, 10 % kept.",
     )
     .unit("0 to 1")
-    .from_to(0.01, 0.9),
+    .ends(0.01, 0.9),
     FieldSpec::new(
         "train.label_smoothing",
         "Label smoothing",

@@ -7,22 +7,20 @@ use toml::{
 };
 
 use super::{
-    super::{
-        Column, DeviceChoice, ModelPart, data,
-        problem::{Problem, ProblemKind},
-        range::{Outside, Range},
-    },
-    registry::{described, fields_in, fields_of_files, kind_at, place_of, sections_of},
-    spec::{FieldSpec, Takes},
+    Column, DeviceChoice, ModelPart, data,
+    field::{described, fields_in, fields_of_files, kind_at, place_of, sections_of},
+    field_spec::{FieldSpec, Takes},
+    problem::{Problem, ProblemKind},
+    range::{Outside, Range},
 };
 
 /// Whether a field names a kind, of which each has fields of its own.
-pub(in super::super) fn is_kind(path: &str) -> bool {
+pub(super) fn is_kind(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(section, name)| name == "kind" && section != "model")
 }
 
 /// Every field that cannot be read: names that are not known, and values of the wrong type.
-pub(in super::super) fn faults(table: &Table) -> Vec<Problem> {
+pub(super) fn faults(table: &Table) -> Vec<Problem> {
     let mut found = Vec::new();
     faults_in(table, "", &mut found);
     found
@@ -143,7 +141,7 @@ fn fault(field: &FieldSpec, path: &str, value: &Value) -> Option<Problem> {
             Problem::new(path, ProblemKind::UnknownName { given: name.clone(), known })
         }),
         (Takes::Device, Value::String(_)) => said::<DeviceChoice>(path, value),
-        (Takes::Text | Takes::Path, Value::String(_)) => None,
+        (Takes::Text | Takes::Path, Value::String(_)) | (Takes::Form, _) => None,
         (Takes::Name | Takes::Device | Takes::Text | Takes::Path, _) => wrong("text in quotes", None),
         (Takes::Column, _) => said::<Column>(path, value),
         (Takes::Columns, Value::Array(columns)) => columns.iter().find_map(|column| fault_of_columns(path, column)),
@@ -159,7 +157,6 @@ fn fault(field: &FieldSpec, path: &str, value: &Value) -> Option<Problem> {
             Some(wrong_type(path, other, "text in quotes", None))
         }
         (Takes::Parts | Takes::Texts, _) => wrong("a list in [ ]", None),
-        (Takes::Form, _) => None,
     }
 }
 
@@ -175,7 +172,7 @@ fn said<T: DeserializeOwned>(path: &str, value: &Value) -> Option<Problem> {
 }
 
 /// Numbers outside of what their fields take, whatever the other fields say.
-pub(in super::super) fn outside(table: &Table) -> Vec<Problem> {
+pub(super) fn outside(table: &Table) -> Vec<Problem> {
     let mut found = Vec::new();
     for field in fields_of_files() {
         let Some(range) = field.takes.range() else { continue };
@@ -208,7 +205,7 @@ fn outside_range(range: Range, path: &str, value: &Value) -> Option<Problem> {
 }
 
 /// The same of a config, or of sections of it.
-pub(in super::super) fn outside_of(config: &impl Serialize) -> Vec<Problem> {
+pub(super) fn outside_of(config: &impl Serialize) -> Vec<Problem> {
     if let Ok(table) = Table::try_from(config) {
         return outside(&table);
     }
@@ -242,7 +239,7 @@ fn range_of(path: &str) -> Range {
 
 /// Whole numbers that are too large to be held at all, by their fields; `path` is the field of the text's only value, if
 /// it has one.
-pub(in super::super) fn huge_numbers(text: &str, path: &str) -> Vec<Problem> {
+pub(super) fn huge_numbers(text: &str, path: &str) -> Vec<Problem> {
     let mut found = Vec::new();
     if let Ok(parsed) = DeTable::parse(text) {
         for (name, value) in parsed.get_ref() {

@@ -1,6 +1,8 @@
+//! The shape of a description of a config field.
+
 use std::collections::BTreeMap;
 
-use super::super::range::{
+use super::range::{
     End::{self, At, Beyond},
     Range,
 };
@@ -77,32 +79,32 @@ impl Takes {
 
 impl FieldSpec {
     /// A field that takes any text.
-    pub(in super::super) const fn new(path: &'static str, label: &'static str, help: &'static str) -> Self {
+    pub(super) const fn new(path: &'static str, label: &'static str, help: &'static str) -> Self {
         Self { path, kinds: &[], label, help, unit: "", empty: "", takes: Takes::Text, choices: &[], step: 1 }
     }
 
     /// A field that takes whole numbers.
-    pub(in super::super) const fn whole(self, least: u64, most: u64) -> Self {
+    pub(super) const fn whole(self, least: u64, most: u64) -> Self {
         self.takes(Takes::Number(Range::Whole(least, most)))
     }
 
     /// A field that takes whole numbers from 0 on, or whose range depends on others.
-    pub(in super::super) const fn count(self) -> Self {
+    pub(super) const fn count(self) -> Self {
         self.takes(Takes::Number(Range::COUNT))
     }
 
     /// A field that takes numbers between two ends, both included.
-    pub(in super::super) const fn from_to(self, least: f64, most: f64) -> Self {
+    pub(super) const fn ends(self, least: f64, most: f64) -> Self {
         self.between(At(least), At(most))
     }
 
     /// A field that takes numbers from 0 on, 1 excluded.
-    pub(in super::super) const fn share(self) -> Self {
+    pub(super) const fn share(self) -> Self {
         self.between(At(0.0), Beyond(1.0))
     }
 
     /// A field that takes numbers above 0.
-    pub(in super::super) const fn above_zero(self, most: f64) -> Self {
+    pub(super) const fn above_zero(self, most: f64) -> Self {
         self.between(Beyond(0.0), At(most))
     }
 
@@ -111,42 +113,42 @@ impl FieldSpec {
     }
 
     /// A field that takes one of some names.
-    pub(in super::super) const fn names(self, choices: &'static [Choice]) -> Self {
+    pub(super) const fn names(self, choices: &'static [Choice]) -> Self {
         Self { choices, takes: Takes::Name, ..self }
     }
 
     /// A field that is set or not, with its labels in menus where it has one.
-    pub(in super::super) const fn flag(self, choices: &'static [Choice]) -> Self {
+    pub(super) const fn flag(self, choices: &'static [Choice]) -> Self {
         Self { choices, takes: Takes::Flag, ..self }
     }
 
     /// A field that names a file or a folder.
-    pub(in super::super) const fn file(self) -> Self {
+    pub(super) const fn file(self) -> Self {
         self.takes(Takes::Path)
     }
 
     /// With other values.
-    pub(in super::super) const fn takes(self, takes: Takes) -> Self {
+    pub(super) const fn takes(self, takes: Takes) -> Self {
         Self { takes, ..self }
     }
 
     /// Of some kinds of its section alone.
-    pub(in super::super) const fn of(self, kinds: &'static [&'static str]) -> Self {
+    pub(super) const fn of(self, kinds: &'static [&'static str]) -> Self {
         Self { kinds, ..self }
     }
 
     /// With a unit.
-    pub(in super::super) const fn unit(self, unit: &'static str) -> Self {
+    pub(super) const fn unit(self, unit: &'static str) -> Self {
         Self { unit, ..self }
     }
 
     /// With the meaning of an empty field.
-    pub(in super::super) const fn empty(self, empty: &'static str) -> Self {
+    pub(super) const fn empty(self, empty: &'static str) -> Self {
         Self { empty, ..self }
     }
 
     /// With another step.
-    pub(in super::super) const fn step(self, step: u64) -> Self {
+    pub(super) const fn step(self, step: u64) -> Self {
         Self { step, ..self }
     }
 
