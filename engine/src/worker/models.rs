@@ -70,7 +70,7 @@ pub(super) fn preview_push(context: ViewContext, target: Target) {
         Err(error) => {
             let why = format!("{} cannot be uploaded. {}", Subject::called(&context.store, &target), error.why);
             if error.is_refusal {
-                Event::Refused(events::Refused { why: why.into() })
+                Event::Refused(events::Refused { why })
             } else {
                 Event::Failed(events::Failed { run: None, why, what_to_do: String::new() })
             }

@@ -141,10 +141,16 @@ fn every_name_of_a_choice_is_read_and_every_kind_is_a_choice() {
         assert_eq!(BTreeSet::from_iter(choices), BTreeSet::from_iter(kinds), "{path}");
     };
     named("attention.reuse.kind", config::Reuse::examples(3, 2).iter().map(config::Reuse::kind).collect());
-    named("attention.compatibility.kind", config::Compatibility::usual(&model).iter().map(|own| own.kind()).collect());
+    named(
+        "attention.compatibility.kind",
+        config::Compatibility::usual(&model).iter().map(config::Compatibility::kind).collect(),
+    );
     named("attention.cache.kind", config::Cache::ALL.iter().map(config::Cache::word).collect());
     named("train.schedule.kind", config::Schedule::examples().iter().map(config::Schedule::kind).collect());
-    named("train.stability.kind", config::StabilityChoice::examples().iter().map(|own| own.kind()).collect());
+    named(
+        "train.stability.kind",
+        config::StabilityChoice::examples().iter().map(config::StabilityChoice::kind).collect(),
+    );
     named("task.kind", config::TaskConfig::examples().iter().map(config::TaskConfig::kind).collect());
     named("model.kind", config::ModelKind::ALL.map(config::ModelKind::name).to_vec());
     named("precision", config::Precision::ALL.map(config::Precision::name).to_vec());
