@@ -43,6 +43,7 @@ fn shells_complete_commands_and_options() {
     let program = program();
     for (shell, start) in [("bash", "_headroom()"), ("zsh", "#compdef headroom"), ("fish", "# Print an optspec")] {
         let script = program.run(&["completions", shell]).expect_code(0).stdout;
+        assert!(script.contains("train.learning_rate"), "fields of --set are completed");
         assert!(script.starts_with(start), "{script}");
         for word in ["train", "largest-batch", "store"] {
             assert!(script.contains(word), "{shell} knows no {word}");

@@ -130,7 +130,7 @@ fn more_threads_than_the_machine_has_are_bounded_with_a_word() {
     let text = program.run(&["show", run]).expect_code(0).stdout;
     assert!(text.contains(&format!("{} threads", cores * 4)), "{text}");
     let answer = program.run_with_input(&["train", "-", "--threads", "5000"], TINY_DECODER).expect_code(2);
-    let _ = answer.expect_words(&["threads", "5,000 is outside 0..=4,096", "core"]);
+    let _ = answer.expect_words(&["threads", "5000 is too large; it must be from 0 to 4,096", "core"]);
 }
 
 #[test]

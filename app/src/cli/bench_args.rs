@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::common_args::JsonArgs;
+use super::common_args::{JsonArgs, OverrideParser};
 
 /// Arguments of `bench`.
 #[derive(Debug, Subcommand)]
@@ -97,7 +97,7 @@ pub struct BenchGenerateArgs {
     #[arg(long)]
     pub name: Option<String>,
     /// Replace a field of the config, as in `--set model.layers=4 model.heads=2`.
-    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1.., value_parser = OverrideParser, hide_possible_values = true)]
     pub set: Vec<String>,
     /// Tokens of the vocabulary [default: as the tokenizer is expected to have].
     #[arg(long)]
@@ -146,7 +146,7 @@ pub struct BenchSweepArgs {
     #[arg(long)]
     pub name: Option<String>,
     /// Replace a field of the base, as in `--set model.layers=4 train.batch=8`.
-    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1.., value_parser = OverrideParser, hide_possible_values = true)]
     pub set: Vec<String>,
     /// Tokens of the vocabulary [default: as the tokenizer is expected to have].
     #[arg(long)]
@@ -187,7 +187,7 @@ pub struct LargestBatchArgs {
     #[arg(value_name = "CONFIG", default_value = "grammar-decoder")]
     pub config: String,
     /// Replace a field of the config, as in `--set model.layers=4 data.sequence_length=512`.
-    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1.., value_parser = OverrideParser, hide_possible_values = true)]
     pub set: Vec<String>,
     /// Tokens of the vocabulary [default: as the tokenizer is expected to have].
     #[arg(long)]
@@ -296,7 +296,7 @@ pub struct BenchStepArgs {
     #[arg(long, value_name = "KIND[:FIELD=VALUE,...]")]
     pub coverage: Option<String>,
     /// Set any other field of the config, as in `--set model.norm=post`.
-    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1.., value_parser = OverrideParser, hide_possible_values = true)]
     pub set: Vec<String>,
     /// Add what each kind of operation takes, beside the limits of the machine.
     #[arg(long)]

@@ -106,7 +106,7 @@ fn refused(mistakes: &TypedMistakes) -> CliError {
     let whole = mistakes.whole.iter().map(|mistake| Problem::new(AXIS, mistake.to_string()));
     let problems: Vec<Problem> = axes.chain(sides).chain(whole).collect();
     match problems.as_slice() {
-        [only] if [AXIS, SIDE].contains(&only.field.as_str()) => CliError::at(only.field.clone(), only.message.clone()),
+        [only] if [AXIS, SIDE].contains(&only.field.as_str()) => CliError::at(only.field.clone(), only.message()),
         all => CliError::problems("The sweep", all),
     }
 }

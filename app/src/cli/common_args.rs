@@ -1,7 +1,12 @@
 //! Arguments that several commands share.
 
-use clap::Args;
-use headroom_engine::config::DeviceChoice;
+use std::ffi::OsStr;
+
+use clap::{
+    Arg, Args, Command,
+    builder::{PossibleValue, StringValueParser, TypedValueParser},
+};
+use headroom_engine::config::{DeviceChoice, field_paths};
 
 /// A config and what to change in it.
 #[derive(Args, Clone, Debug, Default)]
@@ -10,7 +15,7 @@ pub struct ConfigArgs {
     #[arg(value_name = "CONFIG")]
     pub config: Option<String>,
     /// Replace a field of the config, as in `--set model.layers=4 train.batch=8`. Paths start at the current folder.
-    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1.., value_parser = OverrideParser, hide_possible_values = true)]
     pub set: Vec<String>,
     /// Replace `seed`.
     #[arg(long)]
@@ -27,6 +32,22 @@ pub struct ConfigArgs {
     /// Replace `train.steps`.
     #[arg(long)]
     pub steps: Option<u64>,
+}
+
+/// Takes any override of a config; shells complete its field.
+#[derive(Clone)]
+pub(super) struct OverrideParser;
+
+impl TypedValueParser for OverrideParser {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(field_paths().into_iter().map(PossibleValue::new)))
+    }
 }
 
 impl ConfigArgs {

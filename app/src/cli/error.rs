@@ -64,7 +64,7 @@ impl CliError {
             Self::BadInput(message) => Self::BadInput(sentence(message)),
             Self::Problems { message, mut problems } => {
                 for problem in &mut problems {
-                    problem.message = sentence(std::mem::take(&mut problem.message));
+                    *problem = Problem::new(problem.field.clone(), sentence(problem.message()));
                 }
                 Self::Problems { message: sentence(message), problems }
             }

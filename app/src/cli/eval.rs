@@ -74,8 +74,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         precision: args.precision.as_deref().map(generate::precision).transpose()?,
         base_dir: current_dir,
     };
-    let found: events::Evaluation = run_command(&session, job, "run", Shown::Silent, ignored)
-        .map_err(|error| error.explain(|why| by_options(args, why)))?;
+    let found: events::Evaluation = run_command(&session, job, "run", Shown::Silent, ignored)?;
     session.end();
     if args.json { tell_json(found) } else { tell(&found) }
 }
@@ -96,17 +95,6 @@ fn labelled(path: &Path, args: &EvalArgs, trained_on: Option<&DataConfig>) -> Op
     let place = TextPlace { texts: args.text.clone(), label: args.label.clone(), ..TextPlace::default() };
     table.settings_mut().set_text_place(&place);
     Some(table)
-}
-
-/// What is wrong with data that were named here, with the options that say what a config says in fields.
-fn by_options(args: &EvalArgs, why: String) -> String {
-    if args.data.is_none() {
-        return why;
-    }
-    let fields = [("data.text", "--text"), ("data.label", "--label"), ("task.unlabelled", "--unlabelled")];
-    fields
-        .into_iter()
-        .fold(why, |why, (field, option)| why.replace(&format!("Set {field} to "), &format!("Set {option} to ")))
 }
 
 /// The evaluation with its loss and its metrics once more as one map.

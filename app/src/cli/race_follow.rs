@@ -104,7 +104,7 @@ impl QueuedRace<'_> {
             entrant
                 .problems()
                 .iter()
-                .map(move |problem| Problem::new(problem.field.clone(), format!("{} ({name})", problem.message)))
+                .map(move |problem| Problem::new(problem.field.clone(), format!("{} ({name})", problem.message())))
                 .collect::<Vec<_>>()
         };
         let problems: Vec<Problem> = illegal.iter().flat_map(named).collect();

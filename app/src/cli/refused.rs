@@ -51,7 +51,7 @@ pub fn tell_panic() {
 
 /// Tells that the command was stopped before it had an answer.
 pub fn tell_stop(why: &str) {
-    say("failed", why, &[Problem::new(WHOLE, why)]);
+    say("failed", why, &[Problem::new(WHOLE, why.to_owned())]);
     print::aside(why);
 }
 

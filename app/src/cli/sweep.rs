@@ -40,7 +40,7 @@ fn refused(mistakes: &[SweepMistake]) -> CliError {
     };
     let problems: Vec<Problem> = mistakes.iter().map(problem).collect();
     match problems.as_slice() {
-        [only] if only.field == OPTION => CliError::at(OPTION, only.message.clone()),
+        [only] if only.field == OPTION => CliError::at(OPTION, only.message()),
         all => CliError::problems("The sweep", all),
     }
 }

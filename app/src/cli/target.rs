@@ -105,8 +105,8 @@ fn nor_a_model(refusal: CliError, text: &str) -> CliError {
     };
     match refusal {
         CliError::Problems { message, problems } => {
-            let told = |problem: Problem| Problem::new(problem.field, format!("{what} {}", problem.message));
-            let problems = problems.into_iter().map(told).collect();
+            let told = |problem: &Problem| Problem::new(problem.field.clone(), format!("{what} {}", problem.message()));
+            let problems = problems.iter().map(told).collect();
             CliError::Problems { message: format!("{what} {message}"), problems }
         }
         other => other,

@@ -3,7 +3,7 @@
 use egui::{Button, Grid, Id, RichText, Spinner, TextEdit, Ui};
 use headroom_engine::{
     attention::{ModelFacts, ModelPlan},
-    config::{Beginning, Entrant, Problem, RunConfig},
+    config::{Beginning, Entrant, Problem, RunConfig, fields_of},
     protocol::Which,
     store::RunRecord,
 };
@@ -16,10 +16,7 @@ use crate::{
     common::mark_path,
     context::PanelContext,
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
-    panels::{
-        configure::{labels_of, told},
-        run_choices_ui,
-    },
+    panels::{configure::told, run_choices_ui},
     state::SubjectId,
     theme,
     widgets::entered,
@@ -233,7 +230,7 @@ impl BeginForm {
         let (beginnings, plans): (Vec<Beginning>, Vec<ModelPlan>) = self.known.iter().filter_map(beginning).unzip();
         match Beginning::entrants(&self.base, &beginnings) {
             Ok(entrants) => {
-                let labels = labels_of(&self.base);
+                let labels = fields_of(&self.base);
                 let priced = |(entrant, plan): (Entrant, ModelPlan)| {
                     // The facts about a model are of its own config, whatever else the base begins with.
                     let config = entrant.config.clone().unwrap_or_else(|_| self.base.clone());
@@ -297,7 +294,7 @@ fn known(of: &SubjectId, name: String, cx: &mut PanelContext<'_>) -> Known {
 
 /// What is wrong with the config of a run, under the labels of the fields.
 fn all_told(problems: &[Problem]) -> String {
-    let labels = labels_of(&RunConfig::default());
+    let labels = fields_of(&RunConfig::default());
     problems.iter().map(|problem| told(problem, &labels)).collect::<Vec<_>>().join(" ")
 }
 

@@ -6,13 +6,13 @@ use egui::{Grid, RichText, Ui};
 use headroom_engine::{
     analysis::AnalysisSpec,
     attention::ModelFacts,
-    config::{Entrant, RunConfig, free_tag},
+    config::{Entrant, RunConfig, fields_of, free_tag},
     protocol::{Command, commands},
     store::AnalysisId,
 };
 
 use super::{priced::Priced, variants::costs_ui};
-use crate::{panels::configure::labels_of, theme, widgets::number_ui};
+use crate::{theme, widgets::number_ui};
 
 /// The most examples of an analysis.
 const MOST_EXAMPLES: usize = 100_000;
@@ -43,7 +43,7 @@ impl ControlForm {
     }
 
     fn runs(base: &RunConfig, facts: &ModelFacts) -> [Priced; 2] {
-        let labels = labels_of(base);
+        let labels = fields_of(base);
         let run = |shuffled: bool| {
             let mut config = base.clone();
             config.data.shuffled = shuffled;

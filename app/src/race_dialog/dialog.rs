@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, path::PathBuf};
 
 use egui::{Button, Context, Frame, Id, RichText, ScrollArea, TextEdit, Ui};
-use headroom_engine::config::{Entrant, Problem, Race, RunConfig, free_tag, runs_of};
+use headroom_engine::config::{Entrant, Fields, Problem, Race, RunConfig, fields_of, free_tag, runs_of};
 
 use super::{
     begin_form::BeginForm,
@@ -17,7 +17,7 @@ use crate::{
     common::{Expected, dialog_ui, left_by_key},
     context::{Action, PanelContext, PanelId},
     format,
-    panels::configure::{Labels, labels_of, told},
+    panels::configure::told,
     state::State,
     theme,
     widgets::number_ui,
@@ -53,8 +53,8 @@ pub struct RaceDialog {
     control: ControlForm,
     /// What is wrong with the config whatever its attention is; none of its variants can be trained then.
     unfit: Vec<Problem>,
-    /// Labels of its fields.
-    labels: Labels,
+    /// Its fields.
+    fields: Fields,
     /// The config that it was opened with.
     base: RunConfig,
     base_dir: PathBuf,
@@ -67,8 +67,8 @@ impl RaceDialog {
         let (begin, control) = (BeginForm::new(&base), ControlForm::new(&base));
         let problems = base.clone().with_image_tokens().validate();
         let unfit = problems.into_iter().filter(|problem| !problem.field.starts_with("attention")).collect();
-        let (name, labels) = (race_name(&base), labels_of(&base));
-        Self { kind: Kind::Race, name, seeds: 1, variants, begin, sweep, control, unfit, labels, base, base_dir }
+        let (name, fields) = (race_name(&base), fields_of(&base));
+        Self { kind: Kind::Race, name, seeds: 1, variants, begin, sweep, control, unfit, fields, base, base_dir }
     }
 
     /// Draws it over the window; false once it is closed.
@@ -160,7 +160,7 @@ impl RaceDialog {
             Kind::Models => !problem.field.starts_with("model"),
             Kind::Sweep => false,
         };
-        let told: Vec<String> = self.unfit.iter().filter(counts).map(|problem| told(problem, &self.labels)).collect();
+        let told: Vec<String> = self.unfit.iter().filter(counts).map(|problem| told(problem, &self.fields)).collect();
         (!told.is_empty()).then(|| told.join(" "))
     }
 

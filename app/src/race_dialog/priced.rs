@@ -2,10 +2,10 @@
 
 use headroom_engine::{
     attention::{Cost, ModelFacts, ParameterMatch},
-    config::{DEFAULT_STEPS, Entrant, RunConfig},
+    config::{DEFAULT_STEPS, Entrant, Fields, RunConfig},
 };
 
-use crate::panels::configure::{Labels, told};
+use crate::panels::configure::told;
 
 /// Reason why a config that trains an initial model further has no other attention than that model. It is the same whatever the attention
 /// is, so that a list says it once.
@@ -49,8 +49,8 @@ impl Price {
 
 impl Priced {
     /// Judges the entrant and counts what it costs. `facts`: those about the model of `base`, the config that it was made of;
-    /// `labels`: those of the fields of its config.
-    pub fn of(mut entrant: Entrant, (base, facts): (&RunConfig, &ModelFacts), labels: &Labels) -> Self {
+    /// `fields`: those of its config.
+    pub fn of(mut entrant: Entrant, (base, facts): (&RunConfig, &ModelFacts), fields: &Fields) -> Self {
         let mut keeps_attention = false;
         let resolved = entrant.config.as_ref().ok().map(|config| {
             let facts = facts.kept_for(base, config);
@@ -68,7 +68,7 @@ impl Priced {
         let why_not = if keeps_attention {
             KEEPS_ATTENTION.to_owned()
         } else {
-            let told: Vec<String> = entrant.problems().iter().map(|problem| told(problem, labels)).collect();
+            let told: Vec<String> = entrant.problems().iter().map(|problem| told(problem, fields)).collect();
             told.join(" ")
         };
         let matched = entrant.config.as_ref().ok().and_then(|config| ParameterMatch::of(config).ok().flatten());

@@ -3,14 +3,11 @@
 use egui::{Grid, RichText, ScrollArea, TextEdit, Ui};
 use headroom_engine::{
     attention::ModelFacts,
-    config::{Axis, Combine, RunConfig, Sweep, SweepMistake, names_taken},
+    config::{Axis, Combine, Fields, RunConfig, Sweep, SweepMistake, fields_of, names_taken},
 };
 
 use super::{priced::Priced, variants::costs_ui};
-use crate::{
-    panels::configure::{Labels, in_labels, labels_of, told},
-    theme,
-};
+use crate::{panels::configure::told, theme};
 
 /// Fields that are offered; any other can be typed.
 const OFFERED: [&str; 12] = [
@@ -96,15 +93,15 @@ impl SweepForm {
     }
 
     fn price(&mut self) {
-        let labels = labels_of(&self.base);
+        let fields = fields_of(&self.base);
         self.examples = self.axes.iter().map(|(field, _)| example_of(&self.base, field.trim())).collect();
         let axes = self.axes.iter().map(|(field, values)| Axis::as_typed(&format!("{}={values}", field.trim())));
         let sweep = Sweep { base: self.base.clone(), axes: axes.collect(), combine: self.combine };
         self.outcome = match sweep.entrants() {
             Ok(all) => {
-                Ok(all.into_iter().map(|entrant| Priced::of(entrant, (&self.base, &self.facts), &labels)).collect())
+                Ok(all.into_iter().map(|entrant| Priced::of(entrant, (&self.base, &self.facts), &fields)).collect())
             }
-            Err(mistakes) => Err(mistakes.iter().map(|mistake| mistake_told(mistake, &self.base, &labels)).collect()),
+            Err(mistakes) => Err(mistakes.iter().map(|mistake| mistake_told(mistake, &self.base, &fields)).collect()),
         };
     }
 
@@ -192,14 +189,15 @@ impl SweepForm {
 }
 
 /// A mistake as the dialog tells it: fields under the labels of the form, and what to do in its words.
-fn mistake_told(mistake: &SweepMistake, base: &RunConfig, labels: &Labels) -> String {
-    let named = |field: &str| labels.get(field).map_or_else(|| field.to_owned(), |label| format!("{label} ({field})"));
-    // Paths stand in marks of code there, labels in quotes.
+fn mistake_told(mistake: &SweepMistake, base: &RunConfig, fields: &Fields) -> String {
+    let label = |path: &str| fields.get(path).map(|field| field.label);
+    let named = |path: &str| label(path).map_or_else(|| path.to_owned(), |label| format!("{label} ({path})"));
+    let quoted = |path: &str| label(path).map_or_else(|| path.to_owned(), |label| format!("\u{201C}{label}\u{201D}"));
     match mistake {
         SweepMistake::NoField { .. } => {
             "Choose a field, or type its name in a config file, such as model.heads.".to_owned()
         }
-        SweepMistake::UnknownField(problem) => told(problem, labels).replace('`', ""),
+        SweepMistake::UnknownField(problem) => told(problem, fields),
         SweepMistake::NoValues { field } => {
             format!("{}: it has no values. {}", named(field), commas(&example_of(base, field)))
         }
@@ -211,12 +209,12 @@ fn mistake_told(mistake: &SweepMistake, base: &RunConfig, labels: &Labels) -> St
             format!("{}: {value} is there twice. Give each value once.", named(&axis.field))
         }
         SweepMistake::Value { value, problem } => {
-            let told = told(problem, labels).replace('`', "");
+            let told = told(problem, fields);
             if is_several(value) { format!("{told} {}", commas(NUMBERS)) } else { told }
         }
-        SweepMistake::NoAxes | SweepMistake::SameField(_) | SweepMistake::Lengths(_) | SweepMistake::TooMany { .. } => {
-            in_labels(&mistake.to_string().replace('`', ""), labels)
-        }
+        SweepMistake::SameField(field) => format!("{} is there twice. Put all its values together.", quoted(field)),
+        SweepMistake::Lengths(lengths) => SweepMistake::of_lengths(lengths, quoted),
+        SweepMistake::NoAxes | SweepMistake::TooMany { .. } => mistake.to_string(),
     }
 }
 

@@ -3,14 +3,14 @@
 use egui::{Checkbox, Grid, Rect, RichText, Role, Sense, TextStyle, TextWrapMode, Ui, WidgetInfo, WidgetText, vec2};
 use headroom_engine::{
     attention::{ModelFacts, ParameterMatch},
-    config::{About, Answer, Number, NumberValue, Race, RunConfig, Side, counted},
+    config::{About, Answer, Number, NumberValue, Race, RunConfig, Side, counted, fields_of},
 };
 
 use super::{
     place::right_edge,
     priced::{Price, Priced},
 };
-use crate::{format, panels::configure::labels_of, theme, widgets::number_ui};
+use crate::{format, theme, widgets::number_ui};
 
 /// The least room for a reason beside what cannot be trained, in points; it stands below where there is less.
 const REASON: f32 = 220.0;
@@ -79,7 +79,7 @@ impl Variants {
 
     fn price(&mut self) {
         let race = |variants: Vec<Side>| Race { base: self.base.clone(), variants }.entrants().unwrap_or_default();
-        let labels = labels_of(&self.base);
+        let labels = fields_of(&self.base);
         let known = (&self.base, &self.facts);
         self.fixed = race(Vec::new()).into_iter().map(|entrant| Priced::of(entrant, known, &labels)).collect();
         let one = |variant: &Variant| {
@@ -87,7 +87,7 @@ impl Variants {
             let entrants = Race { base: self.base.clone(), variants: vec![side] }.entrants();
             // A variant of the name of one that races anyway is that one.
             let known = || self.fixed.iter().find(|entrant| entrant.entrant.name == variant.answer.words()).cloned();
-            let labels = labels_of(&with(&self.base, &variant.answer));
+            let labels = fields_of(&with(&self.base, &variant.answer));
             let priced = |entrant| Priced::of(entrant, (&self.base, &self.facts), &labels);
             entrants.map_or_else(|_| known(), |mut entrants| entrants.pop().map(priced))
         };
@@ -151,8 +151,8 @@ impl Variants {
     fn symbols(&mut self) -> String {
         let mut told: Vec<(&str, Vec<String>)> = Vec::new();
         for variant in &mut self.all {
-            for Number { symbol, label, .. } in variant.answer.numbers(&self.base) {
-                let mut letters = label.chars();
+            for Number { symbol, field, .. } in variant.answer.numbers(&self.base) {
+                let mut letters = field.label.chars();
                 let label: String = letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect();
                 match told.iter_mut().find(|(own, _)| *own == symbol) {
                     Some((_, labels)) if labels.contains(&label) => {}
@@ -280,13 +280,13 @@ fn numbers_ui(ui: &mut Ui, answer: &mut Answer, base: &RunConfig, name: &str) ->
     // More would be no saving.
     let widest = if let Answer::Compatibility(_) = answer { base.model.width } else { usize::MAX };
     let mut changed = false;
-    for Number { symbol, label, help, most, value, .. } in answer.numbers(base) {
+    for Number { symbol, field, most, value, .. } in answer.numbers(base) {
         let value = match value {
             NumberValue::Always(value) | NumberValue::Optional(Some(value)) => value,
             NumberValue::Optional(None) => continue,
         };
         let most = most.min(widest);
-        let about = format!("{label}: {help}");
+        let about = format!("{}: {}", field.label, field.help);
         ui.label(RichText::new(symbol).weak()).on_hover_text(&about);
         let field = number_ui(ui, value, 1.min(most)..=most, |drag| drag.speed(0.1)).on_hover_text(about);
         changed |= field.accessible_name(format!("{symbol} of {name}")).changed();

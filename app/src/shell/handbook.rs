@@ -20,6 +20,7 @@ macro_rules! pages {
 pub const PAGES: &[Page] = pages![
     "window.md",
     "configs.md",
+    "config_fields.md",
     "translation.md",
     "tasks.md",
     "models.md",

@@ -142,12 +142,6 @@ impl<'a> Field<'a> {
         self.row(ui, |field, ui| field.draft_ui(ui, value, parse_float, |value| write_float(*value)))
     }
 
-    /// An optional decimal number: an empty field is none.
-    pub fn optional_float(self, ui: &mut Ui, value: &mut Option<f64>) -> FieldResponse {
-        let parse = |text: &str| if text.trim().is_empty() { Ok(None) } else { parse_float(text).map(Some) };
-        self.row(ui, |field, ui| field.draft_ui(ui, value, parse, |value| value.map(write_float).unwrap_or_default()))
-    }
-
     /// An optional whole number: an empty field is none.
     pub fn optional_integer(self, ui: &mut Ui, value: &mut Option<u64>) -> FieldResponse {
         let parse = |text: &str| if text.trim().is_empty() { Ok(None) } else { parse_integer(text).map(Some) };

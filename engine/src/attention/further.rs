@@ -84,7 +84,7 @@ impl ModelPlan {
             );
         }
         self.head_to_train()
-            .map_err(|problems| problems.into_iter().map(|problem| problem.message).collect::<String>())?;
+            .map_err(|problems| problems.into_iter().map(|problem| problem.message()).collect::<String>())?;
         self.config_without_head()
     }
 

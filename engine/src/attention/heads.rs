@@ -26,7 +26,7 @@ impl HeadPlan {
     pub fn derive(config: &AttentionConfig, layers: usize, heads: usize) -> Result<Self, Vec<Problem>> {
         let plan = Self::from_drafts(&schedule::drafts(&config.reuse, layers, heads)?);
         if let Reuse::Custom(_) = &config.reuse {
-            let at_rows = |problem: Problem| Problem::new(rows::FIELD, problem.message);
+            let at_rows = |problem: Problem| Problem { field: rows::FIELD.to_owned(), ..problem };
             return plan.map_err(|problems| problems.into_iter().map(at_rows).collect());
         }
         plan
@@ -299,7 +299,7 @@ mod tests {
         ] {
             let problems = custom(rows, 2, 2).unwrap_err();
             assert!(problems.iter().all(|problem| problem.field == "attention.reuse.rows"), "{problems:?}");
-            assert!(problems.iter().any(|problem| problem.message.contains(wanted)), "{problems:?} for {wanted}");
+            assert!(problems.iter().any(|problem| problem.message().contains(wanted)), "{problems:?} for {wanted}");
         }
     }
 

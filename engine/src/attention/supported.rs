@@ -30,7 +30,7 @@ pub fn supported(config: &RunConfig) -> Vec<Problem> {
 /// Judges the design of a stack together with its answers: what has no meaning, or none yet. Empty when it can be built.
 pub fn supported_design(stack: &StackPlan) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let mut refuse = |field: &str, message: &str| problems.push(Problem::new(field, message));
+    let mut refuse = |field: &str, message: &'static str| problems.push(Problem::new(field, message));
     let StackDesign { positions, shares_layers, .. } = stack.design;
     let is_plain = stack.head_plan.is_plain() && stack.coverage.is_full();
     match positions {

@@ -1,6 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-use super::{About, ModelConfig, Number, NumberValue, Problem};
+use super::{
+    About, ModelConfig, Number, NumberValue, Problem,
+    field_spec::{Choice, FieldSpec},
+};
 
 /// How a head scores a pair of positions. In all of them scores are divided by `sqrt(d / H)`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -128,6 +131,33 @@ pub struct TiedKv {
 }
 
 impl Compatibility {
+    /// Names of the kinds.
+    const NAMES: [Choice; 8] = [
+        Self::Standard(Standard { biases: Biases::All }).about().choice(),
+        Self::Symmetric(Symmetric {}).about().choice(),
+        Self::Pairwise(Pairwise {}).about().choice(),
+        Self::SharedWeight(SharedWeight {}).about().choice(),
+        Self::Collaborative(Collaborative { d_k: 1 }).about().choice(),
+        Self::Grouped(Grouped { kv_heads: 1 }).about().choice(),
+        Self::Latent(Latent { rank: 1 }).about().choice(),
+        Self::TiedKv(TiedKv { kv_heads: None }).about().choice(),
+    ];
+
+    /// Its fields in a config.
+    pub(super) const FIELDS: [FieldSpec; 6] = [
+        FieldSpec::new(
+            "attention.compatibility.kind",
+            "How a pair is scored",
+            "How a head scores a pair of positions.",
+        )
+        .names(&Self::NAMES),
+        BIASES,
+        D_K,
+        GROUPS,
+        TIED_GROUPS,
+        RANK,
+    ];
+
     /// What people read of it.
     pub const fn about(&self) -> About {
         let (kind, name, title, formula, note) = match self {
@@ -200,57 +230,17 @@ impl Compatibility {
 
     /// Its numbers, for a model of this size.
     pub fn numbers(&mut self, model: &ModelConfig) -> Vec<Number<'_>> {
+        let (heads, width) = (model.heads, model.width);
+        let number = |field, symbol, most, value, divides_heads| {
+            vec![Number { field, symbol, least: 1, most, limit: "", divides_heads, value }]
+        };
+        let groups = |field, value| number(field, "kv_heads", heads, value, true);
         match self {
             Self::Standard(_) | Self::Symmetric(_) | Self::Pairwise(_) | Self::SharedWeight(_) => Vec::new(),
-            Self::Collaborative(Collaborative { d_k }) => vec![Number {
-                path: "attention.compatibility.d_k",
-                symbol: "d_k",
-                label: "Shared width",
-                help: "Width D_k of the queries and keys that all heads share; the model's width is as many as in standard \
-                       attention.",
-                least: 1,
-                most: 65_536,
-                limit: "",
-                step: 16,
-                divides_heads: false,
-                value: NumberValue::Always(d_k),
-            }],
-            Self::Grouped(Grouped { kv_heads }) => vec![Number {
-                path: KV_HEADS,
-                symbol: "kv_heads",
-                label: "Key and value heads",
-                help: "Groups of heads that share keys and values; must divide the heads.",
-                least: 1,
-                most: model.heads,
-                limit: "",
-                step: 1,
-                divides_heads: true,
-                value: NumberValue::Always(kv_heads),
-            }],
-            Self::Latent(Latent { rank }) => vec![Number {
-                path: "attention.compatibility.rank",
-                symbol: "rank",
-                label: "Latent width",
-                help: "Width r of what keys and values come from.",
-                least: 1,
-                most: model.width,
-                limit: "",
-                step: 16,
-                divides_heads: false,
-                value: NumberValue::Always(rank),
-            }],
-            Self::TiedKv(TiedKv { kv_heads }) => vec![Number {
-                path: KV_HEADS,
-                symbol: "kv_heads",
-                label: "Key and value heads",
-                help: "Groups of heads that share one K = V; must divide the heads. Each head has its own where this is empty.",
-                least: 1,
-                most: model.heads,
-                limit: "",
-                step: 1,
-                divides_heads: true,
-                value: NumberValue::Optional(kv_heads),
-            }],
+            Self::Collaborative(Collaborative { d_k }) => number(D_K, "d_k", 65_536, NumberValue::Always(d_k), false),
+            Self::Grouped(Grouped { kv_heads }) => groups(GROUPS, NumberValue::Always(kv_heads)),
+            Self::Latent(Latent { rank }) => number(RANK, "rank", width, NumberValue::Always(rank), false),
+            Self::TiedKv(TiedKv { kv_heads }) => groups(TIED_GROUPS, NumberValue::Optional(kv_heads)),
         }
     }
 
@@ -320,14 +310,45 @@ impl Compatibility {
             let divisors: Vec<String> =
                 (1..=heads).filter(|n| heads.is_multiple_of(*n)).map(|n| n.to_string()).collect();
             let message = format!("{groups} groups do not divide {heads} heads; these do: {}", divisors.join(", "));
-            Some(Problem::new(number.path, message))
+            Some(Problem::new(number.field.path, message))
         };
         self.clone().numbers(model).into_iter().filter_map(conflict).collect()
     }
 }
 
-/// The field of the groups that share keys and values.
-const KV_HEADS: &str = "attention.compatibility.kv_heads";
+const BIASES: FieldSpec = FieldSpec::new(
+    "attention.compatibility.biases",
+    "Biases",
+    "Which maps of the layer have a bias. A key bias adds the same to all scores of a row, which softmax ignores.",
+)
+.names(&[("all", "On all maps"), ("without_key", "On all maps but the key's"), ("none", "On none")])
+.of(&["standard"]);
+const D_K: FieldSpec = FieldSpec::new(
+    "attention.compatibility.d_k",
+    "Shared width",
+    "Width D_k of the queries and keys that all heads share; the model's width is as many as in standard attention.",
+)
+.whole(1, 65_536)
+.step(16)
+.of(&["collaborative"]);
+const GROUPS: FieldSpec = FieldSpec::new(
+    "attention.compatibility.kv_heads",
+    "Key and value heads",
+    "Groups of heads that share keys and values; must divide the heads.",
+)
+.count()
+.of(&["grouped"]);
+const TIED_GROUPS: FieldSpec = GROUPS
+    .explained(
+        "Groups of heads that share one K = V; must divide the heads. Each head has its own where this is empty.",
+    )
+    .empty("as many as heads")
+    .of(&["tied_kv"]);
+const RANK: FieldSpec =
+    FieldSpec::new("attention.compatibility.rank", "Latent width", "Width r of what keys and values come from.")
+        .count()
+        .step(16)
+        .of(&["latent"]);
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,8 @@
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::{
-    About, Number, NumberValue, Problem,
-    range::{End, outside},
-};
+use super::{About, Number, NumberValue, Problem, field::field_of, field_check::outside_of};
 
 /// How many pairs of positions are scored (Eigen analysis of self-attention).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -130,30 +129,21 @@ impl Coverage {
 
     /// Its number, for sequences of so many tokens.
     pub fn numbers(&mut self, tokens: usize) -> Vec<Number<'_>> {
-        let number = |label, help, k| Number {
-            path: "attention.coverage.k",
+        let number = |field, k| Number {
+            field,
             symbol: "k",
-            label,
-            help,
             least: 1,
             most: tokens.saturating_sub(1),
             limit: "",
-            step: 1,
             divides_heads: false,
             value: NumberValue::Always(k),
         };
         match self {
             Self::Full(_) => Vec::new(),
-            Self::Partial(PartialCoverage { k, .. }) => vec![number(
-                "Pairs per row",
-                "How many keys each query scores, k. A decoder's first queries, which see fewer, score all that they see.",
-                k,
-            )],
-            Self::Eigen(EigenCoverage { k }) => vec![number(
-                "Directions per row",
-                "How many eigenvectors of its covariance each row is projected on, k.",
-                k,
-            )],
+            Self::Partial(PartialCoverage { k, .. }) => {
+                vec![number(const { field_of("partial", "attention.coverage.k") }, k)]
+            }
+            Self::Eigen(EigenCoverage { k }) => vec![number(const { field_of("eigen", "attention.coverage.k") }, k)],
         }
     }
 
@@ -192,27 +182,22 @@ impl Coverage {
 
     /// Numbers outside of what sequences of `tokens` tokens allow.
     pub fn problems(&self, tokens: usize) -> Vec<Problem> {
-        let mut found = Vec::new();
-        let mut add = |field: &str, message: String| {
-            found.push(Problem::new(format!("attention.coverage.{field}"), message));
-        };
         let most = tokens.saturating_sub(1).max(1);
-        if let Some(message) = self.k().and_then(|k| outside(k, End::At(1), End::At(most))) {
-            add("k", format!("{message}: of {tokens} keys at least one is to be left out"));
-        }
-        if let Self::Partial(PartialCoverage { from, warmup_steps, examples, .. }) = self {
+        let why = format!(": of {tokens} keys at least one is to be left out");
+        let k = self.k().and_then(|k| Problem::of_whole("attention.coverage.k", k, (1, most), why));
+        let mut found: Vec<Problem> = k.into_iter().collect();
+        if let Self::Partial(PartialCoverage { from, warmup_steps, .. }) = self {
             if from.as_ref().is_some_and(|from| from.trim().is_empty()) {
-                add("from", "name a run, or leave the field out".to_owned());
+                found.push(Problem::new("attention.coverage.from", "name a run, or leave the field out"));
             }
             if from.is_none() && *warmup_steps == 0 {
-                let message = "pairs are chosen by what a model that scores all of them has learnt; give warm-up \
-                               steps, or name a trained run in attention.coverage.from";
-                add("warmup_steps", message.to_owned());
-            }
-            if let Some(message) = outside(*examples, End::At(1), End::At(1_000_000)) {
-                add("examples", message);
+                let text = "pairs are chosen by what a model that scores all of them has learnt; give warm-up steps, or \
+                            name a trained run in {attention.coverage.from}";
+                found.push(Problem::new("attention.coverage.warmup_steps", text));
             }
         }
+        let attention = BTreeMap::from([("attention", BTreeMap::from([("coverage", self)]))]);
+        found.extend(outside_of(&attention));
         found
     }
 }

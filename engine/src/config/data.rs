@@ -77,15 +77,26 @@ impl Default for Common {
     }
 }
 
+/// The source of a config that names none.
+pub(super) fn default_kind() -> &'static str {
+    Source::default().facts().kind
+}
+
 /// Names of the common fields.
 pub(super) const COMMON: [&str; 4] = ["sequence_length", "shuffled", "tokenizer", "validation_fraction"];
 
-/// The common fields that a source of this kind does not have.
-pub(super) fn without(kind: &str) -> &'static [&'static str] {
-    match Source::of_kind(kind) {
-        Some(source) if source.has_images() => &["sequence_length", "tokenizer"],
-        Some(source) if source.has_own_tokens() => &["tokenizer"],
-        Some(_) | None => &[],
+/// Reason why a source of this kind does not have a common field; none where it has.
+pub(super) fn why_absent(kind: &str, name: &str) -> Option<&'static str> {
+    let source = Source::of_kind(kind)?;
+    match name {
+        "sequence_length" if source.has_images() => Some(
+            "`sequence_length` follows from the images and {model.patch}: the patches and the class token; leave it out",
+        ),
+        "tokenizer" if source.has_images() => Some("no `tokenizer` is needed, since images have no text; leave it out"),
+        "tokenizer" if source.has_own_tokens() => {
+            Some("no `tokenizer` is needed, since this text has a vocabulary of its own; leave it out")
+        }
+        _ => None,
     }
 }
 
@@ -99,20 +110,12 @@ impl TryFrom<toml::Table> for DataConfig {
                 common.insert(name.to_owned(), value);
             }
         }
-        let is_written = |field: &str| common.contains_key(field);
-        let [has_length, has_tokenizer] = ["sequence_length", "tokenizer"].map(is_written);
+        let kind = table.entry("kind").or_insert_with(|| default_kind().into()).as_str().unwrap_or_default();
+        if let Some(why) = common.keys().find_map(|name| why_absent(kind, name)) {
+            return Err(toml::de::Error::custom(why));
+        }
         let Common { sequence_length, validation_fraction, tokenizer, shuffled } = common.try_into()?;
-        table.entry("kind").or_insert_with(|| Source::default().facts().kind.into());
         let source: Source = table.try_into()?;
-        if has_length && source.has_images() {
-            return Err(toml::de::Error::custom(
-                "`sequence_length` follows from the images and model.patch: the patches and the class token; leave it out",
-            ));
-        }
-        if has_tokenizer && source.has_own_tokens() {
-            let why = if source.has_images() { "images have no text" } else { "this text has a vocabulary of its own" };
-            return Err(toml::de::Error::custom(format!("no `tokenizer` is needed, since {why}; leave it out")));
-        }
         let sequence_length = if source.has_images() { 0 } else { sequence_length };
         Ok(Self { source, sequence_length, validation_fraction, tokenizer, shuffled })
     }
@@ -146,6 +149,20 @@ pub enum Tokenizer {
     File(FileTokenizer),
     /// That of the model which training begins with (`model.initial`).
     Initial(InitialTokenizer),
+}
+
+impl Tokenizer {
+    /// The name in the config file.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Bytes(_) => "bytes",
+            Self::Bpe(_) => "bpe",
+            Self::WordPiece(_) => "word_piece",
+            Self::Words(_) => "words",
+            Self::File(_) => "file",
+            Self::Initial(_) => "initial",
+        }
+    }
 }
 
 impl Default for Tokenizer {

@@ -1,6 +1,6 @@
 use super::{
     Problem,
-    range::{End, outside},
+    field_spec::{Choice, FieldSpec},
 };
 
 /// What people read of an answer to one of the questions about attention: in the form of a config, in races and in tables.
@@ -18,25 +18,26 @@ pub struct About {
     pub note: &'static str,
 }
 
+impl About {
+    /// The answer as a choice of its field.
+    pub(super) const fn choice(&self) -> Choice {
+        (self.kind, self.name)
+    }
+}
+
 /// A number that belongs to an answer: a field of its table in the file.
 #[derive(Debug)]
 pub struct Number<'a> {
     /// The field.
-    pub path: &'static str,
+    pub field: FieldSpec,
     /// Its symbol in formulas and in the names of variants: `P`, `d_k`.
     pub symbol: &'static str,
-    /// Its label.
-    pub label: &'static str,
-    /// What it does.
-    pub help: &'static str,
     /// The smallest that is allowed.
     pub least: usize,
     /// The largest that is allowed.
     pub most: usize,
     /// Why no more is allowed, where that is not plain.
     pub limit: &'static str,
-    /// By how much a click changes it.
-    pub step: u64,
     /// Whether it must divide the number of heads.
     pub divides_heads: bool,
     /// The value.
@@ -76,8 +77,7 @@ impl Number<'_> {
 
     /// What is wrong where it is outside of its range.
     pub fn problem(&self) -> Option<Problem> {
-        let message = outside(self.get()?, End::At(self.least), End::At(self.most))?;
-        let limit = if self.limit.is_empty() { String::new() } else { format!(" ({})", self.limit) };
-        Some(Problem::new(self.path, message + &limit))
+        let why = if self.limit.is_empty() { String::new() } else { format!(" ({})", self.limit) };
+        Problem::of_whole(self.field.path, self.get()?, (self.least, self.most), why)
     }
 }

@@ -90,7 +90,7 @@ mod tests {
         ] {
             let entrant = entrant("bad", &[given]);
             let [problem] = entrant.problems() else { panic!("{entrant:?}") };
-            assert!(problem.field == field && problem.message.contains(words), "{problem}");
+            assert!(problem.field == field && problem.message().contains(words), "{problem}");
         }
         assert_eq!(entrant("good", &["model.heads=2"]).problems(), []);
     }

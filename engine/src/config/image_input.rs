@@ -1,6 +1,6 @@
 //! Images as the input of a run: the sequence length that follows from them, and what does not fit.
 
-use super::{ImageShape, ModelKind, Problem, RunConfig, TaskConfig};
+use super::{ImageShape, ModelKind, Problem, RunConfig, Sentence, TaskConfig};
 
 impl RunConfig {
     /// The same with the sequence length that follows from images and patches, where it reads images; from an assumed shape where
@@ -17,31 +17,31 @@ impl RunConfig {
     /// What does not fit where images are read, or does not fit where none are.
     pub(super) fn problems_of_images(&self) -> Vec<Problem> {
         let mut found = Vec::new();
-        let mut add = |field: &str, message: String| found.push(Problem::new(field, message));
+        let mut add = |field: &str, sentence: Sentence| found.push(Problem::new(field, sentence));
         let (reads_images, model) = (self.data.source.has_images(), &self.model);
         let is_task = matches!(self.task, Some(TaskConfig::ImageClassification(_)));
         match (reads_images, model.patch) {
             (true, None) => add(
                 "model.patch",
                 "a model reads images in squares; give the pixels of a side of a square, such as 4 for images of 28 or 32"
-                    .to_owned(),
+                    .into(),
             ),
             (false, Some(_)) => add(
                 "model.patch",
-                "only models of images have it; leave it out, or set data.kind to \"images\"".to_owned(),
+                "only models of images have it; leave it out, or set {data.kind} to {data.kind=images}".into(),
             ),
             (true, Some(patch)) => {
                 if let Some(message) = self.data.source.image_shape().and_then(|shape| does_not_divide(patch, shape)) {
-                    add("model.patch", message);
+                    add("model.patch", message.into());
                 }
             }
             (false, None) => {}
         }
         if reads_images && is_task && model.kind == ModelKind::Encoder && model.positions.is_some() {
-            add("model.positions", "they follow from the images and model.patch; leave it out".to_owned());
+            add("model.positions", "they follow from the images and {model.patch}; leave it out".into());
         }
         if reads_images && self.data.shuffled {
-            add("data.shuffled", "the control of shuffled tokens is for text; leave it out".to_owned());
+            add("data.shuffled", "the control of shuffled tokens is for text; leave it out".into());
         }
         found
     }

@@ -14,10 +14,14 @@ mod data;
 mod descriptor;
 mod device;
 mod entrant;
+mod field;
+mod field_check;
+mod field_spec;
 mod image_input;
 mod image_shape;
 mod label_rules;
 mod model;
+mod nearest;
 mod objective;
 mod other_text;
 mod parse;
@@ -50,20 +54,24 @@ pub use data::{
 pub use descriptor::{About, Number, NumberValue};
 pub use device::DeviceChoice;
 pub use entrant::{Entrant, free_tag, runs_of};
+pub use field::{field, field_of, field_paths, fields_of, names_taken};
+pub use field_spec::{Choice, FieldSpec, Fields, Takes};
 pub use image_shape::{ImageShape, MOST_SIDE};
 pub use label_rules::{LabelMap, LabelMapError, LabelRules};
 pub use model::{ModelConfig, ModelKind, NormPlacement};
+pub use nearest::nearest;
 pub use objective::{Classification, MaskedTokens, NextToken, Objective, Regression, Span, SpecialTokens, Translation};
 pub use other_text::OtherText;
 pub use parse::{
     ConfigError, from_directory_toml, from_json, from_stored_json, from_stored_toml, from_toml, from_toml_noting,
-    from_toml_with, names_taken, nearest, to_toml,
+    from_toml_with, to_toml,
 };
 pub use part::ModelPart;
 pub use precision::Precision;
 pub use presets::{Preset, PresetGroup, preset, presets};
-pub use problem::Problem;
+pub use problem::{Problem, ProblemKind, Sentence, Wording};
 pub use race::{Beginning, Race};
+pub use range::{End, Outside, Range};
 pub use reuse::{
     AllEndReuse, AlternateReuse, CustomReuse, FirstReuse, FullReuse, NoReuse, PartialReuse, Reuse, SkipReuse,
 };

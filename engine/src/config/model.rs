@@ -1,5 +1,8 @@
 use serde::{Deserialize, Serialize};
 
+/// The widest model.
+pub(super) const WIDEST: usize = 65_536;
+
 /// `[model]`: the transformer around the attention layers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -2,24 +2,18 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
 use thiserror::Error;
-use toml::{
-    Table, Value,
-    de::{DeTable, DeValue},
-};
+use toml::{Table, Value};
 
-use super::{Coverage, FORMAT, Problem, RunConfig, Source, Tokenizer, data};
+use super::{
+    Coverage, FORMAT, Problem, RunConfig, Source, Tokenizer, data,
+    field_check::{faults, huge_numbers, is_kind, outside},
+};
 use crate::text::shortened;
 
 /// The kind of tokenizer that comes from `model.initial`.
 const INITIAL_TOKENIZER: &str = "initial";
-
-/// How a message begins that says that there is no such field.
-const NO_FIELD: &str = "there is no field";
-
-/// What stands before the names that may stand in the place of one that is not known.
-const KNOWN_HERE: &str = " Known here: ";
 
 /// Why a config could not be read.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -91,8 +85,25 @@ pub fn from_toml_with(text: &str, overrides: &[String]) -> Result<RunConfig, Con
 
 /// The same, and a sentence for each override that took away what was given: fields of another kind, steps by epochs.
 pub fn from_toml_noting(text: &str, overrides: &[String]) -> Result<(RunConfig, Vec<String>), ConfigError> {
+    let (table, notes) = overridden(text, overrides)?;
+    match table.get("format") {
+        None => return Err(ConfigError::NoFormat),
+        Some(Value::Integer(found)) if *found > i64::from(FORMAT) => {
+            return Err(ConfigError::NewerFormat { found: *found });
+        }
+        Some(Value::Integer(found)) if *found == i64::from(FORMAT) => {}
+        Some(other) => {
+            let message = format!("expected {FORMAT}, found {other}");
+            return Err(ConfigError::Fields(vec![Problem::new("format", message)]));
+        }
+    }
+    Ok((read(table)?, notes))
+}
+
+/// A config as a table after its overrides, with a sentence for each that took away what was given.
+fn overridden(text: &str, overrides: &[String]) -> Result<(Table, Vec<String>), ConfigError> {
     let mut table: Table = text.parse().map_err(|error: toml::de::Error| {
-        let huge = huge_numbers(text, "", &Table::new());
+        let huge = huge_numbers(text, "");
         if huge.is_empty() {
             // It shows the line, which may be the whole file.
             let lines: Vec<String> = error.to_string().trim_end().lines().map(|line| shortened(line, 300)).collect();
@@ -108,18 +119,7 @@ pub fn from_toml_noting(text: &str, overrides: &[String]) -> Result<(RunConfig, 
         notes.extend(apply(&mut table, given)?);
     }
     notes.extend(replaced(overrides));
-    match table.get("format") {
-        None => return Err(ConfigError::NoFormat),
-        Some(Value::Integer(found)) if *found > i64::from(FORMAT) => {
-            return Err(ConfigError::NewerFormat { found: *found });
-        }
-        Some(Value::Integer(found)) if *found == i64::from(FORMAT) => {}
-        Some(other) => {
-            let message = format!("expected {FORMAT}, found {other}");
-            return Err(ConfigError::Fields(vec![Problem::new("format", message)]));
-        }
-    }
-    Ok((read(table)?, notes))
+    Ok((table, notes))
 }
 
 /// Reads a config that was stored as JSON.
@@ -167,7 +167,7 @@ fn default_tokenizer(table: &mut Table) {
     let data = table.entry("data").or_insert_with(|| Value::Table(Table::new()));
     if let Some(data) = data.as_table_mut() {
         let source = data.get("kind").and_then(Value::as_str);
-        if source.is_some_and(|kind| data::without(kind).contains(&"tokenizer")) {
+        if source.is_some_and(|kind| data::why_absent(kind, "tokenizer").is_some()) {
             return;
         }
         let kind = Value::String(INITIAL_TOKENIZER.to_owned());
@@ -177,279 +177,25 @@ fn default_tokenizer(table: &mut Table) {
 
 fn read(mut table: Table) -> Result<RunConfig, ConfigError> {
     default_tokenizer(&mut table);
-    RunConfig::deserialize(Value::Table(table.clone())).map(RunConfig::with_image_tokens).map_err(|error| {
-        let mut found = faults(&table);
-        if found.is_empty() {
-            return ConfigError::Fields(vec![fault("config", "", &error)]);
-        }
-        let outside = numbers_outside(table, &found);
-        found.extend(outside);
-        ConfigError::Fields(found)
-    })
-}
-
-/// Numbers outside of what their fields take, among the fields that can be read beside those that cannot. Whether fields fit
-/// each other is not judged, since it may depend on one that cannot be read.
-fn numbers_outside(mut table: Table, unread: &[Problem]) -> Vec<Problem> {
-    let mut paths: Vec<String> = unread.iter().map(|problem| problem.field.clone()).collect();
-    // Where a field cannot be left out, its section goes; each time around at least one is gone.
-    while RunConfig::deserialize(Value::Table(table.clone())).is_err() {
-        for path in &paths {
-            remove(&mut table, path);
-        }
-        let still: Vec<String> = faults(&table).into_iter().map(|problem| problem.field).collect();
-        paths = if still.iter().all(|path| is_there(&table, path)) {
-            still
-        } else {
-            let section = |path: &String| path.rsplit_once('.').map(|(section, _)| section.to_owned());
-            still.iter().chain(&paths).filter_map(section).filter(|path| is_there(&table, path)).collect()
-        };
-        if paths.is_empty() {
-            break;
-        }
+    let mut found = faults(&table);
+    if !found.is_empty() {
+        // Whether fields fit each other is not judged, since it may depend on one that cannot be read.
+        let outside = outside(&table);
+        found.extend(
+            outside
+                .into_iter()
+                .filter(|problem| found.iter().all(|known| known.field != problem.field))
+                .collect::<Vec<_>>(),
+        );
+        return Err(ConfigError::Fields(found));
     }
-    let read = RunConfig::deserialize(Value::Table(table.clone()));
-    let outside = read.map(|config| config.numbers_outside()).unwrap_or_default();
-    outside.into_iter().filter(|problem| is_there(&table, &problem.field)).collect()
-}
-
-/// The table that holds the field of a path, and the field's name.
-fn holder<'a>(table: &'a mut Table, path: &'a str) -> Option<(&'a mut Table, &'a str)> {
-    let (parents, last) = path.rsplit_once('.').unwrap_or(("", path));
-    let mut inner = table;
-    for name in parents.split('.').filter(|name| !name.is_empty()) {
-        inner = inner.get_mut(name)?.as_table_mut()?;
-    }
-    Some((inner, last))
-}
-
-/// Takes a field away; with a kind the fields that have a meaning only beside it.
-fn remove(table: &mut Table, path: &str) {
-    if let Some((inner, name)) = holder(table, path) {
-        inner.remove(name);
-        if is_kind(path) {
-            inner.retain(|name, _| path == "data.kind" && data::COMMON.contains(&name));
-        }
-    }
-}
-
-fn is_there(table: &Table, path: &str) -> bool {
-    let mut names = path.split('.');
-    let first = names.next().and_then(|name| table.get(name));
-    names.fold(first, |value, name| value?.as_table()?.get(name)).is_some()
-}
-
-/// Every field that cannot be read: serde stops at the first and does not say where, so that each field is read alone.
-fn faults(table: &Table) -> Vec<Problem> {
-    let mut found = Vec::new();
-    judge::<Tokenizer>(table, "data.tokenizer", &mut found);
-    judge::<super::DataConfig>(table, "data", &mut found);
-    judge::<super::TaskConfig>(table, "task", &mut found);
-    judge::<super::ModelConfig>(table, "model", &mut found);
-    judge::<super::Reuse>(table, "attention.reuse", &mut found);
-    judge::<super::Compatibility>(table, "attention.compatibility", &mut found);
-    judge::<Coverage>(table, "attention.coverage", &mut found);
-    judge::<super::Cache>(table, "attention.cache", &mut found);
-    for others in ["attention.encoder", "attention.cross"] {
-        judge::<super::Reuse>(table, &format!("{others}.reuse"), &mut found);
-        judge::<super::Compatibility>(table, &format!("{others}.compatibility"), &mut found);
-        judge::<super::OtherAnswers>(table, others, &mut found);
-    }
-    judge::<super::AttentionConfig>(table, "attention", &mut found);
-    judge::<super::Schedule>(table, "train.schedule", &mut found);
-    judge::<super::StabilityChoice>(table, "train.stability", &mut found);
-    judge::<super::TrainConfig>(table, "train", &mut found);
-    judge::<super::ProbeConfig>(table, "probe", &mut found);
-    judge::<RunConfig>(table, "", &mut found);
-    found
-}
-
-/// Adds what is wrong with the fields of one section, parts that were judged already left out.
-fn judge<T: DeserializeOwned>(table: &Table, section: &str, found: &mut Vec<Problem>) {
-    let mut value = Some(Value::Table(table.clone()));
-    for name in section.split('.').filter(|name| !name.is_empty()) {
-        value = value.and_then(|value| value.as_table().and_then(|table| table.get(name)).cloned());
-    }
-    let Some(value) = value else { return };
-    let Err(whole) = T::deserialize(value.clone()) else { return };
-    let is_known = |found: &[Problem], path: &str| {
-        let inside = |problem: &Problem| problem.field.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
-        found.iter().any(|problem| problem.field == path || inside(problem))
-    };
-    let Value::Table(fields) = &value else {
-        if !is_known(found, section) {
-            found.push(fault(section, section, &whole));
-        }
-        return;
-    };
-    let kind = fields.get("kind").filter(|_| is_kind(&format!("{section}.kind")));
-    let alone = |name: &str, value: &Value| -> Option<toml::de::Error> {
-        let mut one = Table::new();
-        one.extend(kind.map(|kind| ("kind".to_owned(), kind.clone())));
-        one.insert(name.to_owned(), value.clone());
-        // What is missing beside this field is not this field's fault.
-        T::deserialize(Value::Table(one)).err().filter(|error| !error.message().starts_with("missing field"))
-    };
-    // Of an unknown kind no field can be judged.
-    let wrong_kind = kind.and_then(|kind| alone("kind", kind));
-    let names: Vec<&String> = if wrong_kind.is_some() {
-        fields.keys().filter(|name| *name == "kind").collect()
-    } else {
-        fields.keys().collect()
-    };
-    let before = found.len();
-    let mut is_told = false;
-    for name in names {
-        let path = if section.is_empty() { name.clone() } else { format!("{section}.{name}") };
-        if is_known(found, &path) {
-            is_told = true;
-        } else if let Some(error) = fields.get(name).and_then(|value| alone(name, value)) {
-            found.push(fault(&path, section, &error));
-        }
-    }
-    if found.len() == before && !is_told && !is_known(found, section) {
-        let place = if section.is_empty() { "config" } else { section };
-        found.push(fault(place, section, &whole));
-    }
-}
-
-/// What serde says of a value, without Rust's names of types, and with what the field takes.
-fn in_words(path: &str, message: &str) -> String {
-    let Some((given, expected)) = message.strip_prefix("invalid ").and_then(|rest| rest.split_once(", expected "))
-    else {
-        return message.to_owned();
-    };
-    let given = given.split_once(": ").map_or(given, |(_, given)| given);
-    let quoted = given.split('`').nth(1).unwrap_or_default();
-    let is_text = given.starts_with("string");
-    let given = match given.split(' ').next() {
-        Some("string") => given.strip_prefix("string ").unwrap_or(given).to_owned(),
-        Some("integer" | "floating" | "boolean") => quoted.to_owned(),
-        Some("map") => "a table".to_owned(),
-        Some("sequence") => "a list".to_owned(),
-        _ => "this".to_owned(),
-    };
-    let range = || allowed(path, i64::MAX, &Table::new());
-    let (expected, range) = match expected.trim_end_matches(" only") {
-        "usize" | "u64" | "u32" | "u16" | "u8" => {
-            let range = range().unwrap_or_else(|| "it must be 0 or more".to_owned());
-            // A number that is whole, but below all that the field takes.
-            let is_low = !is_text && given.starts_with('-') && !given.contains(['.', 'e', 'E']);
-            if is_low {
-                return format!("{given} is too small for this field; {range}");
-            }
-            ("a whole number", Some(range))
-        }
-        "f64" | "f32" => ("a number", range()),
-        "a string" | "string" | "variant identifier" => ("text in quotes", None),
-        "a boolean" => ("true or false", None),
-        "a sequence" => ("a list in [ ]", None),
-        "a map" => ("a table in { }", None),
-        other if other.starts_with("internally tagged") => ("a table in { } that names its kind", None),
-        other if other.starts_with("struct") => ("a table of fields", None),
-        other => (other, None),
-    };
-    let range = range.map_or_else(String::new, |range| format!("; {range}"));
-    format!("{given} is not {expected}{range}")
-}
-
-/// What serde says of a field, with the nearest known name.
-fn fault(path: &str, section: &str, error: &toml::de::Error) -> Problem {
-    let message = error.message().lines().next().unwrap_or_default().trim().trim_end_matches('.');
-    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let Some((given, names)) = quoted.split_first() else { return Problem::new(path, in_words(path, message)) };
-    let mut names = names.to_vec();
-    let subject = if message.starts_with("unknown field") {
-        if section == "data" {
-            names.extend(data::COMMON);
-            names.sort_unstable();
-            names.dedup();
-        }
-        format!("{NO_FIELD} `{path}`")
-    } else if message.starts_with("unknown variant") {
-        format!("\"{given}\" is not known here")
-    } else if message.starts_with("missing field") {
-        format!("`{given}` is missing")
-    } else {
-        return Problem::new(path, in_words(path, message));
-    };
-    let hint = nearest(given, names.iter().copied()).map(|near| format!(" Did you mean `{near}`?")).unwrap_or_default();
-    let known = match names.as_slice() {
-        [] if message.starts_with("unknown field") => " No field is known here.".to_owned(),
-        [] => String::new(),
-        names => format!("{KNOWN_HERE}{}.", names.join(", ")),
-    };
-    let end = if hint.is_empty() && known.is_empty() { "" } else { "." };
-    Problem::new(path, format!("{subject}{end}{hint}{known}"))
-}
-
-/// Whole numbers that are too large to be held at all, by their fields; `others` is the config that they stand in.
-fn huge_numbers(text: &str, path: &str, others: &Table) -> Vec<Problem> {
-    let mut found = Vec::new();
-    if let Ok(parsed) = DeTable::parse(text) {
-        for (name, value) in parsed.get_ref() {
-            let path = if path.is_empty() { name.get_ref().to_string() } else { path.to_owned() };
-            huge_in(value.get_ref(), &path, others, &mut found);
-        }
-    }
-    found
-}
-
-fn huge_in(value: &DeValue<'_>, path: &str, others: &Table, found: &mut Vec<Problem>) {
-    match value {
-        DeValue::Integer(number) if i64::from_str_radix(number.as_str(), number.radix()).is_err() => {
-            let digits = number.as_str();
-            let (wrong, extreme) = if digits.starts_with('-') { ("small", i64::MIN) } else { ("large", i64::MAX) };
-            let allowed = allowed(path, extreme, others)
-                .unwrap_or_else(|| format!("whole numbers are from {} to {} in TOML", i64::MIN, i64::MAX));
-            found.push(Problem::new(path, format!("{digits} is too {wrong} for this field; {allowed}")));
-        }
-        DeValue::Table(table) => {
-            for (name, value) in table {
-                huge_in(value.get_ref(), &format!("{path}.{}", name.get_ref()), others, found);
-            }
-        }
-        DeValue::Array(values) => {
-            for value in values {
-                huge_in(value.get_ref(), path, others, found);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// What a field may be, as the check of the whole config puts it.
-fn allowed(path: &str, extreme: i64, others: &Table) -> Option<String> {
-    let mut table = others.clone();
-    let (parents, last) = path.rsplit_once('.').unwrap_or(("", path));
-    let mut inner = &mut table;
-    for name in parents.split('.').filter(|name| !name.is_empty()) {
-        inner = inner.entry(name).or_insert_with(|| Value::Table(Table::new())).as_table_mut()?;
-    }
-    inner.insert(last.to_owned(), Value::Integer(extreme));
-    let problems = RunConfig::deserialize(Value::Table(table)).ok()?.validate();
-    let told = problems.into_iter().find(|problem| problem.field == path)?;
-    told.message.split_once("; ").map(|(_, allowed)| allowed.to_owned())
-}
-
-/// The name most like `given`, when one is similar enough to be meant.
-pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    names
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(given, name), name))
-        .filter(|(similarity, _)| *similarity > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
+    let whole = |error: toml::de::Error| ConfigError::Fields(vec![Problem::new("config", error.message().to_owned())]);
+    RunConfig::deserialize(Value::Table(table)).map(RunConfig::with_image_tokens).map_err(whole)
 }
 
 /// The field of an override.
 fn field_of(given: &str) -> &str {
     given.split('=').next().unwrap_or_default().trim()
-}
-
-/// Whether a field names a kind, of which each has fields of its own.
-fn is_kind(path: &str) -> bool {
-    path.rsplit_once('.').is_some_and(|(section, name)| name == "kind" && section != "model")
 }
 
 /// The section whose fields are decided by a field: of a kind the one around it, else the field itself.
@@ -460,29 +206,15 @@ pub(super) fn section_of(path: &str) -> &str {
 /// Why the config of this text has no such field after these overrides; none where it has, or where they leave that open.
 pub(super) fn unknown_field(text: &str, overrides: &[String], field: &str) -> Option<Problem> {
     // Any value will do: a field is known before its value is looked at.
-    let mut overrides = overrides.to_vec();
-    overrides.push(format!("{field}=0"));
-    match from_toml_with(text, &overrides) {
-        Err(ConfigError::Fields(problems)) => {
-            let is_it =
-                |name: &str| field == name || field.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
-            problems.into_iter().find(|problem| problem.message.starts_with(NO_FIELD) && is_it(&problem.field))
+    let with_it = [overrides, &[format!("{field}=0")]].concat();
+    let is_it = |name: &str| field == name || field.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    match overridden(text, &with_it) {
+        Ok((table, _)) => {
+            faults(&table).into_iter().find(|problem| problem.is_of_unknown_field() && is_it(&problem.field))
         }
         Err(ConfigError::Override { given, why }) if field_of(&given) == field => Some(Problem::new(field, why)),
-        Ok(_) | Err(_) => None,
+        Err(_) => None,
     }
-}
-
-/// The names that a field of a config takes, in their order; none where it takes numbers or any text, or where there is no such
-/// field.
-pub fn names_taken(config: &RunConfig, field: &str) -> Vec<String> {
-    // What no field is called is refused with what it may be called.
-    let Err(ConfigError::Fields(problems)) = from_toml_with(&to_toml(config), &[format!("{field}=\"?\"")]) else {
-        return Vec::new();
-    };
-    let message = problems.iter().find(|problem| problem.field == field).map(|problem| problem.message.as_str());
-    let names = message.and_then(|message| message.strip_prefix("\"?\" is not known here.")?.split_once(KNOWN_HERE));
-    names.map_or_else(Vec::new, |(_, names)| names.trim_end_matches('.').split(", ").map(str::to_owned).collect())
 }
 
 /// Replaces one field; a sentence where that took others away.
@@ -496,7 +228,7 @@ fn apply(table: &mut Table, given: &str) -> Result<Option<String>, ConfigError> 
         Ok(mut parsed) => parsed.remove("value").ok_or_else(|| wrong("its value is empty"))?,
         Err(_) if text.is_empty() => return Err(wrong("its value is empty")),
         Err(_) => {
-            let huge = huge_numbers(&assignment, path, table);
+            let huge = huge_numbers(&assignment, path);
             if !huge.is_empty() {
                 return Err(ConfigError::Fields(huge));
             }
@@ -564,7 +296,7 @@ fn drop_fields(section: &mut Table, path: &str, kind: &Value) -> Option<String> 
     if before == kind {
         return None;
     }
-    let has_it = |name: &str| data::COMMON.contains(&name) && !data::without(&kind).contains(&name);
+    let has_it = |name: &str| data::COMMON.contains(&name) && data::why_absent(&kind, name).is_none();
     let is_shared = |name: &str| name == "kind" || (is_data && has_it(name));
     let gone: Vec<String> =
         section.iter().filter(|(name, _)| !is_shared(name)).map(|(name, value)| format!("{name} = {value}")).collect();
@@ -593,7 +325,7 @@ impl Coverage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{FirstReuse, FullReuse, Precision, Reuse, Source, Tokenizer};
+    use crate::config::{FirstReuse, FullReuse, Precision, Reuse, Source, Tokenizer, names_taken};
 
     #[test]
     fn a_run_that_begins_with_a_model_has_its_tokenizer_unless_it_says_another() {
@@ -721,7 +453,7 @@ mod tests {
         assert_eq!(names_taken(&config, "precision"), Precision::ALL.map(Precision::name));
         assert_eq!(names_taken(&config, "model.norm"), ["pre", "post"]);
         for other in ["model.heads", "model.haeds", "name", "seed", "", "attention.reuse", "modle.heads"] {
-            assert_eq!(names_taken(&config, other), Vec::<String>::new(), "{other}");
+            assert_eq!(names_taken(&config, other), Vec::<&str>::new(), "{other}");
         }
     }
 
@@ -781,13 +513,13 @@ mod tests {
         ];
         assert_eq!(fields, wanted, "{found:#?}");
         let wide = found.iter().find(|problem| problem.field == "model.width").unwrap();
-        assert!(wide.message.contains("it must be from 1 to"), "{wide}");
+        assert!(wide.message().contains("it must be from 1 to"), "{wide}");
         let all =
             from_toml_with("format = 1", &["model.layers=abc", "train.steps=0", "train.batch=-1"].map(str::to_owned));
         let all: Vec<String> = all.unwrap_err().problems().iter().map(ToString::to_string).collect();
         let wanted = [
             "model.layers: \"abc\" is not a whole number; it must be from 1 to 256",
-            "train.batch: -1 is too small for this field; it must be from 1 to 65,536",
+            "train.batch: -1 is too small; it must be from 1 to 65,536",
             "train.steps: 0 is too small; it must be from 1 to 1,000,000,000",
         ];
         assert_eq!(all, wanted);
@@ -805,7 +537,7 @@ mod tests {
             ),
             ("name=1", "name: 1 is not text in quotes"),
             ("train.schedule=1", "train.schedule: 1 is not a table in { } that names its kind"),
-            ("attention.match_parameters=1", "attention.match_parameters: this is not text in quotes"),
+            ("attention.match_parameters=1", "attention.match_parameters: 1 is not text in quotes"),
             ("train={steps=5, schedule=true}", "train.schedule: true is not a table in { } that names its kind"),
         ] {
             let error = from_toml_with("format = 1", &[given.to_owned()]).unwrap_err();
@@ -820,7 +552,7 @@ mod tests {
             ("", format!("model.layers={huge}"), "model.layers", "it must be from 1 to 256"),
             ("", format!("train.steps={huge}"), "train.steps", "at most 1,000,000,000"),
             ("", format!("attention.reuse={{kind=\"full\", layers={huge}}}"), "attention.reuse.layers", "is too large"),
-            ("[model]\nlayers = 99999999999999999999", String::new(), "model.layers", "is too large for this field"),
+            ("[model]\nlayers = 99999999999999999999", String::new(), "model.layers", "is too large"),
             ("", "seed=18446744073709551615".to_owned(), "seed", "18446744073709551615 is too large"),
         ] {
             let overrides: Vec<String> = if given.is_empty() { Vec::new() } else { vec![given] };
@@ -828,8 +560,8 @@ mod tests {
             let problems = error.problems();
             let [problem] = problems.as_slice() else { panic!("{error}") };
             let words = words.strip_prefix("at most ").unwrap_or(words);
-            assert!(problem.field == field && problem.message.contains(words), "{problem}");
-            assert!(problem.message.contains("is too large") && !problem.message.contains("string"), "{problem}");
+            assert!(problem.field == field && problem.message().contains(words), "{problem}");
+            assert!(problem.message().contains("is too large") && !problem.message().contains("string"), "{problem}");
         }
     }
 
@@ -877,7 +609,7 @@ mod tests {
         let both = from_toml("format = 1\n[train]\nevaluate_examples = 8\nevaluate_batches = 2").unwrap();
         let problems = both.validate();
         let [problem] = problems.as_slice() else { panic!("{problems:?}") };
-        assert!(problem.message.contains("keep train.evaluate_examples"), "{problem}");
+        assert!(problem.message().contains("keep train.evaluate_examples"), "{problem}");
     }
 
     #[test]

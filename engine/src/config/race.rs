@@ -206,7 +206,7 @@ mod tests {
         let entrants = race(&["wide:model.width=65", "odd:model.widht=64"]).entrants().unwrap();
         assert_eq!(entrants.len(), 3);
         assert!(entrants[1].problems()[0].field.starts_with("model."), "{:?}", entrants[1]);
-        assert!(entrants[2].problems()[0].message.contains("`width`"), "{:?}", entrants[2]);
+        assert!(entrants[2].problems()[0].message().contains("`width`"), "{:?}", entrants[2]);
         let error = race(&["same:model.layers=3", "again:model.layers=3"]).entrants().unwrap_err().to_string();
         assert!(error.contains("`again` is the same config as `same`"), "{error}");
         let error = race(&["standard:model.layers=2"]).entrants().unwrap_err().to_string();

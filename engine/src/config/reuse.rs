@@ -1,6 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-use super::{About, Number, NumberValue, Problem};
+use super::{
+    About, Number, NumberValue, Problem,
+    field::{field, field_of},
+};
 
 /// Which heads score at all. Layers and heads are counted from 1 here, except in [`CustomReuse`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -203,26 +206,17 @@ impl Reuse {
 
     /// Its numbers, for so many layers of so many heads.
     pub fn numbers(&mut self, layers: usize, heads: usize) -> Vec<Number<'_>> {
-        let number = |path, symbol, label, help, (most, limit), value| Number {
-            path,
+        let number = |field, symbol, (most, limit), value| Number {
+            field,
             symbol,
-            label,
-            help,
             least: 0,
             most,
             limit,
-            step: 1,
             divides_heads: false,
             value,
         };
-        let borrowing = |(most, limit), value| {
-            let help = "How many layers borrow, P.";
-            number("attention.reuse.layers", "P", "Layers that borrow", help, (most, limit), value)
-        };
-        let of_layer = |value| {
-            let help = "How many heads of each of these layers borrow, K.";
-            number("attention.reuse.heads", "K", "Heads that borrow", help, (heads, "all heads"), value)
-        };
+        let borrowing = |most, value| number(const { field_of("first", "attention.reuse.layers") }, "P", most, value);
+        let of_layer = |value| number(const { field("attention.reuse.heads") }, "K", (heads, "all heads"), value);
         let after_first = (layers.saturating_sub(1), "the first layer has nothing to borrow");
         match self {
             Self::None(_) | Self::Custom(_) => Vec::new(),
@@ -240,9 +234,9 @@ impl Reuse {
                 vec![borrowing(most, NumberValue::Always(p)), of_layer(NumberValue::Optional(k))]
             }
             Self::Skip(SkipReuse { layers: p }) => {
-                let (label, help) = ("Layers without attention", "How many layers have no attention, P.");
                 let most = (layers.saturating_sub(1), "the first layer attends");
-                vec![number("attention.reuse.layers", "P", label, help, most, NumberValue::Always(p))]
+                let field = const { field_of("skip", "attention.reuse.layers") };
+                vec![number(field, "P", most, NumberValue::Always(p))]
             }
         }
     }

@@ -1,7 +1,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Axis, Entrant, RunConfig, Setting, SweepMistake, from_toml_with,
+    Axis, Entrant, RunConfig, Setting, SweepMistake,
+    field_check::outside_of,
+    from_toml_with,
     parse::{section_of, unknown_field},
     to_toml,
 };
@@ -118,9 +120,8 @@ impl Sweep {
         // How many values there are is not known as long as some are missing or stand elsewhere.
         let is_partial = all.iter().any(SweepMistake::leaves_values_open);
         if self.combine == Combine::List && !is_partial && lengths.windows(2).any(|pair| pair.first() != pair.last()) {
-            let lengths: Vec<String> =
-                self.axes.iter().map(|axis| format!("`{}` has {}", axis.field, axis.values.len())).collect();
-            all.push(SweepMistake::Lengths(lengths.join(", ")));
+            let lengths = self.axes.iter().map(|axis| (axis.field.clone(), axis.values.len())).collect();
+            all.push(SweepMistake::Lengths(lengths));
         }
         if self.count() > MOST_CONFIGS {
             all.push(SweepMistake::TooMany { count: self.count(), most: MOST_CONFIGS });
@@ -170,7 +171,7 @@ fn unfit_values(axis: &Axis, text: &str) -> Vec<SweepMistake> {
     let unfit = |value: &String| {
         let setting = Setting { field: axis.field.clone(), value: value.clone() };
         let problems = match from_toml_with(text, &[setting.to_override()]) {
-            Ok(config) => config.numbers_outside(),
+            Ok(config) => outside_of(&config),
             Err(error) => error.problems(),
         };
         let problem = problems.into_iter().find(|problem| problem.field == axis.field)?;
@@ -260,7 +261,7 @@ mod tests {
     fn a_combination_that_no_config_has_is_reported_with_its_reason() {
         let grid = sweep(&["attention.reuse.kind=none,full", "attention.reuse.layers=1,2"], Combine::Grid);
         let entrants = grid.entrants().unwrap();
-        assert!(entrants[0].problems()[0].message.contains("No field is known here"), "{:?}", entrants[0]);
+        assert!(entrants[0].problems()[0].message().contains("No field is known here"), "{:?}", entrants[0]);
         assert!(entrants[2].config.is_ok(), "{:?}", entrants[2]);
         for (axes, wanted) in [
             (vec![], "needs a field"),

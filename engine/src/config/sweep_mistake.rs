@@ -52,8 +52,8 @@ pub enum SweepMistake {
         problem: Problem,
     },
     /// The fields of a list have different numbers of values.
-    #[error("A list takes as many values of each field: {0}.")]
-    Lengths(String),
+    #[error("{}", Self::of_lengths(.0, |field| format!("`{field}`")))]
+    Lengths(Vec<(String, usize)>),
     /// There are more configs than are trained.
     #[error("These fields make {}, at most {most} are trained.", counted(*.count, "config"))]
     TooMany {
@@ -65,6 +65,13 @@ pub enum SweepMistake {
 }
 
 impl SweepMistake {
+    /// The message of a list whose fields have these numbers of values, under the names that `named` gives them.
+    pub fn of_lengths(lengths: &[(String, usize)], named: impl Fn(&str) -> String) -> String {
+        let lengths: Vec<String> =
+            lengths.iter().map(|(field, count)| format!("{} has {count}", named(field))).collect();
+        format!("A list takes as many values of each field: {}.", lengths.join(", "))
+    }
+
     /// Whether it is not known yet how many values the fields are to have.
     pub(super) fn leaves_values_open(&self) -> bool {
         matches!(self, Self::EmptyValue { .. } | Self::NoField { .. } | Self::NoValues { .. } | Self::SameField(_))

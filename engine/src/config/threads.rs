@@ -22,16 +22,11 @@ impl RunConfig {
 
     /// What is wrong with the number of threads.
     pub(super) fn threads_problem(&self) -> Option<Problem> {
-        let message = || {
-            format!(
-                "{} is outside 0..={}; this machine has {}, and more threads than cores make no run faster (0 = one for \
-                 each core)",
-                grouped(self.threads),
-                grouped(MOST),
-                counted(cores(), "core")
-            )
-        };
-        (self.threads > MOST).then(|| Problem::new("threads", message()))
+        let why = format!(
+            "; this machine has {}, and more threads than cores make no run faster (0 = one for each core)",
+            counted(cores(), "core")
+        );
+        Problem::of_whole("threads", self.threads, (0, MOST), why)
     }
 }
 
@@ -83,6 +78,7 @@ mod tests {
         config.threads = MOST + 1;
         let problems = config.validate();
         assert_eq!((problems.len(), problems[0].field.as_str()), (1, "threads"));
-        assert!(problems[0].message.starts_with("4,097 is outside 0..=4,096; this machine has "), "{}", problems[0]);
+        let told = "4097 is too large; it must be from 0 to 4,096; this machine has ";
+        assert!(problems[0].message().starts_with(told), "{}", problems[0]);
     }
 }

@@ -1,37 +1,32 @@
 //! What can be checked without looking at the disk, the device or the data.
 
-use std::ops::RangeInclusive;
+use std::collections::BTreeMap;
+
+use serde::Serialize;
 
 use super::{
-    AttentionConfig, DeviceChoice, FORMAT, MOST_SIDE, ModelConfig, ModelKind, ModelPart, Precision, Problem, RunConfig,
-    Schedule, SpecialTokens, TaskConfig, Tokenizer, TrainedTokenizer, WordTokenizer,
-    range::{End, outside},
+    AttentionConfig, DeviceChoice, FORMAT, ListOpsSource, ModelConfig, ModelKind, ModelPart, Precision, Problem,
+    RunConfig, Sentence, Source, SpecialTokens, TaskConfig, Tokenizer, field::place_of, field_check::outside_of,
+    model::WIDEST,
 };
 
-/// The widest model.
-const WIDEST: usize = 65_536;
-
 impl RunConfig {
-    /// Every problem at once; empty when the config can be resolved.
+    /// Every problem at once, in the order of the form; empty when the config can be resolved.
     pub fn validate(&self) -> Vec<Problem> {
-        let check = self.checked();
-        check.into_problems(|_| true)
-    }
-
-    /// Numbers that lie outside of what their field takes, whatever the other fields say.
-    pub(super) fn numbers_outside(&self) -> Vec<Problem> {
-        self.checked().into_problems(|kind| kind == Kind::Outside)
-    }
-
-    fn checked(&self) -> Check {
         let mut check = Check(Vec::new());
+        self.check(&mut check);
+        check.outside(self);
+        check.0.sort_by_key(|problem| place_of(&problem.field));
+        check.0
+    }
+
+    fn check(&self, check: &mut Check) {
         if self.format != FORMAT {
             check.add("format", format!("expected {FORMAT}, found {}", self.format));
         }
         if self.name.trim().is_empty() {
             check.add("name", "a run needs a name");
         }
-        check.count("seed", self.seed, 0..=i64::MAX as u64);
         check.extend(self.threads_problem());
         if self.device != DeviceChoice::Cpu && self.precision == Precision::F64 {
             check.add("precision", "f64 is for the CPU; use f32 on a GPU");
@@ -42,9 +37,9 @@ impl RunConfig {
         if !matches!(self.device, DeviceChoice::Cuda(_)) && self.precision == Precision::Tf32 {
             check.add("precision", "tf32 is for NVIDIA GPUs, whose tensor units multiply it; use f32 or bf16");
         }
-        self.check_data(&mut check);
-        self.model.check(&self.attention, self.data.sequence_length, &mut check);
-        self.check_train(&mut check);
+        self.check_data(check);
+        self.model.check(&self.attention, self.data.sequence_length, check);
+        self.check_train(check);
         if self.model.initial.as_ref().is_some_and(|initial| initial.trim().is_empty()) {
             check.add("model.initial", "name a run, a model directory or a fetched model, or leave the field out");
         }
@@ -54,8 +49,6 @@ impl RunConfig {
                 "a model that training begins with has its layers, so that none can be added; leave it out",
             );
         }
-        check.count("probe.examples", self.probe.examples, 1..=1024);
-        check
     }
 
     fn check_data(&self, check: &mut Check) {
@@ -63,11 +56,9 @@ impl RunConfig {
         let shortest = self.objective().shortest_example();
         // Of images it follows from other fields.
         if !data.source.has_images() {
-            check.count("data.sequence_length", data.sequence_length, shortest..=1_048_576);
+            check.extend(Problem::of_whole("data.sequence_length", data.sequence_length, (shortest, 1_048_576), ""));
         }
-        check.number("data.validation_fraction", data.validation_fraction, 0.001..=0.5);
-        let settings = data.source.settings();
-        check.all(settings.counts(), settings.problems());
+        check.extend(data.source.settings().problems());
         check.extend(self.problems_of_images());
         check.extend(self.problems_of_task());
         match (data.source.has_pairs(), self.model.kind) {
@@ -76,22 +67,18 @@ impl RunConfig {
             (true, ModelKind::EncoderDecoder) | (false, ModelKind::Encoder | ModelKind::Decoder) => {}
             (true, ModelKind::Encoder | ModelKind::Decoder) => check.add(
                 "data.kind",
-                "pairs of texts are for a model that translates; set model.kind to \"encoder_decoder\", or choose plain \
+                "pairs of texts are for a model that translates; set {model.kind} to {model.kind=encoder_decoder}, or choose plain \
                  text",
             ),
             (false, ModelKind::EncoderDecoder) => check.add(
                 "data.kind",
-                "an encoder-decoder learns from pairs of texts; choose \"number_words\" or \"pairs\", or another \
-                 model.kind",
+                "an encoder-decoder learns from pairs of texts; choose {data.kind=number_words} or {data.kind=pairs}, or another \
+                 {model.kind}",
             ),
         }
         match &data.tokenizer {
             _ if data.source.has_own_tokens() => {}
-            Tokenizer::Bpe(trained) | Tokenizer::WordPiece(trained) => {
-                check.count("data.tokenizer.vocabulary", trained.vocabulary, TrainedTokenizer::LEAST..=1_000_000);
-            }
-            Tokenizer::Words(words) => {
-                check.count("data.tokenizer.vocabulary", words.vocabulary, WordTokenizer::LEAST..=1_000_000);
+            Tokenizer::Words(_) => {
                 if self.objective().special_tokens() != SpecialTokens::BERT {
                     check.add("data.tokenizer.kind", "words need a token for unknown ones, which encoders alone have; choose another");
                 }
@@ -103,10 +90,10 @@ impl RunConfig {
             }
             Tokenizer::Initial(_) if self.model.initial.is_none() => check.add(
                 "data.tokenizer.kind",
-                "\"initial\" is the tokenizer of the model that training begins with; name that in model.initial, or choose \
+                "{data.tokenizer.kind=initial} is the tokenizer of the model that training begins with; name that in {model.initial}, or choose \
                  another tokenizer",
             ),
-            Tokenizer::Bytes(_) | Tokenizer::Initial(_) => {}
+            Tokenizer::Bpe(_) | Tokenizer::Bytes(_) | Tokenizer::Initial(_) | Tokenizer::WordPiece(_) => {}
         }
     }
 
@@ -117,14 +104,15 @@ impl RunConfig {
         match (&self.task, source.has_labels()) {
             (Some(TaskConfig::ImageClassification(_)), true) if !source.has_images() => check.add(
                 "task.kind",
-                "image_classification is for images; set data.kind to \"images\" or \"pathfinder\", or task.kind to \
-                 \"classification\"",
+                "image_classification is for images; set {data.kind} to {data.kind=images} or {data.kind=pathfinder}, or \
+                 {task.kind} to {task.kind=classification}",
             ),
             (Some(task), true) if let Some(why) = source.settings().refusal(task.kind()) => check.add("task.kind", why),
             (Some(task), _) if !task.learns_from(source) => check.add(
                 "data.kind",
-                format!(
-                    "{} learns from {}; set data.kind to \"{}\", or leave [task] out",
+                Sentence::new(
+                    "{} learns from {}; set {data.kind} to {data.kind=}, or leave [task] out",
+                    [
                     task.kind(),
                     match task {
                         TaskConfig::Classification(_) | TaskConfig::Regression(_) => "a table of texts with labels",
@@ -132,7 +120,8 @@ impl RunConfig {
                         TaskConfig::ImageClassification(_) => "images",
                         TaskConfig::Translation(_) => "pairs of texts",
                     },
-                    task.data_kind()
+                    task.data_kind(),
+                    ].map(str::to_owned),
                 ),
             ),
             (Some(_), _) | (None, false) => {}
@@ -143,80 +132,34 @@ impl RunConfig {
             ModelKind::Decoder | ModelKind::EncoderDecoder if !self.answers_examples() => {}
             ModelKind::Decoder | ModelKind::EncoderDecoder => check.add(
                 "model.kind",
-                "a task is learnt by an encoder, which reads in both directions; set model.kind to \"encoder\"",
+                "a task is learnt by an encoder, which reads in both directions; set {model.kind} to {model.kind=encoder}",
             ),
         }
-        if let Some(weights) = self.task.as_ref().and_then(TaskConfig::class_weights) {
-            for (label, weight) in weights {
-                check.between(&format!("task.class_weights.{label}"), *weight, End::Beyond(0.0), End::At(1e6));
-            }
-        }
-        if let Some(TaskConfig::Span(task)) = &self.task {
-            check.count("task.doc_stride", task.doc_stride, 1..=1_048_576);
-            check.count("task.max_answer", task.max_answer, 1..=1_048_576);
-            check.number("task.no_answer_threshold", task.no_answer_threshold, -1e6..=1e6);
-        }
-        if let Some(TaskConfig::Translation(task)) = &self.task {
-            check.count("task.scored_pairs", task.scored_pairs, 1..=1_000_000);
-            check.count("task.beams", task.beams, 1..=64);
-        }
-        check.into_problems(|_| true)
+        check.0
     }
 
     fn check_train(&self, check: &mut Check) {
         let train = &self.train;
         if train.steps.is_some() && train.epochs.is_some() {
-            check.add("train.epochs", "give train.steps or train.epochs, not both");
+            check.add("train.epochs", "give {train.steps} or {train.epochs}, not both");
         }
-        if let Some(steps) = train.steps {
-            check.count("train.steps", steps, 1..=1_000_000_000);
-        }
-        if let Some(epochs) = train.epochs {
-            check.between("train.epochs", epochs, End::Beyond(0.0), End::At(100_000.0));
-        }
-        check.count("train.batch", train.batch, 1..=65_536);
-        check.count("train.accumulation", train.accumulation, 1..=65_536);
-        check.between("train.learning_rate", train.learning_rate, End::Beyond(0.0), End::At(100.0));
-        match &train.schedule {
-            Schedule::Linear(linear) => {
-                check.number("train.schedule.final_fraction", linear.final_fraction, 0.0..=1.0);
-            }
-            Schedule::Cosine(cosine) => {
-                check.number("train.schedule.final_fraction", cosine.final_fraction, 0.0..=1.0);
-            }
-            Schedule::Constant(_) | Schedule::InverseSquareRoot(_) => {}
-        }
-        for (field, value) in [("train.beta1", train.beta1), ("train.beta2", train.beta2)] {
-            check.between(field, value, End::At(0.0), End::Beyond(1.0));
-        }
-        check.between("train.epsilon", train.epsilon, End::Beyond(0.0), End::At(1.0));
-        check.number("train.weight_decay", train.weight_decay, 0.0..=100.0);
-        check.number("train.clip_norm", train.clip_norm, 0.0..=1e9);
-        check.number("train.mask_fraction", train.mask_fraction, 0.01..=0.9);
-        check.between("train.label_smoothing", train.label_smoothing, End::At(0.0), End::Beyond(1.0));
         if train.label_smoothing > 0.0 && (self.model.kind != ModelKind::EncoderDecoder || self.answers_examples()) {
             check.add("train.label_smoothing", "labels are smoothed where a translation is learnt alone; set it to 0");
         }
-        check.count("train.evaluate_every", train.evaluate_every, 0..=1_000_000_000);
         if train.evaluate_examples.is_some() && train.evaluate_batches.is_some() {
             check.add(
                 "train.evaluate_examples",
-                "give train.evaluate_examples or train.evaluate_batches, not both; keep train.evaluate_examples, which means \
+                "give {train.evaluate_examples} or {train.evaluate_batches}, not both; keep {train.evaluate_examples}, which means \
                  the same examples whatever the batch",
             );
         }
-        check.between("train.layer_decay", train.layer_decay, End::Beyond(0.0), End::At(1.0));
         self.check_parts(check);
-        if let Some(stop) = &train.stop_early {
-            check.count("train.stop_early.patience", stop.patience, 1..=1_000_000);
-            if train.evaluate_every == 0 {
-                check.add(
-                    "train.evaluate_every",
-                    "a run that is to stop early is evaluated between its steps; set it above 0",
-                );
-            }
+        if train.stop_early.is_some() && train.evaluate_every == 0 {
+            check.add(
+                "train.evaluate_every",
+                "a run that is to stop early is evaluated between its steps; set it above 0",
+            );
         }
-        check.count("train.keep_checkpoints", train.keep_checkpoints, 1..=1000);
     }
 }
 
@@ -259,21 +202,12 @@ impl ModelConfig {
     pub fn problems(&self, attention: &AttentionConfig, length: usize) -> Vec<Problem> {
         let mut check = Check(Vec::new());
         self.check(attention, length, &mut check);
-        check.into_problems(|_| true)
+        check.outside(&Sections { model: self });
+        check.0
     }
 
     fn check(&self, attention: &AttentionConfig, length: usize, check: &mut Check) {
         let model = self;
-        check.count("model.layers", model.layers, 1..=256);
-        if let Some(patch) = model.patch {
-            check.count("model.patch", patch, 1..=MOST_SIDE);
-        }
-        if let Some(layers) = model.encoder_layers {
-            check.count("model.encoder_layers", layers, 1..=256);
-        }
-        check.count("model.heads", model.heads, 1..=1024);
-        check.count("model.width", model.width, 1..=WIDEST);
-        check.count("model.feed_forward", model.feed_forward, 1..=1_048_576);
         if model.heads > 0 && !model.width.is_multiple_of(model.heads) {
             let (below, above) =
                 (model.width / model.heads * model.heads, (model.width / model.heads + 1) * model.heads);
@@ -289,17 +223,10 @@ impl ModelConfig {
             };
             check.add("model.width", format!("{} is not divisible by {} heads; {hint}", model.width, model.heads));
         }
-        check.between("model.dropout", model.dropout, End::At(0.0), End::Beyond(1.0));
-        if let Some(positions) = model.positions {
-            check.count("model.positions", positions, 1..=1_048_576);
-            if positions < length {
-                check.add(
-                    "data.sequence_length",
-                    format!(
-                        "{length} tokens do not fit {positions} positions; shorten the sequence or raise model.positions"
-                    ),
-                );
-            }
+        if let Some(positions) = model.positions.filter(|positions| *positions < length) {
+            let values = [length, positions].map(|number| number.to_string());
+            let text = "{} tokens do not fit {} positions; shorten the sequence or raise {model.positions}";
+            check.add("data.sequence_length", Sentence::new(text, values));
         }
         check.extend(attention.reuse.problems(model.layers, model.heads));
         check.extend(attention.compatibility.problems(model));
@@ -317,7 +244,8 @@ impl ModelConfig {
                 ("attention.encoder", attention.encoder.is_some()),
                 ("attention.cross", attention.cross.is_some()),
             ];
-            let message = "only an encoder-decoder has it; leave it out, or set model.kind to \"encoder_decoder\"";
+            let message =
+                "only an encoder-decoder has it; leave it out, or set {model.kind} to {model.kind=encoder_decoder}";
             return others
                 .into_iter()
                 .filter(|(_, is_there)| *is_there)
@@ -344,57 +272,40 @@ impl ModelConfig {
     }
 }
 
-/// What a problem follows from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// A number alone, which lies outside of what its field takes.
-    Outside,
-    /// Anything else: words that are missing, fields that do not fit each other.
-    Other,
+impl ListOpsSource {
+    /// Whether expressions can be drawn by it at all.
+    pub fn is_sound(&self) -> bool {
+        let data = BTreeMap::from([("data", Source::ListOps(self.clone()))]);
+        Source::ListOps(self.clone()).settings().problems().is_empty() && outside_of(&data).is_empty()
+    }
+}
+
+/// A model alone, in its section of a config.
+#[derive(Serialize)]
+struct Sections<'a> {
+    model: &'a ModelConfig,
 }
 
 /// Collects problems.
-struct Check(Vec<(Kind, Problem)>);
+struct Check(Vec<Problem>);
 
 impl Check {
-    fn add(&mut self, field: &str, message: impl Into<String>) {
-        self.0.push((Kind::Other, Problem::new(field, message)));
+    fn add(&mut self, field: &str, sentence: impl Into<Sentence>) {
+        self.0.push(Problem::new(field, sentence.into()));
     }
 
     fn extend(&mut self, problems: impl IntoIterator<Item = Problem>) {
-        self.0.extend(problems.into_iter().map(|problem| (Kind::Other, problem)));
+        self.0.extend(problems);
     }
 
-    /// Numbers with what they may be, and other problems.
-    fn all(&mut self, counts: Vec<(&str, usize, RangeInclusive<usize>)>, problems: Vec<Problem>) {
-        for (field, value, range) in counts {
-            self.count(field, value, range);
-        }
-        self.extend(problems);
-    }
-
-    fn into_problems(self, is_wanted: impl Fn(Kind) -> bool) -> Vec<Problem> {
-        self.0.into_iter().filter(|(kind, _)| is_wanted(*kind)).map(|(_, problem)| problem).collect()
-    }
-
-    fn between<T: Copy + PartialOrd + std::fmt::Display>(
-        &mut self,
-        field: &str,
-        value: T,
-        least: End<T>,
-        most: End<T>,
-    ) {
-        if let Some(message) = outside(value, least, most) {
-            self.0.push((Kind::Outside, Problem::new(field, message)));
-        }
-    }
-
-    fn count<T: Copy + PartialOrd + std::fmt::Display>(&mut self, field: &str, value: T, range: RangeInclusive<T>) {
-        self.between(field, value, End::At(*range.start()), End::At(*range.end()));
-    }
-
-    fn number(&mut self, field: &str, value: f64, range: RangeInclusive<f64>) {
-        self.count(field, value, range);
+    /// Adds the numbers outside of what their fields take, but for those whose range is known more closely.
+    fn outside(&mut self, config: &impl Serialize) {
+        let is_known = |found: &Problem| {
+            let is_same = |known: &Problem| known.field == found.field && known.is_out_of_range();
+            self.0.iter().any(is_same)
+        };
+        let found: Vec<Problem> = outside_of(config).into_iter().filter(|found| !is_known(found)).collect();
+        self.0.extend(found);
     }
 }
 
@@ -443,7 +354,7 @@ mod tests {
         let mut config = RunConfig::default();
         config.model.width = 130;
         let problems = config.validate();
-        assert!(problems[0].message.contains("128 or 132"), "{problems:?}");
+        assert!(problems[0].message().contains("128 or 132"), "{problems:?}");
     }
 
     #[test]
@@ -462,10 +373,10 @@ mod tests {
     fn advice_is_legal_itself() {
         let mut config = RunConfig::default();
         (config.model.width, config.model.heads) = (65_535, 1024);
-        let told = config.validate()[0].message.clone();
+        let told = config.validate()[0].message();
         assert!(told.contains("64512 or 65536"), "{told}");
         (config.model.width, config.model.heads) = (65_536, 1000);
-        let told = config.validate()[0].message.clone();
+        let told = config.validate()[0].message();
         assert!(told.contains("a width of 65000 is") && !told.contains("66000"), "{told}");
     }
 

@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(field("a.csv", "text\nfine\n\"never closed\nand so on\n", None), "data.path");
         assert_eq!(field("a.tsv", "text\nfine\n", None), "");
         assert_eq!(field("a.txt.gz", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03abc", None), "data.path");
-        let said = problems("a.pdf", "text", None).pop().unwrap().message;
+        let said = problems("a.pdf", "text", None).pop().unwrap().message();
         assert!(said.starts_with("the file's ending") && said.ends_with("a.pdf"), "{said}");
     }
 
@@ -208,7 +208,7 @@ mod tests {
             config.tokenizer = Tokenizer::Bpe(TrainedTokenizer { vocabulary: 280 });
             change(&mut config);
             let found = short_text_problems(&config, (&Objective::NEXT_TOKEN, &Reading::default()), batch);
-            found.into_iter().map(|problem| format!("{}: {}", problem.field, problem.message)).collect()
+            found.into_iter().map(|problem| format!("{}: {}", problem.field, problem.message())).collect()
         };
         assert_eq!(problems(100, &|_| (), 8), [""; 0]);
         let large = |config: &mut DataConfig| config.tokenizer = Tokenizer::Bpe(TrainedTokenizer { vocabulary: 4096 });

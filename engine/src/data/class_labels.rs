@@ -87,7 +87,7 @@ pub(super) fn unlabelled_keys<'a>(
     }
     // A scale from below zero has -1 among its numbers.
     let is_scale = others.iter().any(|label| number(label).is_some_and(|number| number < 0.0));
-    let ambiguous = || TableError::AmbiguousMinusOne { path: path.to_owned() };
+    let ambiguous = || TableError::AmbiguousMinusOne { path: path.to_owned(), field: "task.unlabelled" };
     let are_known = || classes.as_ref().is_some_and(|known| others.iter().all(|label| known.contains(label)));
     let is_missing = if is_scale {
         false

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use super::error_wording::{list, suggestion, words};
-use super::{ImageError, SquadError, TableError, wrong_kind};
+use super::{FieldNames, ImageError, SquadError, TableError, wrong_kind};
 use crate::config::{TrainedTokenizer, counted};
 
 /// Why text could not become tokens. Every message says what failed, why, what to do, and the path last.
@@ -594,6 +594,14 @@ pub enum DataError {
 }
 
 impl DataError {
+    /// The error with fields of a table under other names.
+    pub(crate) fn named(self, names: FieldNames) -> Self {
+        match self {
+            Self::Table(error) => error.named(names).into(),
+            other => other,
+        }
+    }
+
     /// Why the system refused to read what stands at a path.
     pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> Self {
         let path = path.to_owned();

@@ -80,6 +80,7 @@ pub use seen::{PreviewExample, given_vocabulary, pair_as_read, with_model_tokeni
 pub use source::{all_pairs, generate_random, held_out_pairs, preview, source_labels, with_image_shape};
 pub use split::{Split, split};
 pub use squad_error::{SquadError, SquadPlace};
+pub(crate) use table_error::FieldNames;
 pub use table_error::TableError;
 pub use tokenizer::{Frame, TextTokenizer};
 pub(crate) use tokenizer::{LARGEST_TOKENIZER, check_tokenizer};

@@ -94,12 +94,14 @@ pub enum TableError {
 
     /// A table with one class.
     #[error(
-        "All rows have the label `{label}`, so that there is nothing to tell apart. Set data.label to the column of the \
+        "All rows have the label `{label}`, so that there is nothing to tell apart. Set {field} to the column of the \
          classes, or give rows of other classes: {}", path.display()
     )]
     OneClass {
         /// The file.
         path: PathBuf,
+        /// The field of the config that names the column of the label.
+        field: &'static str,
         /// The only label.
         label: String,
     },
@@ -141,12 +143,14 @@ pub enum TableError {
 
     /// Labels among which -1 may be a class or none.
     #[error(
-        "The labels are -1, 0 and 1, and -1 may be a class or mean that a row has no label. Set task.unlabelled to \"-1\" to leave \
+        "The labels are -1, 0 and 1, and -1 may be a class or mean that a row has no label. Set {field} to \"-1\" to leave \
          out the rows that have it, or to \"none\" if it is a class: {}", path.display()
     )]
     AmbiguousMinusOne {
         /// The file.
         path: PathBuf,
+        /// The field of the config that says it.
+        field: &'static str,
     },
 
     /// A class that a map of labels names and that the model has not.
@@ -236,15 +240,33 @@ pub enum TableError {
     },
 }
 
+/// Other names of fields, such as options of a command.
+pub(crate) type FieldNames = &'static [(&'static str, &'static str)];
+
 impl TableError {
+    /// The error with its field under another name, where it has one.
+    pub(super) fn named(mut self, names: FieldNames) -> Self {
+        if let Self::AmbiguousMinusOne { field, .. }
+        | Self::MissingColumn { field, .. }
+        | Self::NoCell { field, .. }
+        | Self::OneClass { field, .. }
+        | Self::ShortRow { field, .. }
+        | Self::TwiceColumn { field, .. } = &mut self
+            && let Some((_, name)) = names.iter().find(|(own, _)| own == field)
+        {
+            *field = name;
+        }
+        self
+    }
+
     /// The field of the config to correct, where it is not the one that names the path.
     pub(super) fn field(&self) -> Option<&'static str> {
         match self {
-            Self::MissingColumn { field, .. } | Self::TwiceColumn { field, .. } => Some(field),
-            Self::AmbiguousMinusOne { .. } => Some("task.unlabelled"),
-            Self::NoLabel { .. } | Self::OneClass { .. } | Self::ManyClasses { .. } | Self::NoNumber { .. } => {
-                Some("data.label")
-            }
+            Self::AmbiguousMinusOne { field, .. }
+            | Self::MissingColumn { field, .. }
+            | Self::OneClass { field, .. }
+            | Self::TwiceColumn { field, .. } => Some(field),
+            Self::NoLabel { .. } | Self::ManyClasses { .. } | Self::NoNumber { .. } => Some("data.label"),
             Self::UnknownWeight { .. } => Some("task.class_weights"),
             Self::TooFewRows { .. } => Some("train.batch"),
             Self::NoTable { .. }

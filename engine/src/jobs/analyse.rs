@@ -112,7 +112,6 @@ fn incomplete(job: &commands::Analyse) -> events::AnalyseEnded {
 fn analysed(context: &JobContext, job: &commands::Analyse) -> Result<(Analysis, Option<RunId>), JobError> {
     let started = Instant::now();
     let control = &*context.control;
-    let refused = |why: String| JobError::refusal(why);
     let stages = 1 + job.subspaces.len();
     let told = RefCell::new(None::<(Instant, String)>);
     let tell = |stage: usize, what: &str, fraction: f64| {
@@ -127,13 +126,14 @@ fn analysed(context: &JobContext, job: &commands::Analyse) -> Result<(Analysis, 
         }
     };
     tell(0, "Loading the model", 0.0);
-    let subject = Subject::load(context, &job.target, job.data.as_deref(), job.spec.shuffled).map_err(refused)?;
-    subject.require_analysable().map_err(refused)?;
+    let subject =
+        Subject::load(context, &job.target, job.data.as_deref(), job.spec.shuffled).map_err(JobError::refusal)?;
+    subject.require_analysable().map_err(JobError::refusal)?;
     let tokens = job.spec.tokens.unwrap_or_else(|| subject.tokens());
-    subject.require_positions(tokens).map_err(refused)?;
+    subject.require_positions(tokens).map_err(JobError::refusal)?;
     let stage = |stage: usize, subject: &Subject, spec: &AnalysisSpec, bases: &[Basis]| {
         let at_once = examples_at_once(subject.model.plan(), tokens);
-        let held_out = subject.held_out(at_once, tokens).map_err(refused)?;
+        let held_out = subject.held_out(at_once, tokens).map_err(JobError::refusal)?;
         let wanted = AnalysisContext {
             spec,
             examples: held_out.spread_count(spec.examples),
@@ -150,8 +150,8 @@ fn analysed(context: &JobContext, job: &commands::Analyse) -> Result<(Analysis, 
     };
     let (mut bases, mut of_spaces) = (Vec::new(), Vec::new());
     for (number, Subspace { target, data }) in job.subspaces.iter().enumerate() {
-        let other = Subject::load(context, target, data.as_deref(), None).map_err(refused)?;
-        other.require_analysable().map_err(refused)?;
+        let other = Subject::load(context, target, data.as_deref(), None).map_err(JobError::refusal)?;
+        other.require_analysable().map_err(JobError::refusal)?;
         let components = job.spec.spectrum.as_ref().map_or(SpectrumSpec::default().components, |spec| spec.components);
         let spec = AnalysisSpec {
             similarity: Vec::new(),
@@ -169,7 +169,7 @@ fn analysed(context: &JobContext, job: &commands::Analyse) -> Result<(Analysis, 
         };
         if tokens > other.model.plan().stack.longest() {
             let (name, most) = (&other.named, other.model.plan().stack.longest());
-            return Err(refused(format!(
+            return Err(JobError::refusal(format!(
                 "{name} reads at most {most} tokens, so that its space cannot be found with examples of {tokens} tokens."
             )));
         }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::refusal::Refusal;
 use crate::{
     protocol::Which,
     store::{CheckpointKind, CheckpointRecord, RunId, Store, StoreError},
@@ -26,8 +27,8 @@ pub(crate) fn remove(store: &Store, run: &RunId, path: &Path) -> Result<(), Stor
     store.remove_checkpoint(run, path)
 }
 
-/// The checkpoint that is meant, or in words why there is none.
-pub fn choose_checkpoint(records: &[CheckpointRecord], which: Which) -> Result<&CheckpointRecord, String> {
+/// The checkpoint that is meant, or why there is none.
+pub fn choose_checkpoint(records: &[CheckpointRecord], which: Which) -> Result<&CheckpointRecord, Refusal> {
     let newest = records.iter().max_by_key(|record| record.step);
     let found = match which {
         Which::Best => records.iter().find(|record| record.kind == CheckpointKind::Best).or(newest),
@@ -35,16 +36,16 @@ pub fn choose_checkpoint(records: &[CheckpointRecord], which: Which) -> Result<&
         Which::Step(step) => records.iter().find(|record| record.step == step),
     };
     if let Some(CheckpointRecord { step, problem: Some(problem), .. }) = found {
-        return Err(format!("The checkpoint of step {step} is not used: {problem}."));
+        return Err(Refusal::BadCheckpoint { step: *step, problem: problem.clone() });
     }
     found.ok_or_else(|| {
         let mut steps: Vec<u64> = records.iter().map(|record| record.step).collect();
         steps.dedup();
         if steps.is_empty() {
-            "The run has no checkpoint yet.".to_owned()
+            "The run has no checkpoint yet.".into()
         } else {
             let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
-            format!("The run has no checkpoint of {which}. It has those of step {}.", listed(&steps))
+            Refusal::NoCheckpoint { which: which.to_string(), steps: listed(&steps) }
         }
     })
 }
@@ -84,12 +85,12 @@ mod tests {
         assert_eq!(choose_checkpoint(&records, Which::Best).unwrap().step, 10);
         assert_eq!(choose_checkpoint(&records, Which::Last).unwrap().step, 30);
         assert_eq!(choose_checkpoint(&records, Which::Step(20)).unwrap().step, 20);
-        let why = choose_checkpoint(&records, Which::Step(25)).unwrap_err();
+        let why = choose_checkpoint(&records, Which::Step(25)).unwrap_err().to_string();
         assert!(why.contains("10, 20, 30"), "{why}");
-        assert!(choose_checkpoint(&[], Which::Best).unwrap_err().contains("no checkpoint yet"));
+        assert!(choose_checkpoint(&[], Which::Best).unwrap_err().to_string().contains("no checkpoint yet"));
         let mut elsewhere = records;
         elsewhere[0].problem = Some("it is elsewhere".to_owned());
-        let why = choose_checkpoint(&elsewhere, Which::Best).unwrap_err();
+        let why = choose_checkpoint(&elsewhere, Which::Best).unwrap_err().to_string();
         assert_eq!(why, "The checkpoint of step 10 is not used: it is elsewhere.");
         assert_eq!(choose_checkpoint(&elsewhere, Which::Last).unwrap().step, 30);
     }

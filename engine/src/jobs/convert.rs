@@ -13,6 +13,7 @@ use super::{
     error::JobError,
     job::{Job, Place, Threads},
     pace::Pace,
+    refusal::Refusal,
     subject::{self, Subject},
 };
 use crate::{
@@ -112,7 +113,7 @@ fn run(context: &JobContext, job: &commands::Convert) -> Result<events::Converte
     }
     let (price, unpriced) = match &text {
         Ok(text) => text.price(&loaded, &made.converted, job, control)?,
-        Err(why) => (None, Some(why.clone())),
+        Err(why) => (None, Some(why.to_string())),
     };
     let told =
         stored.as_ref().map_or_else(|| named.clone(), |stored| format!("{named}, step {}", grouped(stored.step)));
@@ -273,15 +274,15 @@ impl Text {
         context: &JobContext,
         job: &commands::Convert,
         loaded: &LoadedModel,
-    ) -> Result<Result<Self, String>, JobError> {
+    ) -> Result<Result<Self, Refusal>, JobError> {
         let is_needed = job.data.is_some() || job.conversion.needs_text();
         // A directory of ours says on which text it was trained.
         let has_none = matches!(job.target, Target::Directory(_)) && loaded.config.is_none();
         if !is_needed && has_none {
-            return Ok(Err("no text was named on which to compare it with what it was made from".to_owned()));
+            return Ok(Err("no text was named on which to compare it with what it was made from".into()));
         }
         if !can_be_priced(&loaded.plan) && !is_needed {
-            return Ok(Err("maps of encoder-decoders and of models that read images are not compared yet".to_owned()));
+            return Ok(Err("maps of encoder-decoders and of models that read images are not compared yet".into()));
         }
         if is_needed && job.data.is_none() && has_none {
             return Err(JobError::refusal(NO_TEXT));
@@ -293,11 +294,7 @@ impl Text {
             subject.require_positions(tokens)?;
             let at_once = examples_at_once(subject.model.plan(), tokens);
             if !subject.held_out(at_once, tokens)?.spread(job.examples, at_once).any(|batch| has_whole_row(&batch)) {
-                return Err(format!(
-                    "The text ({}) has no whole example of {}. Give a longer text, or ask for shorter examples.",
-                    subject.data,
-                    counted(tokens as u64, "token")
-                ));
+                return Err(Refusal::NoWholeExample { text: subject.data, tokens });
             }
             Ok(Self { subject, tokens, at_once })
         };

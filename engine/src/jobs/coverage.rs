@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{checkpoints, context::JobContext, control::JobControl, error::JobError};
+use super::{checkpoints, context::JobContext, control::JobControl, error::JobError, refusal::Refusal};
 use crate::{
     attention::ModelPlan,
     checkpoint::load_model_dir,
@@ -24,16 +24,15 @@ pub(crate) fn take_pairs(
     run: &RunId,
     trainer: &mut Trainer,
     control: &JobControl,
-) -> Result<(), String> {
+) -> Result<(), Refusal> {
     let Some(from) = trainer.pairs_from().map(str::to_owned) else { return Ok(()) };
-    let because =
-        |why: String| format!("Pairs cannot be taken from the run \"{from}\" (attention.coverage.from). {why}");
-    let record = context.store.run(&from).map_err(|error| because(error.to_string()))?;
-    let records = context.store.checkpoints(&record.summary.id).map_err(|error| because(error.to_string()))?;
+    let because = |why: Refusal| Refusal::Pairs { from: from.clone(), why: Box::new(why) };
+    let record = context.store.run(&from).map_err(|error| because(error.into()))?;
+    let records = context.store.checkpoints(&record.summary.id).map_err(|error| because(error.into()))?;
     let path = &checkpoints::choose_checkpoint(&records, Which::Best).map_err(because)?.path;
-    let config = record.run_config().map_err(|error| because(error.to_string()))?;
+    let config = record.run_config().map_err(|error| because(error.into()))?;
     let chosen = pairs_of(context, trainer, path, &config, control).map_err(because)?;
-    trainer.cover(&chosen).map_err(words)?;
+    trainer.cover(&chosen)?;
     let at = trainer.progress();
     let series = series_names::COVERAGE_SCORE_ERROR;
     let wall_ms = (at.train_secs * 1e3) as u64;
@@ -54,21 +53,18 @@ fn pairs_of(
     path: &Path,
     config: &RunConfig,
     control: &JobControl,
-) -> Result<Chosen, String> {
+) -> Result<Chosen, Refusal> {
     let goal = trainer.goal();
-    let loaded = load_model_dir(path, dtype_of(config.precision), trainer.device()).map_err(words)?;
+    let loaded = load_model_dir(path, dtype_of(config.precision), trainer.device())?;
     if !loaded.plan.stack.coverage.is_full() {
-        return Err("It leaves out pairs itself; name a run with attention.coverage.kind = \"full\".".to_owned());
+        return Err("It leaves out pairs itself; name a run with attention.coverage.kind = \"full\".".into());
     }
     if loaded.plan.stack.is_causal != goal.stack.is_causal {
-        return Err("Its queries see other keys; name a run of the same model.kind.".to_owned());
+        return Err("Its queries see other keys; name a run of the same model.kind.".into());
     }
     let n = trainer.config().data.sequence_length;
     if loaded.plan.stack.positions < n {
-        return Err(format!(
-            "It reads up to {} tokens, this run {n}; name a run of that length.",
-            loaded.plan.stack.positions
-        ));
+        return Err(Refusal::TooShort { longest: loaded.plan.stack.positions, tokens: n });
     }
     let own;
     let corpus = if config.data == trainer.config().data {
@@ -78,17 +74,17 @@ fn pairs_of(
         &own
     };
     if corpus.require_known(loaded.plan.vocabulary()).is_err() {
-        return Err("Its text is not what it was trained on any more.".to_owned());
+        return Err("Its text is not what it was trained on any more.".into());
     }
     let examples = match &trainer.config().attention.coverage {
         Coverage::Partial(PartialCoverage { examples, .. }) => *examples,
         Coverage::Full(_) | Coverage::Eigen(_) => 0,
     };
-    let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(words)?;
-    let batcher = batcher(corpus, config, n).map_err(words)?;
+    let model = Model::frozen(&loaded.plan, &loaded.parameters)?;
+    let batcher = batcher(corpus, config, n)?;
     let stopped = || control.should_stop();
-    let found = row_covariances(&model, training_batches(&batcher), examples, &stopped).map_err(words)?;
-    choose(goal, &found.ok_or("It was stopped.")?).map_err(words)
+    let found = row_covariances(&model, training_batches(&batcher), examples, &stopped)?;
+    Ok(choose(goal, &found.ok_or("It was stopped.")?)?)
 }
 
 /// A trained model as it would be if it did not use every score, with the error that this makes in the scores.
@@ -176,15 +172,11 @@ fn goal(plan: &ModelPlan, wanted: &Approximation, n: usize) -> Result<[ModelPlan
     Ok([exact, goal])
 }
 
-fn words(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
-fn load_corpus(context: &JobContext, config: &RunConfig, tokenizer: Option<&str>) -> Result<Corpus, String> {
+fn load_corpus(context: &JobContext, config: &RunConfig, tokenizer: Option<&str>) -> Result<Corpus, Refusal> {
     let cache = context.store.paths().tokenizer_cache();
     let (objective, reading) = (config.objective(), Reading::of(config.task.as_ref()));
     let rules = (&objective, &reading);
-    Corpus::load_for(tokenizer, &config.data, rules, Path::new(""), &cache, &Silent).map_err(words)
+    Ok(Corpus::load_for(tokenizer, &config.data, rules, Path::new(""), &cache, &Silent)?)
 }
 
 fn batcher(corpus: &Corpus, config: &RunConfig, n: usize) -> Result<Batcher, TrainError> {

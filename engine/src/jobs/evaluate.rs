@@ -9,6 +9,7 @@ use super::{
 use crate::{
     checkpoint::file_name,
     config::{AttentionConfig, attention_words},
+    data::FieldNames,
     hub,
     model::{EmbeddingNoise, Model},
     objective::{Batch, ConfusionMatrix},
@@ -55,11 +56,17 @@ impl Job for commands::Evaluate {
     }
 }
 
+/// Options of `headroom eval` for fields of its data.
+const OPTIONS: FieldNames = &[("data.text", "--text"), ("data.label", "--label"), ("task.unlabelled", "--unlabelled")];
+
 fn measure(context: &JobContext, job: &commands::Evaluate) -> Result<events::Evaluation, JobError> {
     let control = &*context.control;
     let named_data = (job.data.as_deref(), &*job.labels);
     let mut subject =
-        Subject::load_to_evaluate(context, &job.target, named_data, job.precision).map_err(JobError::refusal)?;
+        Subject::load_to_evaluate(context, &job.target, named_data, job.precision).map_err(|refusal| {
+            // Data that were named with the job are those of a command.
+            JobError::refusal(if job.data.is_some() { refusal.named(OPTIONS) } else { refusal })
+        })?;
     // Those of its own text were told when it was trained.
     for message in subject.corpus.warnings.iter().filter(|_| job.data.is_some()) {
         context.outbox.send(events::Warning { run: None, message: message.clone() });

@@ -28,7 +28,7 @@ pub(crate) fn export(
     };
     let chosen = match choose_checkpoint(checkpoints, which) {
         Ok(chosen) => chosen,
-        Err(why) => return failed(why, "Name a checkpoint that exists, or train until the next one."),
+        Err(why) => return failed(why.into(), "Name a checkpoint that exists, or train until the next one."),
     };
     if std::fs::read_dir(&to).is_ok_and(|mut entries| entries.next().is_some()) {
         let why = format!("The folder {} holds files already.", to.display());

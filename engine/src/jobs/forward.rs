@@ -5,10 +5,11 @@ use std::{path::Path, time::Instant};
 use candle_core::{DType, Device};
 use serde::{Deserialize, Serialize};
 
+use super::refusal::Refusal;
 use crate::{
     attention::{Cost, Workload},
     checkpoint::load_model_dir,
-    config::{Precision, counted},
+    config::Precision,
     model::{ForwardOptions, Model, ModelInput},
     ops::random::{Purpose, Stream},
 };
@@ -41,22 +42,21 @@ pub struct ForwardTimes {
 ///
 /// # Errors
 /// In words: why the model cannot be read, or not with so many tokens.
-pub fn forward_times(dir: &Path, spec: &ForwardSpec, should_stop: &dyn Fn() -> bool) -> Result<ForwardTimes, String> {
-    let words = |error: &dyn std::fmt::Display| error.to_string();
+pub fn forward_times(dir: &Path, spec: &ForwardSpec, should_stop: &dyn Fn() -> bool) -> Result<ForwardTimes, Refusal> {
     let device = Device::Cpu;
-    let loaded = load_model_dir(dir, DType::F32, &device).map_err(|error| words(&error))?;
+    let loaded = load_model_dir(dir, DType::F32, &device)?;
     let (plan, ForwardSpec { batch, tokens, warmup, runs }) = (&loaded.plan, *spec);
     let (vocabulary, longest) = (plan.vocabulary(), plan.stack.longest());
     if vocabulary == 0 || plan.encoder.is_some() {
-        return Err("Only models of one stack that read tokens are measured so far.".to_owned());
+        return Err("Only models of one stack that read tokens are measured so far.".into());
     }
     if batch == 0 || !(1..=longest).contains(&tokens) {
-        return Err(format!("It reads from 1 to {}, in batches of at least 1.", counted(longest as u64, "token")));
+        return Err(Refusal::Unmeasured { longest });
     }
     let mut stream = Stream::new(1, Purpose::Test, 0);
     let ids: Vec<u32> = (0..batch * tokens).map(|_| stream.below(vocabulary as u64) as u32).collect();
-    let model = Model::frozen(plan, &loaded.parameters).map_err(|error| words(&error))?;
-    let input = ModelInput::new(&ids, None, batch, tokens, &device).map_err(|error| words(&error))?;
+    let model = Model::frozen(plan, &loaded.parameters)?;
+    let input = ModelInput::new(&ids, None, batch, tokens, &device)?;
     let options = ForwardOptions::default();
     let mut seconds = Vec::with_capacity(runs);
     for pass in 0..warmup + runs {
@@ -64,7 +64,7 @@ pub fn forward_times(dir: &Path, spec: &ForwardSpec, should_stop: &dyn Fn() -> b
             break;
         }
         let begun = Instant::now();
-        let read = model.attend(&input, &options).map_err(|error| words(&error))?;
+        let read = model.attend(&input, &options)?;
         drop(read);
         if pass >= warmup {
             seconds.push(begun.elapsed().as_secs_f64());

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use candle_core::Device;
 
-use super::{checkpoints::choose_checkpoint, context::JobContext, train_run::TrainRun, unready::Unready};
+use super::{
+    checkpoints::choose_checkpoint, context::JobContext, refusal::Refusal, train_run::TrainRun, unready::Unready,
+};
 use crate::{
     attention::{ModelPlan, OutputPlan},
     checkpoint::{Lineage, LoadedModel, file_name, load_model_dir, read_plan, weights_sha256},
@@ -39,7 +41,7 @@ enum Meant {
     Fetched(PathBuf),
 }
 
-fn meant(store: Option<&Store>, text: &str) -> Result<Meant, String> {
+fn meant(store: Option<&Store>, text: &str) -> Result<Meant, Refusal> {
     let path = Path::new(text);
     if path.is_dir() {
         return Ok(Meant::Directory(path.to_owned()));
@@ -57,10 +59,8 @@ fn meant(store: Option<&Store>, text: &str) -> Result<Meant, String> {
     // Names of runs may look like paths.
     if text.contains(['/', '\\']) && matches!(found, None | Some(Err(StoreError::NoSuchRun { .. }))) {
         return fetched().ok_or_else(|| {
-            format!(
-                "there is no model directory {text}, and no model of that name was fetched; check the path, {}",
-                fetch()
-            )
+            let why = format!("there is no model directory {text}, and no model of that name was fetched");
+            Refusal::Nowhere { why, what_to_do: format!("check the path, {}", fetch()) }
         });
     }
     let why = match found {
@@ -68,7 +68,10 @@ fn meant(store: Option<&Store>, text: &str) -> Result<Meant, String> {
         Some(Err(error)) => error.to_string(),
         None => format!("There is no store with a run \"{text}\""),
     };
-    fetched().ok_or_else(|| format!("{}; name a run, a model directory, {}", why.trim_end_matches('.'), fetch()))
+    fetched().ok_or_else(|| Refusal::Nowhere {
+        why: why.trim_end_matches('.').to_owned(),
+        what_to_do: format!("name a run, a model directory, {}", fetch()),
+    })
 }
 
 /// The config with a model to begin with that means the same from anywhere, and later: an absolute path, or the id of a run.
@@ -80,7 +83,7 @@ pub(crate) fn anchored(store: Option<&Store>, mut config: RunConfig, base_dir: &
     // A text that is no path joins to no folder that is there.
     let joined = base_dir.join(&*initial);
     let text = if joined.is_dir() { joined.display().to_string() } else { initial.clone() };
-    match meant(store, &text).map_err(|why| Problem::new(FIELD, why))? {
+    match meant(store, &text).map_err(|why| Problem::new(FIELD, why.to_string()))? {
         Meant::Directory(path) => {
             let path = std::path::absolute(&path).unwrap_or(path);
             *initial = path.display().to_string();
@@ -91,12 +94,12 @@ pub(crate) fn anchored(store: Option<&Store>, mut config: RunConfig, base_dir: &
     Ok(config)
 }
 
-fn locate(store: Option<&Store>, text: &str) -> Result<Located, String> {
+fn locate(store: Option<&Store>, text: &str) -> Result<Located, Refusal> {
     match meant(store, text)? {
         Meant::Directory(directory) | Meant::Fetched(directory) => Ok(Located { directory, run: None }),
         Meant::Run(run) => {
-            let store = store.ok_or_else(|| format!("there is no store with the run {run}"))?;
-            let records = store.checkpoints(&run).map_err(|error| error.to_string())?;
+            let store = store.ok_or_else(|| Refusal::NoStore(run.to_string()))?;
+            let records = store.checkpoints(&run)?;
             let chosen = choose_checkpoint(&records, Which::Best)?;
             Ok(Located { directory: chosen.path.clone(), run: Some((run, chosen.step)) })
         }
@@ -109,11 +112,11 @@ fn locate(store: Option<&Store>, text: &str) -> Result<Located, String> {
 /// What does not fit.
 pub(crate) fn plan_of(store: &Store, config: &RunConfig) -> Result<Option<ModelPlan>, Vec<Problem>> {
     let Some(text) = &config.model.initial else { return Ok(None) };
-    let at_field = |why: String| vec![Problem::new(FIELD, why.trim_end_matches('.'))];
+    let at_field = |why: String| vec![Problem::new(FIELD, why.trim_end_matches('.').to_owned())];
     let Located { directory, run } = match locate(Some(store), text) {
         Ok(located) => located,
         // A run that waits before this one may have none yet.
-        Err(why) => return if store.run(text).is_ok() { Ok(None) } else { Err(at_field(why)) },
+        Err(why) => return if store.run(text).is_ok() { Ok(None) } else { Err(at_field(why.to_string())) },
     };
     drop(run);
     let plan = read_plan(&directory).map_err(|error| at_field(error.to_string()))?;
@@ -178,7 +181,8 @@ impl Begun {
     /// If it is not there, or does not fit.
     pub(crate) fn with(context: &JobContext, job: &TrainRun, text: &str, device: &Device) -> Result<Self, Unready> {
         let config = &job.config;
-        let Located { directory, run } = locate(Some(&context.store), text).map_err(|why| refused(text, &why))?;
+        let Located { directory, run } =
+            locate(Some(&context.store), text).map_err(|why| refused(text, &why.to_string()))?;
         let named = match &run {
             None => directory.display().to_string(),
             Some((run, step)) => {
@@ -197,8 +201,8 @@ impl Begun {
         let labels = labels.map_err(|error| failed(error.to_string()))?;
         let plan = labels.as_ref().map_or_else(|| plan.clone(), |labels| plan.clone().with_outputs(labels.outputs()));
         if plan.image_shape().is_none() {
-            let tokenizer = tokenizer_of(&loaded).map_err(failed)?;
-            begins_as_trained(&loaded, &tokenizer).map_err(failed)?;
+            let tokenizer = tokenizer_of(&loaded).map_err(|why| failed(why.into()))?;
+            begins_as_trained(&loaded, &tokenizer).map_err(|why| failed(why.into()))?;
         }
         let known: std::collections::BTreeMap<_, _> = loaded
             .parameters
@@ -305,27 +309,21 @@ fn keeps_of_head(loaded: &LoadedModel, plan: &ModelPlan, labels: Option<&Labels>
     }
 }
 
-fn tokenizer_of(loaded: &LoadedModel) -> Result<TextTokenizer, String> {
-    let json = loaded.tokenizer_json.as_deref().ok_or_else(|| {
+fn tokenizer_of(loaded: &LoadedModel) -> Result<TextTokenizer, Refusal> {
+    let json = loaded.tokenizer_json.as_deref().ok_or(
         "It has no tokenizer.json, so that it is not known what its tokens stand for. Put the model's tokenizer beside its \
-         weights"
-            .to_owned()
-    })?;
-    TextTokenizer::from_json(json).map_err(|error| error.to_string())
+         weights",
+    )?;
+    Ok(TextTokenizer::from_json(json)?)
 }
 
 /// Refuses models whose texts begin otherwise than those that training makes: with the token that ends a text.
-fn begins_as_trained(loaded: &LoadedModel, tokenizer: &TextTokenizer) -> Result<(), String> {
+fn begins_as_trained(loaded: &LoadedModel, tokenizer: &TextTokenizer) -> Result<(), Refusal> {
     let (start, end) = (loaded.generation.marks.start, tokenizer.specials().end_of_text);
     match (loaded.plan.translates(), start, end) {
         (true, Some(start), Some(end)) if start != end => {
             let word = |id: u32| tokenizer.token(id).map_or_else(|| id.to_string(), |token| format!("\"{token}\""));
-            Err(format!(
-                "Its translations begin with the token {}, and those that training makes begin with {}, so that it would \
-                 have to unlearn how texts begin. Begin with a model like BART",
-                word(start),
-                word(end)
-            ))
+            Err(Refusal::BeginsOtherwise { own: word(start), trained: word(end) })
         }
         _ => Ok(()),
     }

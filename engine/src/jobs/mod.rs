@@ -30,6 +30,7 @@ mod predict;
 mod predict_spans;
 mod push;
 mod queued_job;
+mod refusal;
 mod resume;
 pub(crate) mod subject;
 mod text_model;
@@ -49,6 +50,7 @@ pub(crate) use job::{Lane, Place, StoreList};
 pub(crate) use monitor::{INTERVAL as MONITOR_INTERVAL, Monitor};
 pub(crate) use push::contents as push_contents;
 pub(crate) use queued_job::QueuedJob;
+pub use refusal::Refusal;
 pub(crate) use train_run::TrainRun;
 
 use crate::protocol::{JobCommand, for_each_job};

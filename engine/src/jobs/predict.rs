@@ -9,6 +9,7 @@ use super::{
     job::{Job, Place},
     pace::Pace,
     predict_spans::{Answering, answer},
+    refusal::Refusal,
     subject::{self, Subject},
 };
 use crate::{
@@ -119,16 +120,16 @@ fn predict(context: &JobContext, job: &commands::Predict) -> Result<Prediction, 
 }
 
 /// The images of a path in batches.
-fn images_of(path: &Path, loaded: &LoadedModel) -> Result<UnansweredImages, String> {
+fn images_of(path: &Path, loaded: &LoadedModel) -> Result<UnansweredImages, Refusal> {
     let (Some(shape), Some(normalisation)) = (loaded.plan.image_shape(), &loaded.normalisation) else {
-        return Err(subject::NO_NORMALISATION.to_owned());
+        return Err(subject::NO_NORMALISATION.into());
     };
     let sequence = loaded.plan.stack.positions;
     unanswered_images(path, shape, normalisation, sequence, AT_ONCE, SHOWN).map_err(|error| match error {
         DataError::Image(ImageError::NotSquare { .. } | ImageError::MixedSizes { .. }) => {
-            format!("The model reads images of {0} x {0} pixels. {error}", shape.size)
+            Refusal::ImageSize { size: shape.size, error: Box::new(error) }
         }
-        _ => error.to_string(),
+        _ => error.into(),
     })
 }
 

@@ -2,12 +2,12 @@ use std::path::PathBuf;
 
 use candle_core::Device;
 
-use super::{checkpoints, context::JobContext};
+use super::{checkpoints, context::JobContext, refusal::Refusal};
 use crate::{
     analysis::{NOT_YET, examples_at_once},
     attention::OutputPlan,
     checkpoint,
-    config::{DataConfig, DeviceChoice, LabelRules, Modality, Precision, RunConfig, Source, Translation, counted},
+    config::{DataConfig, DeviceChoice, LabelRules, Modality, Precision, RunConfig, Source, Translation},
     data::{Corpus, DataError, Dataset, Edition, HeldOut, PairFraming, Reading, Silent, TextTokenizer},
     hub::name_of_snapshot,
     machine,
@@ -39,14 +39,14 @@ impl StoredModel {
 ///
 /// # Errors
 /// In words: why there is none.
-pub(crate) fn open(store: &Store, target: &Target) -> Result<(PathBuf, Option<StoredModel>), String> {
+pub(crate) fn open(store: &Store, target: &Target) -> Result<(PathBuf, Option<StoredModel>), Refusal> {
     Ok(match target {
         Target::Directory(path) => (path.clone(), None),
         Target::Run { run, which } => {
-            let record = store.run(run.as_str()).map_err(|error| error.to_string())?;
+            let record = store.run(run.as_str())?;
             let run = record.summary.id.clone();
-            let records = store.checkpoints(&run).map_err(|error| error.to_string())?;
-            let config = record.run_config().map_err(|error| error.to_string())?;
+            let records = store.checkpoints(&run)?;
+            let config = record.run_config()?;
             let chosen = checkpoints::choose_checkpoint(&records, *which)?;
             let edition = record.numerics.edition();
             let stored = StoredModel { name: record.summary.name, config, run, step: chosen.step, edition };
@@ -64,7 +64,7 @@ fn as_file_of(modality: Modality, data: &DataConfig, trained_on: &Source) -> Opt
 }
 
 /// Refuses texts or images with labels or answers of another kind than those that a model gives.
-fn require_fitting(source: &Source, labels: Option<&Labels>) -> Result<(), String> {
+fn require_fitting(source: &Source, labels: Option<&Labels>) -> Result<(), Refusal> {
     let takes = match (source.facts().modality, labels) {
         (Modality::Text | Modality::Pairs, _)
         | (Modality::Rows, Some(Labels::Classes(_) | Labels::Number))
@@ -84,7 +84,7 @@ fn require_fitting(source: &Source, labels: Option<&Labels>) -> Result<(), Strin
         }
         (Modality::Images, _) => "It does not tell classes of images, so that it takes no images.",
     };
-    Err(takes.to_owned())
+    Err(takes.into())
 }
 
 /// Where a finished model computes.
@@ -173,7 +173,7 @@ impl Subject {
         target: &Target,
         data: Option<&DataConfig>,
         shuffled: Option<bool>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Refusal> {
         let tell = |message| context.outbox.send(events::Warning { run: None, message });
         let named = (data, &LabelRules::default());
         Self::load_from(&context.store, target, named, shuffled, (Computes::WhereTrained, Some(Precision::F32)), &tell)
@@ -186,7 +186,7 @@ impl Subject {
         target: &Target,
         named: (Option<&DataConfig>, &LabelRules),
         precision: Option<Precision>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Refusal> {
         let tell = |message| context.outbox.send(events::Warning { run: None, message });
         Self::load_from(&context.store, target, named, None, (Computes::WhereTrained, precision), &tell)
     }
@@ -197,7 +197,7 @@ impl Subject {
         target: &Target,
         data: Option<&DataConfig>,
         tell: &dyn Fn(String),
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Refusal> {
         let named = (data, &LabelRules::default());
         Self::load_from(store, target, named, None, (Computes::OnProcessor, Some(Precision::F32)), tell)
     }
@@ -209,7 +209,7 @@ impl Subject {
         shuffled: Option<bool>,
         (computes, precision): (Computes, Option<Precision>),
         tell: &dyn Fn(String),
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Refusal> {
         let (directory, stored) = open(store, target)?;
         let (device, elsewhere) = computes.device(stored.as_ref());
         if let Some(why) = elsewhere {
@@ -221,8 +221,7 @@ impl Subject {
                 (Some((name, config)), Some(run), Some(step))
             });
         let precision = precision.or(stored.as_ref().map(|(_, config)| config.precision)).unwrap_or_default();
-        let loaded =
-            checkpoint::load_model_dir(&directory, dtype_of(precision), &device).map_err(|error| error.to_string())?;
+        let loaded = checkpoint::load_model_dir(&directory, dtype_of(precision), &device)?;
         loaded.notes.iter().cloned().for_each(tell);
         let translates = loaded.plan.translates();
         let shape = loaded.plan.image_shape().filter(|_| loaded.plan.classifies_images());
@@ -230,7 +229,7 @@ impl Subject {
         if !reads_text && !translates && shape.is_none() {
             let why = "It reads images and does not end in one of some classes, or attends to an encoder and predicts no tokens. \
                        Such models can be shown, but not yet measured, analysed or gone on with.";
-            return Err(why.to_owned());
+            return Err(why.into());
         }
         let (name, config) = stored.map_or((None, None), |(name, config)| (Some(name), Some(config)));
         let config = config.or(loaded.config);
@@ -250,9 +249,9 @@ impl Subject {
         match (shape, data.unwrap_or(&config.data).source.has_images()) {
             (Some(_), true) | (None, false) => {}
             (Some(_), false) => {
-                return Err("It reads images, and it is not known on which it was trained. Name some.".to_owned());
+                return Err("It reads images, and it is not known on which it was trained. Name some.".into());
             }
-            (None, true) => return Err("It reads text, so that it takes no images. Name a text or a table.".to_owned()),
+            (None, true) => return Err("It reads text, so that it takes no images. Name a text or a table.".into()),
         }
         let is_shuffled = shuffled.unwrap_or(data.unwrap_or(&config.data).shuffled);
         let is_own_text = data.is_none() && is_shuffled == config.data.shuffled;
@@ -274,15 +273,14 @@ impl Subject {
             (true, true) | (false, false) => {}
             (true, false) if data.is_none() => {
                 return Err(
-                    "It translates, and it is not known on which pairs of texts it was trained. Name some.".to_owned()
+                    "It translates, and it is not known on which pairs of texts it was trained. Name some.".into()
                 );
             }
-            (true, false) => return Err("It translates, so that it takes pairs of texts, not plain text.".to_owned()),
+            (true, false) => return Err("It translates, so that it takes pairs of texts, not plain text.".into()),
             (false, true) => {
-                return Err("It does not translate, so that it takes plain text, not pairs of texts.".to_owned());
+                return Err("It does not translate, so that it takes plain text, not pairs of texts.".into());
             }
         }
-        let told = |error: DataError| error.to_string();
         let own = Reading::of(config.task.as_ref()).in_edition(edition);
         let mut reading = Reading { labels: labels.clone(), ..Reading::of(None) };
         reading.labels.unlabelled = reading.labels.unlabelled.or_else(|| own.labels.unlabelled.clone());
@@ -290,7 +288,7 @@ impl Subject {
             (Some(data), _) if data.source.has_images() => {
                 let (Some(shape), Some(normalisation), Some(labels)) = (shape, &loaded.normalisation, &loaded.labels)
                 else {
-                    return Err(NO_NORMALISATION.to_owned());
+                    return Err(NO_NORMALISATION.into());
                 };
                 let base = PathBuf::new();
                 let rules = (labels, &reading);
@@ -298,7 +296,7 @@ impl Subject {
             }
             // Other text is cut into the tokens that the model knows, whatever the config says, and looked at whole.
             (Some(data), Some(json)) => {
-                let tokenizer = TextTokenizer::from_json(json).map_err(told)?;
+                let tokenizer = TextTokenizer::from_json(json)?;
                 let (labels, base) = (loaded.labels.as_ref(), PathBuf::new());
                 let rules = (labels, &reading);
                 let corpus = Corpus::load_held_out(&data.source, tokenizer, &objective, rules, &base, &Silent);
@@ -310,10 +308,9 @@ impl Subject {
                 Corpus::load_for(json.as_deref(), &config.data, rules, &PathBuf::new(), &cache, &Silent)
             }
             (Some(_), None) => {
-                return Err("The model directory has no tokenizer.json, so text cannot be read.".to_owned());
+                return Err("The model directory has no tokenizer.json, so text cannot be read.".into());
             }
-        }
-        .map_err(told)?;
+        }?;
         if translates {
             // Runs of earlier versions are measured as they were trained.
             let framing = edition.pair_framing();
@@ -327,11 +324,11 @@ impl Subject {
         {
             return Err(
                 "The data that it was trained on have other labels than its outputs now; name others with --data."
-                    .to_owned(),
+                    .into(),
             );
         }
         if corpus.images().is_none() {
-            corpus.require_known(loaded.plan.vocabulary()).map_err(told)?;
+            corpus.require_known(loaded.plan.vocabulary())?;
             corpus.tokenizer = corpus.tokenizer.known_to(loaded.plan.vocabulary());
         }
         let named = match (name, step) {
@@ -346,7 +343,7 @@ impl Subject {
         if is_shuffled {
             words.push_str(", shuffled");
         }
-        let model = Model::frozen_at(&loaded.plan, &loaded.parameters, precision).map_err(|error| error.to_string())?;
+        let model = Model::frozen_at(&loaded.plan, &loaded.parameters, precision)?;
         let parameters = loaded.parameters;
         Ok(Self {
             named,
@@ -368,15 +365,15 @@ impl Subject {
     ///
     /// # Errors
     /// In words.
-    pub(crate) fn require_analysable(&self) -> Result<(), String> {
-        if self.model.plan().is_analysable() { Ok(()) } else { Err(NOT_YET.to_owned()) }
+    pub(crate) fn require_analysable(&self) -> Result<(), Refusal> {
+        if self.model.plan().is_analysable() { Ok(()) } else { Err(NOT_YET.into()) }
     }
 
     /// Refuses models that predict no tokens: there is no loss.
     ///
     /// # Errors
     /// In words.
-    pub(crate) fn require_predictions(&self) -> Result<(), String> {
+    pub(crate) fn require_predictions(&self) -> Result<(), Refusal> {
         let ends_in = match self.model.plan().head {
             OutputPlan::Vocabulary(_) => return Ok(()),
             OutputPlan::Classes { .. } | OutputPlan::Span if self.objective.answers_examples() => return Ok(()),
@@ -385,10 +382,7 @@ impl Subject {
             OutputPlan::Replaced => "whether tokens were replaced",
             OutputPlan::States { .. } => "its hidden states",
         };
-        Err(format!(
-            "It ends in {ends_in} and predicts no tokens, so that it has no loss on a text. `headroom analyse` shows its \
-             attention."
-        ))
+        Err(Refusal::NoLoss { ends_in })
     }
 
     /// The longest examples that both config and model have.
@@ -400,16 +394,12 @@ impl Subject {
     ///
     /// # Errors
     /// In words.
-    pub(crate) fn require_positions(&self, tokens: usize) -> Result<(), String> {
+    pub(crate) fn require_positions(&self, tokens: usize) -> Result<(), Refusal> {
         let longest = self.model.plan().stack.longest();
         if tokens <= longest {
             return Ok(());
         }
-        Err(format!(
-            "It reads at most {}, so that examples of {} cannot be read. Ask for at most that many.",
-            counted(longest, "token"),
-            counted(tokens, "token")
-        ))
+        Err(Refusal::TooLong { longest, tokens })
     }
 
     /// Examples that are evaluated together: as in training where that is known, else as many as stay small.
@@ -422,7 +412,7 @@ impl Subject {
     ///
     /// # Errors
     /// In words: why there is none.
-    pub(crate) fn beginnings(&self, examples: usize, tokens: Option<usize>) -> Result<Vec<Vec<u32>>, String> {
+    pub(crate) fn beginnings(&self, examples: usize, tokens: Option<usize>) -> Result<Vec<Vec<u32>>, Refusal> {
         let whole = self.tokens();
         let tokens = tokens.unwrap_or(whole / 2).clamp(1, whole.max(1));
         let held_out = self.held_out(1, whole)?.without_labels();
@@ -435,14 +425,14 @@ impl Subject {
             })
             .filter(|ids: &Vec<u32>| !ids.is_empty())
             .collect();
-        if found.is_empty() { Err("There is no held-out example.".to_owned()) } else { Ok(found) }
+        if found.is_empty() { Err("There is no held-out example.".into()) } else { Ok(found) }
     }
 
     /// Its text in batches of examples of `tokens`.
     ///
     /// # Errors
     /// In words: why the text or the length does not do.
-    pub(crate) fn held_out(&self, batch: usize, tokens: usize) -> Result<HeldOut, String> {
+    pub(crate) fn held_out(&self, batch: usize, tokens: usize) -> Result<HeldOut, Refusal> {
         let held_out = HeldOut::new(&self.corpus, &self.objective, batch, tokens);
         // Nothing is hidden from a model that is to fill in nothing.
         let predicts = matches!(self.model.plan().head, OutputPlan::Vocabulary(_)) || self.objective.answers_examples();
@@ -451,15 +441,12 @@ impl Subject {
             // Nobody spoke of the fields of a config.
             DataError::BadShape { least, .. } => {
                 let around = if least > 2 { " between the special tokens around it" } else { "" };
-                format!("Examples of {tokens} tokens leave no room for text{around}. Ask for at least {least} tokens.")
+                Refusal::NoRoom { tokens, around, least }
             }
-            DataError::TooShort { tokens: given, needed, .. } => format!(
-                "The text ({}) is too short: it has {}, and one example needs {needed}. Give a longer text, or ask for \
-                 shorter examples.",
-                self.data,
-                counted(given as u64, "token")
-            ),
-            other => other.to_string(),
+            DataError::TooShort { tokens: given, needed, .. } => {
+                Refusal::TextTooShort { text: self.data.clone(), tokens: given, needed }
+            }
+            other => other.into(),
         })
     }
 }

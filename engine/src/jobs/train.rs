@@ -271,7 +271,7 @@ fn carry_through(
         context.outbox.send(events::Warning { run: Some(job.run.clone()), message });
     }
     if let Err(why) = coverage::take_pairs(context, &job.run, &mut trainer, control) {
-        return if control.should_stop() { stopped() } else { failed(&why, "") };
+        return if control.should_stop() { stopped() } else { failed(&why.to_string(), "") };
     }
     hooks.start(&trainer, &device_words(job));
     if is_from_elsewhere {

@@ -55,6 +55,6 @@ mod tests {
         assert!(pairs("").is_err(), "nothing is translated at evaluations of it");
         let told = of(&stop_at("validation/bleu")).unwrap_err();
         assert_eq!(told.field, "train.stop_early.metric");
-        assert!(told.message.contains("validation/accuracy, validation/f1"), "{told}");
+        assert!(told.message().contains("validation/accuracy, validation/f1"), "{told}");
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     convert::{Conversion, planned},
     hub::{self, HubSettings},
     jobs::{
-        push_contents,
+        Refusal, push_contents,
         subject::{self, Subject},
     },
     protocol::{Event, ModelCost, Target, events},
@@ -26,11 +26,11 @@ impl ModelCost {
 pub(super) fn describe(context: ViewContext, target: Target) {
     let outbox = context.outbox.clone();
     spawn(&outbox, move || {
-        let found = subject::open(&context.store, &target)
-            .and_then(|(directory, _)| describe_model_dir(&directory).map_err(|error| error.to_string()));
+        let found =
+            subject::open(&context.store, &target).and_then(|(directory, _)| Ok(describe_model_dir(&directory)?));
         match found {
             Ok(facts) => Event::ModelDescribed(events::ModelDescribed { target, facts: Box::new(facts) }),
-            Err(why) => failed(&Subject::called(&context.store, &target), &why),
+            Err(why) => failed(&Subject::called(&context.store, &target), &why.to_string()),
         }
     });
 }
@@ -40,14 +40,14 @@ pub(super) fn plan(context: ViewContext, target: Target) {
     let outbox = context.outbox.clone();
     spawn(&outbox, move || match plan_of(&context, &target) {
         Ok(plan) => Event::PlanRead(events::PlanRead { target, plan: Box::new(plan) }),
-        Err(why) => Event::Refused(events::Refused { why }),
+        Err(why) => Event::Refused(events::Refused { why: why.into() }),
     });
 }
 
 /// What a model is, by the settings in its directory alone.
-fn plan_of(context: &ViewContext, target: &Target) -> Result<ModelPlan, String> {
+fn plan_of(context: &ViewContext, target: &Target) -> Result<ModelPlan, Refusal> {
     let (directory, _) = subject::open(&context.store, target)?;
-    read_plan(&directory).map_err(|error| error.to_string())
+    Ok(read_plan(&directory)?)
 }
 
 /// Answers with where the hub is and what of it is here.
@@ -83,14 +83,14 @@ pub(super) fn preview(context: ViewContext, target: Target, conversion: Conversi
     let outbox = context.outbox.clone();
     spawn(&outbox, move || {
         let found = plan_of(&context, &target).and_then(|plan| {
-            let after = planned(&plan, &conversion).map_err(|error| error.to_string())?;
+            let after = planned(&plan, &conversion)?;
             Ok((ModelCost::of(&plan), after.as_ref().map(ModelCost::of)))
         });
         match found {
             Ok((before, after)) => {
                 Event::ConversionPreviewed(events::ConversionPreviewed { target, conversion, before, after })
             }
-            Err(why) => Event::Refused(events::Refused { why }),
+            Err(why) => Event::Refused(events::Refused { why: why.into() }),
         }
     });
 }

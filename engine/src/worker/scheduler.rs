@@ -458,13 +458,13 @@ impl Scheduler {
     /// All of them, or none where one cannot start. Gives their ids.
     fn enqueue(&mut self, configs: Vec<RunConfig>, base_dir: &Path, tags: &[String]) -> Result<Vec<RunId>, StoreError> {
         let configs: Vec<RunConfig> = configs.into_iter().map(|config| hub::anchored(config, base_dir)).collect();
-        let located: Result<Vec<RunConfig>, (String, Problem)> = configs
+        let located: Result<Vec<RunConfig>, (String, Box<Problem>)> = configs
             .into_iter()
             .map(|config| {
                 let name = config.name.clone();
                 let config = with_image_shape(config);
                 let config = config.and_then(|config| jobs::initial::anchored(Some(&self.store), config, base_dir));
-                config.map_err(|problem| (name, problem))
+                config.map_err(|problem| (name, Box::new(problem)))
             })
             .collect();
         let configs = match located {

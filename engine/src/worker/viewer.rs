@@ -13,10 +13,10 @@ use crate::{
     },
     attention::HeadAt,
     checkpoint::load_model_dir,
-    config::{DataConfig, Source, counted, grouped},
+    config::{DataConfig, Source},
     data::{DataError, PreviewImage, TextTokenizer, pair_as_read},
     jobs::{
-        STACK_BYTES,
+        Refusal, STACK_BYTES,
         subject::{StoredModel, Subject, open},
     },
     model::Model,
@@ -90,7 +90,7 @@ impl Viewer {
                     }
                     Err(error) => (None, failed(&named, &error.to_string())),
                 },
-                Err(why) => (None, failed(&Subject::called(&context.store, &of.target), &why)),
+                Err(why) => (None, failed(&Subject::called(&context.store, &of.target), &why.to_string())),
             };
             if let Some(shown) = shown {
                 let mut views = views.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,13 +111,13 @@ impl Viewer {
         spawn(&outbox, move || {
             let found = match shown {
                 Some(shown) => rebuilt(&context.store, &known, (view, &shown), &rebuild),
-                None => Err(CLOSED.to_owned()),
+                None => Err(CLOSED.into()),
             };
             match found {
                 Ok(found) => {
                     Event::Rebuilt(events::Rebuilt { view, rebuild, rebuilt: Some(Box::new(found)), why: None })
                 }
-                Err(why) => Event::Rebuilt(events::Rebuilt { view, rebuild, rebuilt: None, why: Some(why) }),
+                Err(why) => Event::Rebuilt(events::Rebuilt { view, rebuild, rebuilt: None, why: Some(why.into()) }),
             }
         });
     }
@@ -188,7 +188,7 @@ fn rebuilt(
     known: &Mutex<Known>,
     (view, shown): (u64, &MapView),
     rebuild: &Rebuild,
-) -> Result<RebuiltMap, String> {
+) -> Result<RebuiltMap, Refusal> {
     let head = HeadAt::new(rebuild.layer, rebuild.head);
     let (pairs, scores) = {
         let known = known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -199,7 +199,7 @@ fn rebuilt(
     let pairs = if let Some(pairs) = pairs {
         pairs
     } else {
-        let found = store.analysis(&rebuild.analysis).map_err(|error| error.to_string())?;
+        let found = store.analysis(&rebuild.analysis)?;
         let pairs = Arc::new(found.reconstruction.ok_or("The analysis did not ask for reconstruction.")?);
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         known.pairs = Some((rebuild.analysis.clone(), Arc::clone(&pairs)));
@@ -208,14 +208,14 @@ fn rebuilt(
     let scores = if let Some(scores) = scores {
         scores
     } else {
-        let found = shown.scores(head).map_err(|error| error.to_string())?;
+        let found = shown.scores(head)?;
         let name = format!("L{}H{}", head.layer, head.head);
-        let scores = Arc::new(found.ok_or_else(|| format!("{name} has no scores: it is off."))?);
+        let scores = Arc::new(found.ok_or(Refusal::HeadOff(name))?);
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         known.scores = Some(KnownScores { view, head, scores: Arc::clone(&scores) });
         scores
     };
-    pairs.rebuild(rebuild.scope, &scores, rebuild.k)
+    pairs.rebuild(rebuild.scope, &scores, rebuild.k).map_err(Refusal::Rebuild)
 }
 
 /// Whose maps, on what.
@@ -241,7 +241,7 @@ struct Seen {
 }
 
 /// Has a model read an example.
-fn show(context: &ViewContext, MapsOf { target, data, text }: &MapsOf) -> Result<Seen, String> {
+fn show(context: &ViewContext, MapsOf { target, data, text }: &MapsOf) -> Result<Seen, Refusal> {
     match text {
         MapText::Written(text) => show_written(context, target, text),
         MapText::Example(number) => {
@@ -264,47 +264,46 @@ fn show(context: &ViewContext, MapsOf { target, data, text }: &MapsOf) -> Result
         MapText::Image(number) => {
             let subject = with_text(context, target, data.as_deref())?;
             if subject.corpus.images().is_none() {
-                return Err("The model reads no images.".to_owned());
+                return Err("The model reads no images.".into());
             }
             let held_out = subject.held_out(1, subject.tokens())?.without_labels();
             let (examples, count) = (held_out.spread_count(EXAMPLES).max(1), held_out.windows());
-            let none = || format!("There is no held-out image {}: there are {}.", number + 1, grouped(count));
-            let example = held_out.one(*number).ok_or_else(none)?;
+            let example = held_out.one(*number).ok_or(Refusal::NoImage { number: number + 1, count })?;
             show_example(subject, Some(example), examples)
         }
     }
 }
 
 /// A model with the text whose examples can be shown.
-fn with_text(context: &ViewContext, target: &Target, data: Option<&DataConfig>) -> Result<Subject, String> {
+fn with_text(context: &ViewContext, target: &Target, data: Option<&DataConfig>) -> Result<Subject, Refusal> {
     let tell = |message| context.outbox.send(Event::Warning(events::Warning { run: None, message }));
     let subject = Subject::load_on_processor(&context.store, target, data, &tell)?;
     subject.require_analysable()?;
     if data.is_none() && !subject.has_text {
-        return Err("A model directory from elsewhere holds no text. Name one, or write some.".to_owned());
+        return Err("A model directory from elsewhere holds no text. Name one, or write some.".into());
     }
     Ok(subject)
 }
 
 /// Has a model read what somebody wrote. That takes its weights and its tokenizer, not what it learnt from, which may be long or gone.
-fn show_written(context: &ViewContext, target: &Target, text: &str) -> Result<Seen, String> {
+fn show_written(context: &ViewContext, target: &Target, text: &str) -> Result<Seen, Refusal> {
     let (directory, stored) = open(&context.store, target)?;
-    let loaded = load_model_dir(&directory, DType::F32, &Device::Cpu).map_err(|error| error.to_string())?;
+    let loaded = load_model_dir(&directory, DType::F32, &Device::Cpu)?;
     if !loaded.plan.is_analysable() {
-        return Err(NOT_YET.to_owned());
+        return Err(NOT_YET.into());
     }
     if loaded.plan.image_shape().is_some() {
-        return Err(READS_IMAGES.to_owned());
+        return Err(READS_IMAGES.into());
     }
     let json = loaded.tokenizer_json.ok_or("The model directory has no tokenizer.json.")?;
-    let tokenizer = TextTokenizer::from_json(json).map_err(|error| error.to_string())?;
-    let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| error.to_string())?;
+    let tokenizer = TextTokenizer::from_json(json)?;
+    let model = Model::frozen(&loaded.plan, &loaded.parameters)?;
     let named = stored.as_ref().map_or_else(|| Subject::name(target), StoredModel::named);
     let step = stored.as_ref().map(|stored| stored.step);
     let config = stored.map(|stored| stored.config).or(loaded.config);
     let reads_pairs = config.is_none_or(|config| has_two_texts(&config.data.source));
     let is_pair = !model.plan().stack.is_causal && reads_pairs;
-    let read = written(&model, &tokenizer, text, is_pair).map_err(|error| error.to_string())?;
+    let read = written(&model, &tokenizer, text, is_pair)?;
     for message in loaded.notes.into_iter().chain(unknown_warning(&tokenizer, &read.ids)) {
         context.outbox.send(events::Warning { run: None, message });
     }
@@ -312,7 +311,7 @@ fn show_written(context: &ViewContext, target: &Target, text: &str) -> Result<Se
 }
 
 /// Has a model read a held-out example, of `examples` to choose from.
-fn show_example(subject: Subject, example: Option<Batch>, examples: usize) -> Result<Seen, String> {
+fn show_example(subject: Subject, example: Option<Batch>, examples: usize) -> Result<Seen, Refusal> {
     if subject.corpus.images().is_some() {
         let example = example.ok_or("There is no held-out image.")?;
         return of_image(subject, &example).map(|seen| Seen { examples, ..seen });
@@ -328,26 +327,22 @@ fn of_tokens(
     model: Model,
     tokenizer: &TextTokenizer,
     Read { ids, types }: Read,
-) -> Result<Seen, String> {
-    tokenizer.require_known(&ids, model.plan().vocabulary()).map_err(|error| error.to_string())?;
+) -> Result<Seen, Refusal> {
+    tokenizer.require_known(&ids, model.plan().vocabulary())?;
     let most = model.plan().stack.longest();
     if ids.len() > most {
-        return Err(format!(
-            "The text has {}, the model reads at most {}. Shorten it.",
-            counted(ids.len(), "token"),
-            grouped(most)
-        ));
+        return Err(Refusal::TextTooLong { tokens: ids.len(), most });
     }
     if ids.is_empty() {
-        return Err("The text has no token. Write some words.".to_owned());
+        return Err("The text has no token. Write some words.".into());
     }
     let tokens = tokenizer.pieces(&ids);
-    let view = MapView::new(model, &ids, types.as_deref(), &Device::Cpu).map_err(|error| error.to_string())?;
+    let view = MapView::new(model, &ids, types.as_deref(), &Device::Cpu)?;
     Ok(Seen { view, step, named, tokens, picture: None, examples: 0 })
 }
 
 /// Has a model read an image: its positions are the class token and the squares, by row and column.
-fn of_image(subject: Subject, batch: &Batch) -> Result<Seen, String> {
+fn of_image(subject: Subject, batch: &Batch) -> Result<Seen, Refusal> {
     let Subject { named, step, model, corpus, .. } = subject;
     let at = batch.pixels.as_ref().and_then(|pixels| pixels.images.first().copied());
     let picture = corpus.images().zip(at).and_then(|(images, at)| {
@@ -357,7 +352,7 @@ fn of_image(subject: Subject, batch: &Batch) -> Result<Seen, String> {
         let label = class.and_then(|(own, class)| own.labels.name(class)).unwrap_or_default().to_owned();
         Some(PreviewImage::new(label, images.shape, pixels))
     });
-    let view = MapView::of_image(model, batch).map_err(|error| error.to_string())?;
+    let view = MapView::of_image(model, batch)?;
     // What stands before the squares: the class token, and in some models one more.
     let side = view.tokens().isqrt();
     let before = view.tokens() - side * side;

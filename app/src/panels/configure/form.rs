@@ -5,9 +5,10 @@ use std::{
 };
 
 use egui::{Align, Label, Response, RichText, SliderClamping, TextEdit, Ui};
-use headroom_engine::config::Problem;
+use headroom_engine::config::{FieldSpec, Fields, Problem};
+use serde::Serialize;
 
-use super::field::{Labels, Words, in_sentence};
+use super::field::{in_sentence, name_of};
 use crate::{
     file_dialogs::{Ask, FileDialogs, Pick, typed_path},
     theme,
@@ -80,8 +81,8 @@ pub struct Form<'a> {
     pub base_dir: &'a Path,
     /// For file dialogs.
     pub dialogs: &'a mut FileDialogs,
-    /// Labels of the fields that were drawn.
-    pub labels: &'a mut Labels,
+    /// The fields that were drawn.
+    pub fields: &'a mut Fields,
     /// The field that has the keyboard in this frame.
     pub attended: Option<&'static str>,
     /// The field that changed in this frame.
@@ -92,51 +93,51 @@ pub struct Form<'a> {
 
 impl Form<'_> {
     /// A field with its problems; `add` chooses the control. Returns whether the value changed.
-    fn field(&mut self, ui: &mut Ui, words: Words, add: impl FnOnce(Field<'_>, &mut Ui) -> FieldResponse) -> bool {
-        self.labels.insert(words.path, words.label);
+    fn field(&mut self, ui: &mut Ui, spec: FieldSpec, add: impl FnOnce(Field<'_>, &mut Ui) -> FieldResponse) -> bool {
+        self.fields.insert(spec.path, spec);
         let problem: Vec<String> = self
             .problems
             .iter()
-            .filter(|problem| problem.field == words.path)
-            .map(|problem| in_sentence(problem, self.labels))
+            .filter(|problem| spec.is_at(&problem.field))
+            .map(|problem| in_sentence(problem, self.fields))
             .collect();
         let problem = problem.join(" ");
-        let help = format!("{}\nIn the file: {}", words.help, words.path);
-        let field = Field::new(words.label)
-            .unit(words.unit)
+        let help = format!("{}\nIn the file: {}", spec.help, spec.path);
+        let field = Field::new(spec.label)
+            .unit(spec.unit)
             .help(&help)
-            .hint(words.empty)
+            .hint(spec.empty)
             .label_width(LABEL)
             .width(VALUE)
             .problem(Some(problem.as_str()).filter(|problem| !problem.is_empty()));
         let out = add(field, ui);
         match out.unreadable {
-            Some(why) => self.unreadable.insert(words.path, why),
-            None => drop(self.unreadable.0.remove(words.path)),
+            Some(why) => self.unreadable.insert(spec.path, why),
+            None => drop(self.unreadable.0.remove(spec.path)),
         }
-        if self.focus.as_deref() == Some(words.path) {
+        if self.focus.as_deref().is_some_and(|field| spec.is_at(field)) {
             out.response.request_focus();
             out.response.scroll_to_me(Some(Align::Center));
             *self.focus = None;
         }
         if out.response.has_focus() {
-            self.attended = Some(words.path);
+            self.attended = Some(spec.path);
         }
         if out.changed {
-            self.touched = Some(words.path);
+            self.touched = Some(spec.path);
         }
         out.changed
     }
 
-    /// A whole number; the buttons and arrow keys move it by `step`.
-    pub fn whole(&mut self, ui: &mut Ui, words: Words, value: &mut u64, step: u64) -> bool {
-        self.field(ui, words, |field, ui| field.width(VALUE - 56.0).integer(ui, value, 0..=u64::MAX, step))
+    /// A whole number; the buttons and arrow keys move it by the field's step.
+    pub fn whole(&mut self, ui: &mut Ui, spec: FieldSpec, value: &mut u64) -> bool {
+        self.field(ui, spec, |field, ui| field.width(VALUE - 56.0).integer(ui, value, 0..=u64::MAX, spec.step))
     }
 
     /// The same for sizes.
-    pub fn size(&mut self, ui: &mut Ui, words: Words, value: &mut usize, step: u64) -> bool {
+    pub fn size(&mut self, ui: &mut Ui, spec: FieldSpec, value: &mut usize) -> bool {
         let mut number = *value as u64;
-        let changed = self.whole(ui, words, &mut number, step);
+        let changed = self.whole(ui, spec, &mut number);
         if changed {
             *value = usize::try_from(number).unwrap_or(usize::MAX);
         }
@@ -144,9 +145,9 @@ impl Form<'_> {
     }
 
     /// A size that may be absent: an empty field.
-    pub fn optional_size(&mut self, ui: &mut Ui, words: Words, value: &mut Option<usize>) -> bool {
+    pub fn optional_size(&mut self, ui: &mut Ui, spec: FieldSpec, value: &mut Option<usize>) -> bool {
         let mut number = value.map(|value| value as u64);
-        let changed = self.field(ui, words, |field, ui| field.optional_integer(ui, &mut number));
+        let changed = self.field(ui, spec, |field, ui| field.optional_integer(ui, &mut number));
         if changed {
             *value = number.map(|number| usize::try_from(number).unwrap_or(usize::MAX));
         }
@@ -154,33 +155,33 @@ impl Form<'_> {
     }
 
     /// A decimal number.
-    pub fn decimal(&mut self, ui: &mut Ui, words: Words, value: &mut f64) -> bool {
-        self.field(ui, words, |field, ui| field.float(ui, value))
+    pub fn decimal(&mut self, ui: &mut Ui, spec: FieldSpec, value: &mut f64) -> bool {
+        self.field(ui, spec, |field, ui| field.float(ui, value))
     }
 
     /// A line of text.
-    pub fn text(&mut self, ui: &mut Ui, words: Words, value: &mut String) -> bool {
+    pub fn text(&mut self, ui: &mut Ui, spec: FieldSpec, value: &mut String) -> bool {
         let width = (ui.available_width() - LABEL - 24.0).clamp(VALUE, 260.0);
-        self.field(ui, words, |field, ui| field.width(width).text(ui, value))
+        self.field(ui, spec, |field, ui| field.width(width).text(ui, value))
     }
 
     /// A value that is written as text, half typed until `parse` can read it.
     pub fn written<T: Clone>(
         &mut self,
         ui: &mut Ui,
-        words: Words,
+        spec: FieldSpec,
         value: &mut T,
         parse: impl Fn(&str) -> Result<T, String>,
         write: impl Fn(&T) -> String,
     ) -> bool {
         let width = (ui.available_width() - LABEL - 24.0).clamp(VALUE, 260.0);
-        self.field(ui, words, |field, ui| field.width(width).written(ui, value, parse, write))
+        self.field(ui, spec, |field, ui| field.width(width).written(ui, value, parse, write))
     }
 
     /// A line of text that may be absent: empty is absent.
-    pub fn optional_text(&mut self, ui: &mut Ui, words: Words, value: &mut Option<String>) -> bool {
+    pub fn optional_text(&mut self, ui: &mut Ui, spec: FieldSpec, value: &mut Option<String>) -> bool {
         let mut text = value.clone().unwrap_or_default();
-        let changed = self.text(ui, words, &mut text);
+        let changed = self.text(ui, spec, &mut text);
         if changed {
             *value = Some(text).filter(|text| !text.is_empty());
         }
@@ -191,36 +192,55 @@ impl Form<'_> {
     pub fn choice<T: Clone + PartialEq>(
         &mut self,
         ui: &mut Ui,
-        words: Words,
+        spec: FieldSpec,
         value: &mut T,
         choices: &[(T, &str)],
     ) -> bool {
         let width = (ui.available_width() - LABEL - 24.0).clamp(VALUE, 260.0);
-        self.field(ui, words, |field, ui| field.width(width).combo(ui, value, choices))
+        self.field(ui, spec, |field, ui| field.width(width).combo(ui, value, choices))
     }
 
-    /// The same with a note at the right of each answer, asked for only while the list is open.
+    /// One of some values that the field has labels for.
+    pub fn named<T: Clone + PartialEq + Serialize>(
+        &mut self,
+        ui: &mut Ui,
+        spec: FieldSpec,
+        value: &mut T,
+        all: &[T],
+    ) -> bool {
+        let label = |value: &T| spec.choice(&name_of(value)).unwrap_or_default();
+        let choices: Vec<(T, &str)> = all.iter().map(|value| (value.clone(), label(value))).collect();
+        self.choice(ui, spec, value, &choices)
+    }
+
+    /// One of several answers with a note at the right of each, asked for only while the list is open.
     pub fn choice_noted<T: Clone + PartialEq>(
         &mut self,
         ui: &mut Ui,
-        words: Words,
+        spec: FieldSpec,
         value: &mut T,
         choices: &[(T, &str)],
         note: impl Fn(&T) -> String,
     ) -> bool {
         let width = (ui.available_width() - LABEL - 24.0).clamp(VALUE, 260.0);
-        self.field(ui, words, |field, ui| field.width(width).combo_noted(ui, value, choices, note))
+        self.field(ui, spec, |field, ui| field.width(width).combo_noted(ui, value, choices, note))
     }
 
     /// A size on a slider from 0 to `most`. What is beyond stays until it is changed.
-    pub fn slider(&mut self, ui: &mut Ui, words: Words, value: &mut usize, most: usize) -> bool {
-        self.slider_from(ui, words, value, 0..=most)
+    pub fn slider(&mut self, ui: &mut Ui, spec: FieldSpec, value: &mut usize, most: usize) -> bool {
+        self.slider_from(ui, spec, value, 0..=most)
     }
 
     /// The same from another least value on.
-    pub fn slider_from(&mut self, ui: &mut Ui, words: Words, value: &mut usize, range: RangeInclusive<usize>) -> bool {
+    pub fn slider_from(
+        &mut self,
+        ui: &mut Ui,
+        spec: FieldSpec,
+        value: &mut usize,
+        range: RangeInclusive<usize>,
+    ) -> bool {
         let most = *range.end();
-        self.field(ui, words, |field, ui| {
+        self.field(ui, spec, |field, ui| {
             field.custom(ui, |ui| {
                 ui.spacing_mut().slider_width = (ui.available_width() - 90.0).clamp(50.0, 140.0);
                 slider_ui(ui, value, range, |slider| {
@@ -231,9 +251,9 @@ impl Form<'_> {
     }
 
     /// The same where none stands for all of them.
-    pub fn optional_slider(&mut self, ui: &mut Ui, words: Words, value: &mut Option<usize>, most: usize) -> bool {
+    pub fn optional_slider(&mut self, ui: &mut Ui, spec: FieldSpec, value: &mut Option<usize>, most: usize) -> bool {
         let mut number = value.unwrap_or(most);
-        let changed = self.slider(ui, words, &mut number, most);
+        let changed = self.slider(ui, spec, &mut number, most);
         if changed {
             *value = Some(number).filter(|number| *number != most);
         }
@@ -241,15 +261,32 @@ impl Form<'_> {
     }
 
     /// Any other control; it marks its response as changed.
-    pub fn custom(&mut self, ui: &mut Ui, words: Words, add: impl FnOnce(&mut Ui) -> Response) -> bool {
-        self.field(ui, words, |field, ui| field.custom(ui, add))
+    pub fn custom(&mut self, ui: &mut Ui, spec: FieldSpec, add: impl FnOnce(&mut Ui) -> Response) -> bool {
+        self.field(ui, spec, |field, ui| field.custom(ui, add))
+    }
+
+    /// A path that may be absent: empty is absent.
+    pub fn optional_path(
+        &mut self,
+        ui: &mut Ui,
+        spec: FieldSpec,
+        value: &mut Option<PathBuf>,
+        picks: &[Pick],
+        ask: impl Fn(Pick) -> Ask,
+    ) -> bool {
+        let mut written = value.clone().unwrap_or_default();
+        let changed = self.path(ui, spec, &mut written, picks, ask);
+        if changed {
+            *value = Some(written).filter(|path| !path.as_os_str().is_empty());
+        }
+        changed
     }
 
     /// A path: typed, or found with one of the dialogs `picks`.
     pub fn path(
         &mut self,
         ui: &mut Ui,
-        words: Words,
+        spec: FieldSpec,
         value: &mut PathBuf,
         picks: &[Pick],
         ask: impl Fn(Pick) -> Ask,
@@ -257,7 +294,7 @@ impl Form<'_> {
         let mut text = value.to_string_lossy().into_owned();
         let mut picked = None;
         let mut settled = false;
-        let changed = self.field(ui, words, |field, ui| {
+        let changed = self.field(ui, spec, |field, ui| {
             field.custom(ui, |ui| {
                 let buttons = picks.len() as f32 * 76.0;
                 let room = ui.available_width();
@@ -267,15 +304,15 @@ impl Form<'_> {
                 let mut buttons_ui = |ui: &mut Ui| {
                     for &pick in picks {
                         let (word, spoken) = match pick {
-                            Pick::Folder => ("Folder…", format!("Folder for {}", words.label)),
-                            Pick::File | Pick::Save => ("File…", format!("File for {}", words.label)),
+                            Pick::Folder => ("Folder…", format!("Folder for {}", spec.label)),
+                            Pick::File | Pick::Save => ("File…", format!("File for {}", spec.label)),
                         };
                         if ui.button(word).accessible_name(spoken).clicked() {
                             picked = Some(pick);
                         }
                     }
                 };
-                let hint = if words.empty.is_empty() { "Type or paste a path" } else { words.empty };
+                let hint = if spec.empty.is_empty() { "Type or paste a path" } else { spec.empty };
                 let edit = TextEdit::singleline(&mut text).desired_width(width).hint_text(hint);
                 let edit = if is_narrow {
                     ui.vertical(|ui| {
@@ -301,14 +338,14 @@ impl Form<'_> {
         if let Some(pick) = picked {
             let near = typed_path(&text, self.base_dir);
             let folder = if near.is_dir() { Some(near) } else { near.parent().map(Path::to_owned) };
-            self.dialogs.pick(words.path, ask(pick).folder(folder));
+            self.dialogs.pick(spec.path, ask(pick).folder(folder));
         }
         if changed {
             *value = PathBuf::from(text.trim_start());
         } else if settled && text.starts_with(['~', '"']) {
             // The engine reads paths as they are; the home folder and quotes are the window's courtesy.
             *value = typed_path(&text, Path::new(""));
-            self.touched = Some(words.path);
+            self.touched = Some(spec.path);
             return true;
         }
         changed

@@ -18,7 +18,6 @@ mod summary;
 mod welcome;
 
 pub use estimate::Estimate;
-pub(crate) use field::{Labels, in_labels, told};
+pub(crate) use field::told;
 pub use heads::head_grid;
 pub use panel::ConfigurePanel;
-pub(crate) use sections::labels_of;

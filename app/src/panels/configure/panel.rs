@@ -3,12 +3,11 @@ use std::{mem::discriminant, path::PathBuf, time::Duration};
 use egui::{Button, Frame, Margin, RichText, ScrollArea, Stroke, Ui};
 use headroom_engine::{
     config::counted,
-    config::{ModelKind, Problem, RunConfig},
+    config::{Fields, ModelKind, Problem, RunConfig},
 };
 
 use super::{
     draft::Draft,
-    field::Labels,
     file::ConfigFile,
     form::Form,
     sections::{
@@ -53,8 +52,8 @@ pub struct ConfigurePanel {
     is_drawn: bool,
     /// Whether the form is scrolled to its beginning next.
     to_top: bool,
-    /// Labels of fields by path, for the list of problems.
-    labels: Labels,
+    /// Fields that were drawn, for the list of problems.
+    fields: Fields,
     /// The version of the draft that the settings hold; `None` before what they held was taken over.
     kept: Option<u64>,
 }
@@ -183,7 +182,7 @@ impl ConfigurePanel {
             attended: None,
             touched: None,
             is_step: false,
-            labels: &mut self.labels,
+            fields: &mut self.fields,
         };
         let mut left = |ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig| {
             section(ui, "Run", problems, &["name", "seed", "device", "threads", "precision", "format"], |ui| {
@@ -258,7 +257,7 @@ impl ConfigurePanel {
     }
 
     fn start_ui(&mut self, ui: &mut Ui, problems: &[Problem], cx: &mut PanelContext<'_>) {
-        if let Some(field) = self.start.ui(ui, problems, &self.labels, cx) {
+        if let Some(field) = self.start.ui(ui, problems, &self.fields, cx) {
             self.focus = Some(field);
         }
         ui.add_space(8.0);
@@ -368,10 +367,10 @@ mod tests {
     use headroom_engine::config::{
         Answer, FileSource, FileTokenizer, GrammarSource, ImagesSource, ListOpsSource, NumberWordsSource, PairsSource,
         PathfinderSource, RandomSource, Source, SquadSource, StopEarly, TableSource, TaskConfig, Tokenizer,
-        TranslationTask, presets,
+        TranslationTask, fields_of, presets,
     };
 
-    use super::{super::sections::labels_of, *};
+    use super::*;
     use crate::{common::driver::Driver, state::State};
 
     /// Configs that have every field between them.
@@ -423,17 +422,17 @@ mod tests {
 
     #[test]
     fn every_field_is_called_elsewhere_as_it_is_here() {
-        let mut drawn = Labels::new();
+        let mut drawn = Fields::new();
         for config in configs() {
-            let known = labels_of(&config);
+            let known = fields_of(&config);
             let mut panel = ConfigurePanel::default();
             panel.load(config, PathBuf::new());
             Driver::new(State::default()).settle(&mut panel);
-            assert!(panel.labels.len() > 20, "{:?}", panel.labels);
-            for (path, label) in panel.labels {
-                assert_eq!(known.get(path), Some(&label), "{path}");
-                drawn.insert(path, label);
+            assert!(panel.fields.len() > 20, "{:?}", panel.fields);
+            for (path, field) in &panel.fields {
+                assert_eq!(known.get(path).map(|known| known.label), Some(field.label), "{path}");
             }
+            drawn.append(&mut panel.fields);
         }
         for path in ["data.classes", "data.text.second", "task.beams", "task.doc_stride", "train.freeze"] {
             assert!(drawn.contains_key(path), "{path} was not drawn");

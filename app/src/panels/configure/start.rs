@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use egui::{Button, Label, RichText, Sense, Ui, Vec2};
-use headroom_engine::config::{Problem, counted};
+use headroom_engine::config::{Fields, Problem, counted, fields_of};
 
 use super::{
     draft::Draft,
-    field::{Labels, in_sentence, told},
-    sections::labels_of,
+    field::{in_sentence, told},
 };
 use crate::{
     context::{Action, PanelContext, PanelId},
@@ -76,8 +75,8 @@ impl Start {
             }
         } else {
             cx.act(Action::Open(PanelId::CONFIGURE));
-            let labels = labels_of(&draft.config);
-            let first = problems.first().map_or_else(String::new, |problem| in_sentence(problem, &labels));
+            let fields = fields_of(&draft.config);
+            let first = problems.first().map_or_else(String::new, |problem| in_sentence(problem, &fields));
             cx.act(Action::Say(
                 Level::Error,
                 format!("The run cannot start: {} to fix.", count(problems.len())),
@@ -92,7 +91,7 @@ impl Start {
         &mut self,
         ui: &mut Ui,
         problems: &[Problem],
-        labels: &Labels,
+        fields: &Fields,
         cx: &mut PanelContext<'_>,
     ) -> Option<String> {
         let palette = theme::palette(ui.visuals());
@@ -133,7 +132,7 @@ impl Start {
                 self.request(1);
             }
         }
-        let went = problems_ui(ui, problems, labels);
+        let went = problems_ui(ui, problems, fields);
         if !is_low {
             ui.horizontal(|ui| self.seeds_ui(ui, can_start));
         }
@@ -162,7 +161,7 @@ fn count(problems: usize) -> String {
     counted(problems, "problem")
 }
 
-fn problems_ui(ui: &mut Ui, problems: &[Problem], labels: &Labels) -> Option<String> {
+fn problems_ui(ui: &mut Ui, problems: &[Problem], fields: &Fields) -> Option<String> {
     let palette = theme::palette(ui.visuals());
     if problems.is_empty() {
         return None;
@@ -170,7 +169,7 @@ fn problems_ui(ui: &mut Ui, problems: &[Problem], labels: &Labels) -> Option<Str
     let mut went = None;
     ui.label(RichText::new(format!("{} to fix:", count(problems.len()))).color(palette.error));
     for problem in problems.iter().take(LISTED) {
-        let text = told(problem, labels);
+        let text = told(problem, fields);
         let label = Label::new(RichText::new(&text).small().color(palette.error)).wrap().sense(Sense::CLICK);
         let response = ui.add(label).on_hover_text("Click to go to the field");
         if response.accessible_name(format!("Go to {text}")).clicked() {

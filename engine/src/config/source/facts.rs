@@ -1,6 +1,6 @@
 //! The description of a kind of data.
 
-use std::{ops::RangeInclusive, path::Path};
+use std::path::Path;
 
 use super::{LongPairs, PathField, TextPlace};
 use crate::config::{ImageShape, Problem};
@@ -61,9 +61,6 @@ impl SourceFacts {
     };
 }
 
-/// A field with its number and the numbers that it takes.
-pub(in crate::config) type Counted = (&'static str, usize, RangeInclusive<usize>);
-
 /// Settings of a kind of data: the fields that stand in `[data]` beside the common ones.
 pub trait SourceSettings {
     /// Facts about data of this kind.
@@ -71,11 +68,6 @@ pub trait SourceSettings {
 
     /// The fields that name files, as far as it has such.
     fn path_fields(&mut self) -> Vec<PathField<'_>> {
-        Vec::new()
-    }
-
-    /// Its numbers with what they may be.
-    fn counts(&self) -> Vec<Counted> {
         Vec::new()
     }
 

@@ -43,7 +43,7 @@ impl SourceSettings for FileSource {
 
     fn problems(&self) -> Vec<Problem> {
         let mut found = Vec::new();
-        let mut add = |field: &str, message: &str| found.push(Problem::new(field, message));
+        let mut add = |field: &str, message: &'static str| found.push(Problem::new(field, message));
         if self.path.as_os_str().is_empty() {
             add("data.path", "name a text file or a folder of text files");
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{SourceFacts, SourceSettings, facts::Counted};
+use super::{SourceFacts, SourceSettings};
 
 /// Text from the built-in grammar.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,10 +30,6 @@ impl SourceSettings for GrammarSource {
             follows_grammar: true,
             ..SourceFacts::USUAL
         }
-    }
-
-    fn counts(&self) -> Vec<Counted> {
-        vec![("data.words", self.words, 1_000..=100_000_000)]
     }
 
     fn amount_mut(&mut self) -> Option<(&mut usize, &mut u64)> {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Modality, PathField, SourceFacts, SourceSettings, facts::Counted};
-use crate::config::{ImageShape, MOST_SIDE, Problem};
+use super::{Modality, PathField, SourceFacts, SourceSettings};
+use crate::config::{ImageShape, Problem};
 
 /// Images with a class each: an IDX file of images (MNIST), CIFAR-10 or CIFAR-100 binaries (each also gzipped), or a folder
 /// with a folder of PNG and JPEG files for every class.
@@ -49,10 +49,6 @@ impl SourceSettings for ImagesSource {
         ]
     }
 
-    fn counts(&self) -> Vec<Counted> {
-        self.size.map(|size| ("data.size", size, 1..=MOST_SIDE)).into_iter().collect()
-    }
-
     fn problems(&self) -> Vec<Problem> {
         let mut found = Vec::new();
         for field in self.clone().path_fields() {
@@ -65,7 +61,7 @@ impl SourceSettings for ImagesSource {
             }
         }
         if self.validation_labels.is_some() && self.validation_path.is_none() {
-            let message = "labels of held-out images need these; name them in data.validation_path, or leave it out";
+            let message = "labels of held-out images need these; name them in {data.validation_path}, or leave it out";
             found.push(Problem::new("data.validation_labels", message));
         }
         if self.channels.is_some_and(|channels| ![1, 3].contains(&channels)) {
@@ -96,7 +92,7 @@ impl SourceSettings for ImagesSource {
 pub(super) const OF_IMAGES: SourceFacts = SourceFacts {
     modality: Modality::Images,
     tasks: &["image_classification"],
-    without_task: Some("images are for a task; set task.kind to \"image_classification\""),
+    without_task: Some("images are for a task; set {task.kind} to {task.kind=image_classification}"),
     ..SourceFacts::USUAL
 };
 
@@ -104,5 +100,5 @@ pub(super) const OF_IMAGES: SourceFacts = SourceFacts {
 pub(super) fn classes_alone(task: &str) -> Option<&'static str> {
     ["classification", "regression"]
         .contains(&task)
-        .then_some("of images classes are learnt; set task.kind to \"image_classification\"")
+        .then_some("of images classes are learnt; set {task.kind} to {task.kind=image_classification}")
 }

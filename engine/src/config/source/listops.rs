@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Modality, SourceFacts, SourceSettings, facts::Counted};
-use crate::config::Problem;
+use super::{Modality, SourceFacts, SourceSettings};
+use crate::config::{Problem, Sentence};
 
 /// Expressions such as `[MAX 2 9 [MIN 4 7 ] 0 ]` with their values, 0 to 9, by the rules of the Long Range Arena (Nangia and
 /// Bowman 2018; Tay et al. 2021). All expressions differ. The defaults are those of the Long Range Arena but for the numbers of
@@ -45,11 +45,6 @@ impl ListOpsSource {
     /// The symbols of expressions: ten digits, four operators that begin a list, and what ends it.
     pub const SYMBOLS: [&str; 15] =
         ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "[MIN", "[MAX", "[MED", "[SM", "]"];
-
-    /// Whether expressions can be drawn by it at all.
-    pub fn is_sound(&self) -> bool {
-        self.problems().is_empty() && self.counts().iter().all(|(_, number, range)| range.contains(number))
-    }
 }
 
 impl SourceSettings for ListOpsSource {
@@ -62,37 +57,26 @@ impl SourceSettings for ListOpsSource {
             run_names: ["listops"; 2],
             symbols: &Self::SYMBOLS,
             tasks: &["classification"],
-            without_task: Some("expressions are for a task; set task.kind to \"classification\""),
+            without_task: Some("expressions are for a task; set {task.kind} to {task.kind=classification}"),
             has_own_split: true,
             ..SourceFacts::USUAL
         }
     }
 
-    fn counts(&self) -> Vec<Counted> {
-        vec![
-            ("data.min_length", self.min_length, 0..=100_000),
-            ("data.max_length", self.max_length, 3..=100_000),
-            ("data.max_depth", self.max_depth, 2..=20),
-            ("data.max_args", self.max_args, 2..=20),
-            ("data.examples", self.examples, 100..=1_000_000),
-            ("data.validation_examples", self.validation_examples, 10..=1_000_000),
-        ]
-    }
-
+    /// What does not fit.
     fn problems(&self) -> Vec<Problem> {
         if self.max_length > self.min_length.saturating_add(1) {
             return Vec::new();
         }
-        let message = format!(
-            "no expression is longer than {} (data.min_length) and shorter than {}; raise it",
-            self.min_length, self.max_length
-        );
-        vec![Problem::new("data.max_length", message)]
+        let text = "no expression is longer than {} ({data.min_length}) and shorter than {}; raise it";
+        let lengths = [self.min_length, self.max_length].map(|length| length.to_string());
+        vec![Problem::new("data.max_length", Sentence::new(text, lengths))]
     }
 
     fn refusal(&self, task: &str) -> Option<&'static str> {
-        (task == "regression")
-            .then_some("the value of an expression is one of ten classes; set task.kind to \"classification\"")
+        (task == "regression").then_some(
+            "the value of an expression is one of ten classes; set {task.kind} to {task.kind=classification}",
+        )
     }
 
     fn texts(&self) -> Option<usize> {

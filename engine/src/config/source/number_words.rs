@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Modality, SourceFacts, SourceSettings, facts::Counted};
+use super::{Modality, SourceFacts, SourceSettings};
 
 /// English numbers and dates in words with their German translations. No held-out pair is among those for training,
 /// however many there are.
@@ -32,9 +32,5 @@ impl SourceSettings for NumberWordsSource {
             tasks: &["translation"],
             ..SourceFacts::USUAL
         }
-    }
-
-    fn counts(&self) -> Vec<Counted> {
-        vec![("data.pairs", self.pairs, 1_000..=10_000_000)]
     }
 }

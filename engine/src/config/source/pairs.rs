@@ -65,7 +65,7 @@ impl SourceSettings for PairsSource {
 
     fn problems(&self) -> Vec<Problem> {
         let mut found = Vec::new();
-        let mut add = |field: &str, message: &str| found.push(Problem::new(field, message));
+        let mut add = |field: &str, message: &'static str| found.push(Problem::new(field, message));
         for field in self.clone().path_fields() {
             if field.path().is_some_and(|path| path.as_os_str().is_empty()) {
                 add(field.name, "name a file, or leave the field out");
@@ -74,14 +74,14 @@ impl SourceSettings for PairsSource {
         match (&self.source, &self.target, &self.path) {
             (Some(_), Some(_), None) | (None, None, Some(_)) => {}
             (Some(_), None, None) => {
-                add("data.target", "name the file of the translations, a line for each of data.source");
+                add("data.target", "name the file of the translations, a line for each of {data.source}");
             }
             (None, Some(_), None) => add("data.source", "name the file of the texts that are translated"),
             (None, None, None) => {
-                add("data.source", "name two files (data.source and data.target), or one table (data.path)");
+                add("data.source", "name two files ({data.source} and {data.target}), or one table ({data.path})");
             }
             (_, _, Some(_)) => {
-                add("data.path", "name two files (data.source and data.target) or one table, not both");
+                add("data.path", "name two files ({data.source} and {data.target}) or one table, not both");
             }
         }
         match (&self.validation_source, &self.validation_target, &self.validation_path) {
@@ -93,7 +93,7 @@ impl SourceSettings for PairsSource {
         if let Some(text) = &self.text {
             let is_table = |own: &Option<PathBuf>| own.is_some();
             if !is_table(&self.path) && !is_table(&self.validation_path) {
-                add("data.text", "columns are those of a table; name it (data.path), or leave them out");
+                add("data.text", "columns are those of a table; name it ({data.path}), or leave them out");
             }
             if text.iter().any(|column| column.trim().is_empty()) || text[0] == text[1] {
                 add("data.text", "name two columns, that of the texts and that of their translations");

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     SourceFacts, SourceSettings,
-    facts::Counted,
     images::{OF_IMAGES, classes_alone},
 };
 use crate::config::{ImageShape, Problem};
@@ -47,14 +46,6 @@ impl SourceSettings for PathfinderSource {
             has_own_split: true,
             ..OF_IMAGES
         }
-    }
-
-    fn counts(&self) -> Vec<Counted> {
-        vec![
-            ("data.contour_length", self.contour_length, 3..=24),
-            ("data.examples", self.examples, 100..=1_000_000),
-            ("data.validation_examples", self.validation_examples, 10..=1_000_000),
-        ]
     }
 
     fn problems(&self) -> Vec<Problem> {

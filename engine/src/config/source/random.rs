@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{SourceFacts, SourceSettings, facts::Counted};
+use super::{SourceFacts, SourceSettings};
 
 /// Words drawn independently with the grammar's unigram frequencies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,10 +29,6 @@ impl SourceSettings for RandomSource {
             run_names: ["random control"; 2],
             ..SourceFacts::USUAL
         }
-    }
-
-    fn counts(&self) -> Vec<Counted> {
-        vec![("data.words", self.words, 1_000..=100_000_000)]
     }
 
     fn amount_mut(&mut self) -> Option<(&mut usize, &mut u64)> {

@@ -35,7 +35,7 @@ impl SourceSettings for SquadSource {
             modality: Modality::Spans,
             run_names: ["question answering"; 2],
             tasks: &["span"],
-            without_task: Some("questions about paragraphs are for a task; set task.kind to \"span\""),
+            without_task: Some("questions about paragraphs are for a task; set {task.kind} to {task.kind=span}"),
             ..SourceFacts::USUAL
         }
     }

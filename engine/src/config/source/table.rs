@@ -51,8 +51,8 @@ impl SourceSettings for TableSource {
             run_names: ["text classifier"; 2],
             tasks: &["classification", "regression"],
             without_task: Some(
-                "a table is for a task; set task.kind to \"classification\" or \"regression\", or read the text of a column \
-                 with data.kind = \"file\"",
+                "a table is for a task; set {task.kind} to {task.kind=classification} or {task.kind=regression}, or read the text of a column \
+                 with {data.kind} = {data.kind=file}",
             ),
             ..SourceFacts::USUAL
         }
@@ -67,7 +67,7 @@ impl SourceSettings for TableSource {
 
     fn problems(&self) -> Vec<Problem> {
         let mut found = Vec::new();
-        let mut add = |field: &str, message: &str| found.push(Problem::new(field, message));
+        let mut add = |field: &str, message: &'static str| found.push(Problem::new(field, message));
         if self.path.as_os_str().is_empty() {
             add("data.path", "name a table: a .tsv, .csv, .jsonl or .parquet file");
         }

@@ -302,7 +302,7 @@ fn shape_and_length_are_looked_up() {
         ..config.clone()
     });
     let problems = uneven.unwrap().validate();
-    assert!(problems[0].field == "model.patch" && problems[0].message.contains("1, 2, 4, 7, 14, 28"), "{problems:?}");
+    assert!(problems[0].field == "model.patch" && problems[0].message().contains("1, 2, 4, 7, 14, 28"), "{problems:?}");
     config.data.source = Source::Images(ImagesSource { path: folder.path().join("none"), ..ImagesSource::default() });
     assert_eq!(with_image_shape(config).unwrap_err().field, "data.path");
 }

@@ -239,7 +239,7 @@ fn labels_of(part: &Part<'_>, objective: &Objective, reading: &Reading) -> Resul
     let mut names: Vec<String> = classes.into_iter().map(|(name, _)| name.to_owned()).collect();
     names.sort();
     match names.as_slice() {
-        [label] => return Err(TableError::OneClass { path, label: label.clone() }),
+        [label] => return Err(TableError::OneClass { path, field: "data.label", label: label.clone() }),
         _ if names.len() > MOST_CLASSES => {
             return Err(TableError::ManyClasses { path, count: names.len(), rows, most: MOST_CLASSES });
         }

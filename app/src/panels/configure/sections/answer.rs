@@ -4,13 +4,12 @@
 use egui::Ui;
 use headroom_engine::{
     attention::ModelFacts,
-    config::{About, Baseline, Number, NumberValue, RunConfig},
+    config::{About, Baseline, FieldSpec, Number, NumberValue, RunConfig},
 };
 
 use super::{
     super::{
         difference::{Difference, Question, figures},
-        field::Words,
         form::{Form, note_ui},
     },
     judged::Judged,
@@ -20,10 +19,8 @@ use super::{
 pub(super) trait GivenAnswer: Clone {
     /// The question.
     const QUESTION: Question;
-    /// The field.
-    const PATH: &'static str;
-    /// Its label.
-    const LABEL: &'static str;
+    /// The field of its kind.
+    const FIELD: FieldSpec;
 
     /// Where a config has it.
     fn of(config: &mut RunConfig) -> &mut Self;
@@ -56,10 +53,10 @@ pub(super) fn answer_ui<A: GivenAnswer>(ui: &mut Ui, form: &mut Form<'_>, config
     };
     let answers: Vec<(&str, &str)> = kinds.iter().map(|answer| (answer.about().kind, answer.about().title)).collect();
     let mut kind = given.about().kind;
-    let words = Words::new(A::PATH, A::LABEL, given.about().formula);
-    if form.choice_noted(ui, words, &mut kind, &answers, cost) {
+    let field = A::FIELD.explained(given.about().formula);
+    if form.choice_noted(ui, field, &mut kind, &answers, cost) {
         *A::of(config) = of_kind(kind, config);
-        form.unreadable.forget(&format!("{}.", A::PATH));
+        form.unreadable.forget(&format!("{}.", A::FIELD.place().0));
     }
     note_ui(ui, A::of(config).about().note);
     judged.difference_ui(ui, A::QUESTION);
@@ -67,11 +64,10 @@ pub(super) fn answer_ui<A: GivenAnswer>(ui: &mut Ui, form: &mut Form<'_>, config
 
 /// A slider for each number, from 0 to the most that is allowed.
 pub(super) fn sliders_ui(ui: &mut Ui, form: &mut Form<'_>, numbers: Vec<Number<'_>>) {
-    for Number { path, label, help, most, value, .. } in numbers {
-        let words = Words::new(path, label, help);
+    for Number { field, most, value, .. } in numbers {
         match value {
-            NumberValue::Always(value) => form.slider(ui, words, value, most),
-            NumberValue::Optional(value) => form.optional_slider(ui, words, value, most),
+            NumberValue::Always(value) => form.slider(ui, field, value, most),
+            NumberValue::Optional(value) => form.optional_slider(ui, field, value, most),
         };
     }
 }

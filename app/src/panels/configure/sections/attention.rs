@@ -4,7 +4,7 @@ use headroom_engine::config::{AttentionConfig, Cache, ModelKind, RunConfig};
 use super::{
     super::{
         difference::Question,
-        field::Words,
+        field::field,
         form::{Form, note_ui},
     },
     compatibility::compatibility_ui,
@@ -14,14 +14,6 @@ use super::{
     matching::matching_ui,
     reuse::reuse_ui,
 };
-const CACHE: Words = Words::new(
-    "attention.cache",
-    "Cache",
-    "What is kept from token to token while generating; training is not affected.\nNone: token t costs as much as a text of t \
-     tokens.",
-);
-
-pub(super) const WORDS: [Words; 1] = [CACHE];
 
 /// The four questions, in their order.
 pub fn attention_ui(
@@ -63,7 +55,12 @@ pub fn attention_ui(
 
 /// What is kept of the tokens before while a text is generated.
 fn cache_ui(ui: &mut Ui, form: &mut Form<'_>, attention: &mut AttentionConfig, judged: &Judged<'_>) {
-    form.choice(ui, CACHE, &mut attention.cache, &Cache::ALL.map(|cache| (cache.clone(), cache.label())));
+    form.choice(
+        ui,
+        field!("attention.cache.kind"),
+        &mut attention.cache,
+        &Cache::ALL.map(|cache| (cache.clone(), cache.label())),
+    );
     note_ui(
         ui,
         match attention.cache {

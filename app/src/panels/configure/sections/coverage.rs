@@ -1,45 +1,17 @@
 //! The third question: how many pairs are scored.
 
 use egui::Ui;
-use headroom_engine::config::{About, Coverage, EigenCoverage, PartialCoverage, Restore, RunConfig};
+use headroom_engine::config::{About, Coverage, EigenCoverage, FieldSpec, PartialCoverage, Restore, RunConfig};
 
 use super::{
-    super::{difference::Question, field::Words, form::Form},
+    super::{difference::Question, field::field, form::Form},
     answer::{GivenAnswer, answer_ui, sliders_ui},
     judged::Judged,
 };
 
-const RESTORE: Words = Words::new(
-    "attention.coverage.restore",
-    "Map to the others",
-    "Whether R is trained, the map from the scored pairs of a row to its others: k numbers for each restored pair, \
-     once for \
-     all layers, or for each layer but the last.",
-);
-const FROM: Words = Words::new(
-    "attention.coverage.from",
-    "Pairs from run",
-    "The name or id of a trained run that scores all pairs: pairs and R come from its best checkpoint. Empty: from the \
-     warm-up of this run.",
-)
-.empty("the warm-up of this run");
-const WARM_UP: Words = Words::new(
-    "attention.coverage.warmup_steps",
-    "Steps with all pairs",
-    "Steps in which all pairs are scored, before pairs are chosen by what the model has learnt.",
-);
-const EXAMPLES: Words = Words::new(
-    "attention.coverage.examples",
-    "Examples for covariance",
-    "Examples of the training text from whose scores the covariance is estimated.",
-);
-
-pub(super) const WORDS: [Words; 4] = [RESTORE, FROM, WARM_UP, EXAMPLES];
-
 impl GivenAnswer for Coverage {
     const QUESTION: Question = Question::Coverage;
-    const PATH: &'static str = "attention.coverage";
-    const LABEL: &'static str = "How many pairs";
+    const FIELD: FieldSpec = field!("attention.coverage.kind");
 
     fn of(config: &mut RunConfig) -> &mut Self {
         &mut config.attention.coverage
@@ -75,17 +47,12 @@ pub(super) fn coverage_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConf
     if let Coverage::Partial(PartialCoverage { restore, from, warmup_steps, examples, .. }) =
         &mut config.attention.coverage
     {
-        let choices = [
-            (Restore::Fixed, "Fixed"),
-            (Restore::Common, "Trained, one for all layers"),
-            (Restore::PerLayer, "Trained, one for each layer"),
-        ];
-        form.choice(ui, RESTORE, restore, &choices);
-        form.optional_text(ui, FROM, from);
+        form.named(ui, field!("attention.coverage.restore"), restore, &Restore::ALL);
+        form.optional_text(ui, field!("attention.coverage.from"), from);
         if from.is_none() {
-            form.whole(ui, WARM_UP, warmup_steps, 100);
+            form.whole(ui, field!("attention.coverage.warmup_steps"), warmup_steps);
         }
-        form.size(ui, EXAMPLES, examples, 64);
+        form.size(ui, field!("attention.coverage.examples"), examples);
     }
 }
 

@@ -11,76 +11,20 @@ use headroom_engine::data::DataPreview;
 
 use super::{
     super::{
-        field::Words,
+        field::field,
         form::{Form, note_ui},
     },
     examples::found_ui,
-    shared_words::PATH,
-    shared_words::TEXT_SEED,
-    shared_words::VALIDATION_PATH,
-    sources::{SourceContext, SourceForm, form_of, own_words},
-    translation::{self, scored_ui},
+    sources::{SourceContext, SourceForm, form_of},
+    translation::scored_ui,
 };
 use crate::{
     file_dialogs::{Ask, Pick},
     widgets::Thumbnails,
 };
 
-const SOURCE: Words = Words::new("data.kind", "Source", "Where the text, the images or the expressions come from.");
-const FIELD: Words =
-    Words::new("data.field", "JSONL field", "The field of each JSONL object that holds the text; empty = `text`.")
-        .empty("text");
-const COLUMN: Words = Words::new(
-    "data.column",
-    "CSV column",
-    "The column that holds the text: its name in the header line, or its number from 1.",
-);
-const PAIRS: Words = Words::new("data.pairs", "Pairs", "How many generated pairs there are to train on.").unit("pairs");
-const AMOUNT: Words = Words::new("data.words", "Words", "Amount of generated text.").unit("words");
-const SEQUENCE: Words = Words::new(
-    "data.sequence_length",
-    "Sequence length",
-    "Tokens of one example, special tokens included. Cost of attention grows with its square.",
-)
-.unit("tokens");
-const ORDER: Words = Words::new(
-    "data.shuffled",
-    "Order of tokens",
-    "Shuffled is the text's control: every token stands at a random place, so that single tokens are as frequent as \
-     before \
-     and nothing else is left to learn. What a model shows on both is not due to language.",
-);
-const HELD_OUT: Words = Words::new(
-    "data.validation_fraction",
-    "Held-out share",
-    "Share of the text that is only evaluated on, cut by document, or by contiguous blocks in a single document.",
-)
-.unit("of 1");
-const TOKENIZER: Words = Words::new("data.tokenizer", "Tokenizer", "How text becomes tokens.");
-const VOCABULARY: Words = Words::new(
-    "data.tokenizer.vocabulary",
-    "Vocabulary",
-    "Number of different tokens, special ones included. A small text may allow fewer.",
-)
-.unit("tokens");
-const TOKENIZER_PATH: Words =
-    Words::new("data.tokenizer.path", "tokenizer.json", "A tokenizer in the format of Hugging Face `tokenizers`.");
-
-/// Of every kind of data.
-const WORDS: [Words; 7] = [SOURCE, SEQUENCE, ORDER, HELD_OUT, TOKENIZER, VOCABULARY, TOKENIZER_PATH];
-
 /// Pixels of a side of a square that divides images of 28, 32 and 64 pixels.
 const USUAL_PATCH: usize = 4;
-
-#[derive(Clone, Copy, PartialEq)]
-enum TokenizerKind {
-    Bytes,
-    Bpe,
-    WordPiece,
-    Words,
-    File,
-    Initial,
-}
 
 /// What the other kinds of source were when they were left, so that looking at another kind loses nothing.
 #[derive(Default)]
@@ -95,12 +39,6 @@ pub struct SourceMemory {
     scored: TranslationTask,
 }
 
-/// The words of every field that such data may have, and of the task that they are for.
-pub(super) fn words_of(source: &Source) -> Vec<Words> {
-    let scores: &[Words] = if source.has_pairs() { &translation::OF_SCORES } else { &[] };
-    WORDS.iter().chain(own_words(source)).chain(scores).copied().collect()
-}
-
 /// Text and tokens, and of a table what is learnt of it. `preview`: what was found in that table, or of those images.
 pub fn data_ui(
     ui: &mut Ui,
@@ -113,11 +51,11 @@ pub fn data_ui(
     let RunConfig { data, task, model, .. } = config;
     source_ui(ui, form, (data, task, model.patch), preview, memory);
     if !data.source.has_images() {
-        form.size(ui, SEQUENCE, &mut data.sequence_length, 16);
-        form.choice(ui, ORDER, &mut data.shuffled, &[(false, "As in the text"), (true, "Shuffled: the control")]);
+        form.size(ui, field!("data.sequence_length"), &mut data.sequence_length);
+        form.named(ui, field!("data.shuffled"), &mut data.shuffled, &[false, true]);
     }
     if !data.source.has_own_split() {
-        form.decimal(ui, HELD_OUT, &mut data.validation_fraction);
+        form.decimal(ui, field!("data.validation_fraction"), &mut data.validation_fraction);
     }
     if !data.source.has_own_tokens() {
         tokenizer_ui(ui, form, data, begins, memory);
@@ -224,7 +162,7 @@ fn source_ui(
     let mut kind = data.source.facts().kind;
     let kinds: Vec<(&str, &str)> =
         Source::examples().iter().map(|source| (source.facts().kind, source.facts().label)).collect();
-    if form.choice(ui, SOURCE, &mut kind, &kinds) {
+    if form.choice(ui, field!("data.kind"), &mut kind, &kinds) {
         memory.keep(&data.source);
         data.source = memory.source(kind);
         form.unreadable.forget("data.");
@@ -237,10 +175,6 @@ fn source_ui(
 }
 
 impl SourceForm for GrammarSource {
-    fn words(&self) -> &'static [Words] {
-        &[AMOUNT, TEXT_SEED]
-    }
-
     fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, _: SourceContext<'_>) {
         note_ui(ui, "Sentences from a grammar with agreement, nested clauses and pronouns. Nothing to download.");
         amount_ui(ui, form, &mut self.words, &mut self.text_seed);
@@ -248,10 +182,6 @@ impl SourceForm for GrammarSource {
 }
 
 impl SourceForm for RandomSource {
-    fn words(&self) -> &'static [Words] {
-        &[AMOUNT, TEXT_SEED]
-    }
-
     fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, _: SourceContext<'_>) {
         note_ui(ui, "Words drawn at random with the grammar's frequencies: there is nothing else to learn.");
         amount_ui(ui, form, &mut self.words, &mut self.text_seed);
@@ -259,28 +189,20 @@ impl SourceForm for RandomSource {
 }
 
 fn amount_ui(ui: &mut Ui, form: &mut Form<'_>, words: &mut usize, seed: &mut u64) {
-    form.size(ui, AMOUNT, words, 50_000);
-    form.whole(ui, TEXT_SEED, seed, 1);
+    form.size(ui, field!("data.words"), words);
+    form.whole(ui, field!("data.text_seed"), seed);
 }
 
 impl SourceForm for NumberWordsSource {
-    fn words(&self) -> &'static [Words] {
-        &[PAIRS, TEXT_SEED]
-    }
-
     fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, context: SourceContext<'_>) {
         note_ui(ui, "Numbers and dates in English words with their German translations. Nothing to download.");
-        form.size(ui, PAIRS, &mut self.pairs, 5_000);
-        form.whole(ui, TEXT_SEED, &mut self.text_seed, 1);
+        form.size(ui, field!("data.pairs"), &mut self.pairs);
+        form.whole(ui, field!("data.text_seed"), &mut self.text_seed);
         scored_ui(ui, form, context.task, context.scored);
     }
 }
 
 impl SourceForm for FileSource {
-    fn words(&self) -> &'static [Words] {
-        &[PATH, VALIDATION_PATH, FIELD, COLUMN]
-    }
-
     fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, _: SourceContext<'_>) {
         file_ui(ui, form, self);
     }
@@ -288,16 +210,15 @@ impl SourceForm for FileSource {
 
 fn file_ui(ui: &mut Ui, form: &mut Form<'_>, file: &mut FileSource) {
     let picks = [Pick::File, Pick::Folder];
-    form.path(ui, PATH, &mut file.path, &picks, |pick| ask_text(pick, "Text to train on"));
+    form.path(ui, field!("file", "data.path"), &mut file.path, &picks, |pick| ask_text(pick, "Text to train on"));
     if file.path.is_relative() && !file.path.as_os_str().is_empty() {
         note_ui(ui, &format!("Relative paths start at {}", form.base_dir.display()));
     }
-    let mut validation = file.validation_path.clone().unwrap_or_default();
-    if form.path(ui, VALIDATION_PATH, &mut validation, &picks, |pick| ask_text(pick, "Text to evaluate on")) {
-        file.validation_path = Some(validation).filter(|path| !path.as_os_str().is_empty());
-    }
-    form.optional_text(ui, FIELD, &mut file.field);
-    form.optional_text(ui, COLUMN, &mut file.column);
+    form.optional_path(ui, field!("file", "data.validation_path"), &mut file.validation_path, &picks, |pick| {
+        ask_text(pick, "Text to evaluate on")
+    });
+    form.optional_text(ui, field!("data.field"), &mut file.field);
+    form.optional_text(ui, field!("data.column"), &mut file.column);
 }
 
 fn ask_text(pick: Pick, title: &str) -> Ask {
@@ -308,27 +229,11 @@ fn ask_text(pick: Pick, title: &str) -> Ask {
 }
 
 fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins: bool, memory: &mut SourceMemory) {
-    let mut kind = match &data.tokenizer {
-        Tokenizer::Bytes(_) => TokenizerKind::Bytes,
-        Tokenizer::Bpe(_) => TokenizerKind::Bpe,
-        Tokenizer::WordPiece(_) => TokenizerKind::WordPiece,
-        Tokenizer::Words(_) => TokenizerKind::Words,
-        Tokenizer::File(_) => TokenizerKind::File,
-        Tokenizer::Initial(_) => TokenizerKind::Initial,
-    };
-    let mut kinds = vec![
-        (TokenizerKind::Bpe, "Byte pairs, trained"),
-        (TokenizerKind::WordPiece, "WordPiece, trained"),
-        (TokenizerKind::Bytes, "Bytes"),
-        (TokenizerKind::File, "A tokenizer.json"),
-    ];
-    if kind == TokenizerKind::Words {
-        kinds.push((TokenizerKind::Words, "Words between blanks"));
-    }
-    if begins || kind == TokenizerKind::Initial {
-        kinds.push((TokenizerKind::Initial, "That of the model to begin with"));
-    }
-    if form.choice(ui, TOKENIZER, &mut kind, &kinds) {
+    let mut kind = data.tokenizer.kind();
+    let mut kinds = vec!["bpe", "word_piece", "bytes", "file"];
+    kinds.extend((kind == "words").then_some("words"));
+    kinds.extend((begins || kind == "initial").then_some("initial"));
+    if form.named(ui, field!("data.tokenizer.kind"), &mut kind, &kinds) {
         match &data.tokenizer {
             Tokenizer::Bpe(trained) | Tokenizer::WordPiece(trained) => memory.vocabulary = Some(trained.vocabulary),
             Tokenizer::File(file) => memory.tokenizer_path.clone_from(&file.path),
@@ -337,29 +242,29 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins:
         }
         let vocabulary = memory.vocabulary.unwrap_or_else(|| TrainedTokenizer::default().vocabulary);
         data.tokenizer = match kind {
-            TokenizerKind::Bytes => Tokenizer::Bytes(ByteTokenizer {}),
-            TokenizerKind::Bpe => Tokenizer::Bpe(TrainedTokenizer { vocabulary }),
-            TokenizerKind::WordPiece => Tokenizer::WordPiece(TrainedTokenizer { vocabulary }),
-            TokenizerKind::Words => Tokenizer::Words(WordTokenizer { vocabulary }),
-            TokenizerKind::File => Tokenizer::File(FileTokenizer { path: memory.tokenizer_path.clone() }),
-            TokenizerKind::Initial => Tokenizer::Initial(InitialTokenizer {}),
+            "bytes" => Tokenizer::Bytes(ByteTokenizer {}),
+            "word_piece" => Tokenizer::WordPiece(TrainedTokenizer { vocabulary }),
+            "words" => Tokenizer::Words(WordTokenizer { vocabulary }),
+            "file" => Tokenizer::File(FileTokenizer { path: memory.tokenizer_path.clone() }),
+            "initial" => Tokenizer::Initial(InitialTokenizer {}),
+            _ => Tokenizer::Bpe(TrainedTokenizer { vocabulary }),
         };
         form.unreadable.forget("data.tokenizer");
     }
     match &mut data.tokenizer {
         Tokenizer::Bpe(TrainedTokenizer { vocabulary }) | Tokenizer::WordPiece(TrainedTokenizer { vocabulary }) => {
             note_ui(ui, "Trained on the training text, once; kept for later runs.");
-            form.size(ui, VOCABULARY, vocabulary, 256);
+            form.size(ui, field!("data.tokenizer.vocabulary"), vocabulary);
         }
         Tokenizer::Words(words) => {
             note_ui(ui, "Each word of the training text is a token; of too many the rarer ones are unknown.");
-            form.size(ui, VOCABULARY, &mut words.vocabulary, 256);
+            form.size(ui, field!("data.tokenizer.vocabulary"), &mut words.vocabulary);
         }
         Tokenizer::Initial(_) => note_ui(ui, "Its weights are for these tokens alone."),
         Tokenizer::Bytes(_) => note_ui(ui, "Each byte is a token: 256 and the special ones."),
         Tokenizer::File(file) => {
             let ask = |pick| Ask::new(pick, "Tokenizer").kind("Tokenizer", &["json"]);
-            form.path(ui, TOKENIZER_PATH, &mut file.path, &[Pick::File], ask);
+            form.path(ui, field!("data.tokenizer.path"), &mut file.path, &[Pick::File], ask);
         }
     }
 }

@@ -9,33 +9,19 @@ use headroom_engine::{
 use super::{
     super::{
         estimate::Matched,
-        field::Words,
+        field::{field, name_of},
         form::{Form, note_ui},
     },
     judged::Judged,
 };
 use crate::format;
 
-const MATCH: Words = Words::new(
-    "attention.match_parameters",
-    "Match parameters",
-    "Adds layers until the model has about as many parameters as the baseline of the same depth as the config. The \
-     schedule is written down anew for the deeper model.",
-);
-
-pub(super) const WORDS: [Words; 1] = [MATCH];
-
-fn name(baseline: Baseline) -> &'static str {
-    match baseline {
-        Baseline::Standard => "Of standard attention",
-        Baseline::WithoutReuse => "Of the same without reuse",
-    }
-}
-
 /// The check box, what is matched, and what that did.
 pub(super) fn matching_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig, judged: &Judged<'_>) {
     let matched = &mut config.attention.match_parameters;
-    form.custom(ui, MATCH, |ui| {
+    let field = field!("attention.match_parameters");
+    let name = |baseline: Baseline| field.choice(&name_of(&baseline)).unwrap_or_default();
+    form.custom(ui, field, |ui| {
         let mut is_on = matched.is_some();
         let mut check = ui.checkbox(&mut is_on, "");
         if check.changed() {

@@ -4,26 +4,9 @@ use egui::Ui;
 use headroom_engine::config::{ModelKind, ModelPart, RunConfig, TrainConfig};
 
 use super::super::{
-    field::{Words, sentence},
+    field::{field, sentence},
     form::Form,
 };
-
-const DECAY: Words = Words::new(
-    "train.layer_decay",
-    "Rate of lower layers",
-    "By what the learning rate of a layer is multiplied for every layer above it: the head learns at the full rate, the last layer at \
-     this share of it, the one below at its square, and so on to the embeddings. 1: all learn at the same rate.",
-)
-.unit("of the layer above");
-const FREEZE: Words = Words::new(
-    "train.freeze",
-    "Frozen parts",
-    "Parts that stay as they are, with commas between them: embeddings, head, layers.3 or layers.0-5, layers counted from 0. They \
-     take no memory for gradients.",
-)
-.empty("none: all learn");
-
-pub(super) const WORDS: [Words; 2] = [DECAY, FREEZE];
 
 /// Where a model was trained before, or a config file says something about parts.
 pub(super) fn parts_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
@@ -32,12 +15,12 @@ pub(super) fn parts_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig)
     let is_usual = train.freeze.is_empty() && train.layer_decay == TrainConfig::default().layer_decay;
     let is_wanted = !is_usual || (is_of_one_stack && config.model.initial.is_some());
     if !stays(ui, is_wanted) {
-        form.unreadable.forget(DECAY.path);
-        form.unreadable.forget(FREEZE.path);
+        form.unreadable.forget(field!("train.layer_decay").path);
+        form.unreadable.forget(field!("train.freeze").path);
         return;
     }
-    form.decimal(ui, DECAY, &mut train.layer_decay);
-    form.written(ui, FREEZE, &mut train.freeze, read, |parts| write(parts));
+    form.decimal(ui, field!("train.layer_decay"), &mut train.layer_decay);
+    form.written(ui, field!("train.freeze"), &mut train.freeze, read, |parts| write(parts));
 }
 
 /// Whether these fields are there: once they are, they do not go as long as somebody types.

@@ -1,27 +1,18 @@
 //! The first question: which heads score.
 
 use egui::Ui;
-use headroom_engine::config::{About, CustomReuse, Reuse, RunConfig};
+use headroom_engine::config::{About, CustomReuse, FieldSpec, Reuse, RunConfig};
 
 use super::{
-    super::{difference::Question, field::Words, form::Form, heads::usual_reuse},
+    super::{difference::Question, field::field, form::Form, heads::usual_reuse},
     answer::{GivenAnswer, answer_ui, sliders_ui},
     head_editor::HeadEditor,
     judged::Judged,
 };
 
-const ROWS: Words = Words::new(
-    "attention.reuse.rows",
-    "Table of heads",
-    "A row a layer, layer 0 first, with / between rows: c computes, 0.1 borrows from layer 0 head 1, - is off.",
-);
-
-pub(super) const WORDS: [Words; 1] = [ROWS];
-
 impl GivenAnswer for Reuse {
     const QUESTION: Question = Question::Reuse;
-    const PATH: &'static str = "attention.reuse";
-    const LABEL: &'static str = "Which heads score";
+    const FIELD: FieldSpec = field!("attention.reuse.kind");
 
     fn of(config: &mut RunConfig) -> &mut Self {
         &mut config.attention.reuse
@@ -56,7 +47,7 @@ pub(super) fn reuse_ui(
     editor.ui(ui, form, config, judged);
     if let Reuse::Custom(CustomReuse { rows }) = &mut config.attention.reuse {
         let mut text = rows.join(" / ");
-        if form.text(ui, ROWS, &mut text) {
+        if form.text(ui, field!("attention.reuse.rows"), &mut text) {
             *rows = text.split('/').map(|row| row.trim().to_owned()).collect();
         }
     }

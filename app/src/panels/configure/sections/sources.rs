@@ -7,7 +7,7 @@ use headroom_engine::{
     kinds_of_data,
 };
 
-use super::super::{field::Words, form::Form};
+use super::super::form::Form;
 use crate::widgets::Thumbnails;
 
 /// What the fields of data are drawn with beside their settings.
@@ -33,9 +33,6 @@ impl<'a> SourceContext<'a> {
 
 /// The fields of one kind of data.
 pub(super) trait SourceForm {
-    /// Words of every field that it may have, and of the task that it is for.
-    fn words(&self) -> &'static [Words];
-
     /// Draws its fields.
     fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, context: SourceContext<'_>);
 }
@@ -45,11 +42,6 @@ macro_rules! dispatch {
         /// The form of a source.
         pub(super) fn form_of(source: &mut Source) -> &mut dyn SourceForm {
             match source { $(Source::$kind(own) => own),+ }
-        }
-
-        /// Words of the fields of a source.
-        pub(super) fn own_words(source: &Source) -> &'static [Words] {
-            match source { $(Source::$kind(own) => own.words()),+ }
         }
     };
 }

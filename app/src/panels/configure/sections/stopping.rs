@@ -3,22 +3,7 @@
 use egui::Ui;
 use headroom_engine::{config::StopEarly, objective::Metric};
 
-use super::super::{field::Words, form::Form};
-
-const METRIC: Words = Words::new(
-    "train.stop_early.metric",
-    "Stop early",
-    "Ends the run before its last step once evaluations find no better value of this metric; the checkpoint with the best value \
-     is the best one. Never: the run does all its steps, and the best checkpoint is that of the lowest validation loss.",
-);
-const PATIENCE: Words = Words::new(
-    "train.stop_early.patience",
-    "Patience",
-    "Evaluations in a row without a better value after which the run ends.",
-)
-.unit("evaluations");
-
-pub(super) const WORDS: [Words; 2] = [METRIC, PATIENCE];
+use super::super::{field::field, form::Form};
 
 /// The metric, one of those that evaluations of the run find, and how long it is waited for.
 pub(super) fn stopping_ui(ui: &mut Ui, form: &mut Form<'_>, stop: &mut Option<StopEarly>, metrics: &[&Metric]) {
@@ -33,11 +18,11 @@ pub(super) fn stopping_ui(ui: &mut Ui, form: &mut Form<'_>, stop: &mut Option<St
     }
     choices.extend(metrics.iter().map(|metric| (Some(metric.series.to_owned()), metric.title)));
     let mut chosen = before;
-    if form.choice(ui, METRIC, &mut chosen, &choices) {
+    if form.choice(ui, field!("train.stop_early.metric"), &mut chosen, &choices) {
         *stop = chosen.map(|metric| StopEarly { metric, ..stop.clone().unwrap_or_default() });
-        form.unreadable.forget(PATIENCE.path);
+        form.unreadable.forget(field!("train.stop_early.patience").path);
     }
     if let Some(stop) = stop {
-        form.whole(ui, PATIENCE, &mut stop.patience, 1);
+        form.whole(ui, field!("train.stop_early.patience"), &mut stop.patience);
     }
 }

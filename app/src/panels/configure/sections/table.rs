@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use egui::{Align, Label, Layout, ProgressBar, RichText, Ui, vec2};
 use headroom_engine::{
-    config::{ClassificationTask, Column, RegressionTask, TableSource, TaskConfig, counted},
+    config::{ClassificationTask, Column, FieldSpec, RegressionTask, TableSource, TaskConfig, counted},
     data::{DataPreview, PreviewAnswers, PreviewExample, TablePreview},
 };
 
 use super::super::{
-    field::Words,
+    field::field,
     form::{Form, note_ui, under_ui},
 };
 use super::sources::{SourceContext, SourceForm};
@@ -18,49 +18,6 @@ use crate::{
     format::{self, shortened},
     theme,
 };
-
-const TABLE: Words = Words::new(
-    "data.path",
-    "Table",
-    "A .tsv, .csv, .jsonl or .parquet file with a row for each example; the first three gzipped where they end in .gz.",
-);
-const HELD_OUT: Words = Words::new(
-    "data.validation_path",
-    "Held-out rows",
-    "Another table with the same columns, to evaluate on. When it is empty, a share of the rows is held out.",
-)
-.empty("a share of the rows");
-const TEXT: Words = Words::new("data.text", "Text column", "The column of the text that is judged.");
-const SECOND: Words = Words::new(
-    "data.text.second",
-    "Second text",
-    "The column of another text that is judged together with the first, as in pairs of sentences.",
-);
-const LABEL: Words =
-    Words::new("data.label", "Label column", "The column of the answer: a class, as a word or a number, or a number.");
-const HEADER: Words = Words::new("data.header", "First row", "Whether the first row of the table names its columns.");
-const TASK: Words = Words::new(
-    "task.kind",
-    "Answer",
-    "What the model learns to tell of the text: to which class it belongs, or a number, learnt by its squared error.",
-);
-
-pub(super) const WEIGHTS: Words = Words::new(
-    "task.class_weights",
-    "Loss counts",
-    "Where some classes are rare, a model that never names them has a small loss: with weights each class counts as much.",
-);
-
-const UNLABELLED: Words = Words::new(
-    "task.unlabelled",
-    "No label",
-    "What stands in the label column of rows that have no label, such as -1: they are left out. “none”: every text there is a label. \
-     Empty: - beside other labels, and -1 beside 0, 1 and 2 of classes.",
-)
-.empty("as it looks");
-
-/// Of a table and its task.
-const WORDS: [Words; 9] = [TABLE, HELD_OUT, TEXT, SECOND, LABEL, HEADER, TASK, UNLABELLED, WEIGHTS];
 
 /// Letters of a column's first cell beside its name.
 const SAMPLE: usize = 24;
@@ -81,10 +38,6 @@ enum Answer {
 }
 
 impl SourceForm for TableSource {
-    fn words(&self) -> &'static [Words] {
-        &WORDS
-    }
-
     fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, context: SourceContext<'_>) {
         table_ui(ui, form, self, context.task, context.preview.and_then(DataPreview::table));
     }
@@ -99,30 +52,28 @@ fn table_ui(
     preview: Option<&TablePreview>,
 ) {
     let ask = |pick, title: &str| Ask::new(pick, title).kind("Table", &["tsv", "csv", "jsonl", "gz", "parquet"]);
-    form.path(ui, TABLE, &mut table.path, &[Pick::File], |pick| ask(pick, "Table to train on"));
-    let mut written = table.validation_path.clone().unwrap_or_default();
-    if form.path(ui, HELD_OUT, &mut written, &[Pick::File], |pick| ask(pick, "Table to evaluate on")) {
-        table.validation_path = Some(written).filter(|path| !path.as_os_str().is_empty());
-    }
+    form.path(ui, field!("table", "data.path"), &mut table.path, &[Pick::File], |pick| ask(pick, "Table to train on"));
+    form.optional_path(
+        ui,
+        field!("table", "data.validation_path"),
+        &mut table.validation_path,
+        &[Pick::File],
+        |pick| ask(pick, "Table to evaluate on"),
+    );
     let columns = preview.map(|found| found.columns.as_slice()).unwrap_or_default();
     if let Some(preview) = preview {
         proposal_ui(ui, form, table, preview);
     }
     if let Some(first) = table.text.first_mut() {
-        column_ui(ui, form, TEXT, first, columns);
+        column_ui(ui, form, field!("table", "data.text"), first, columns);
     }
     let mut second = table.text.get(1).cloned();
     if second_ui(ui, form, &mut second, columns) {
         table.text.truncate(1);
         table.text.extend(second);
     }
-    column_ui(ui, form, LABEL, &mut table.label, columns);
-    form.choice(
-        ui,
-        HEADER,
-        &mut table.header,
-        &[(None, "As it looks"), (Some(true), "Names the columns"), (Some(false), "Is a row like the others")],
-    );
+    column_ui(ui, form, field!("data.label"), &mut table.label, columns);
+    form.named(ui, field!("data.header"), &mut table.header, &[None, Some(true), Some(false)]);
     if let Some(preview) = preview.filter(|preview| table.header.is_none() && !preview.columns.is_empty()) {
         let looks = if preview.has_names() {
             "It names the columns."
@@ -149,7 +100,7 @@ fn proposal_ui(ui: &mut Ui, form: &mut Form<'_>, table: &mut TableSource, previe
         let button = ui.button(words).on_hover_text("By their names and what stands in them; Undo takes it back");
         if button.accessible_name("Take the columns that look right").clicked() {
             (table.text, table.label) = (vec![text], label);
-            (form.touched, form.is_step) = (Some(TEXT.path), true);
+            (form.touched, form.is_step) = (Some(field!("table", "data.text").path), true);
         }
     });
 }
@@ -164,10 +115,10 @@ fn column_words(column: &Column) -> String {
 }
 
 /// One of the columns that were found, or a name that is typed as long as none was.
-fn column_ui(ui: &mut Ui, form: &mut Form<'_>, words: Words, column: &mut Column, columns: &[(String, String)]) {
+fn column_ui(ui: &mut Ui, form: &mut Form<'_>, field: FieldSpec, column: &mut Column, columns: &[(String, String)]) {
     let mut name = column.to_string();
     if columns.is_empty() {
-        if form.text(ui, words, &mut name) {
+        if form.text(ui, field, &mut name) {
             *column = Column(name);
         }
         return;
@@ -178,7 +129,7 @@ fn column_ui(ui: &mut Ui, form: &mut Form<'_>, words: Words, column: &mut Column
     if !is_there {
         choices.insert(0, (name.clone(), &missing));
     }
-    if form.choice_noted(ui, words, &mut name, &choices, |own| sample(columns, own)) {
+    if form.choice_noted(ui, field, &mut name, &choices, |own| sample(columns, own)) {
         *column = Column(name);
     }
 }
@@ -187,7 +138,7 @@ fn column_ui(ui: &mut Ui, form: &mut Form<'_>, words: Words, column: &mut Column
 fn second_ui(ui: &mut Ui, form: &mut Form<'_>, column: &mut Option<Column>, columns: &[(String, String)]) -> bool {
     let mut name = column.as_ref().map(ToString::to_string);
     if columns.is_empty() {
-        let changed = form.optional_text(ui, SECOND.empty("none"), &mut name);
+        let changed = form.optional_text(ui, field!("table", "data.text.second"), &mut name);
         *column = name.map(Column);
         return changed;
     }
@@ -198,7 +149,7 @@ fn second_ui(ui: &mut Ui, form: &mut Form<'_>, column: &mut Option<Column>, colu
     }
     choices.extend(columns.iter().map(|(own, _)| (Some(own.clone()), own.as_str())));
     let note = |own: &Option<String>| own.as_ref().map(|own| sample(columns, own)).unwrap_or_default();
-    let changed = form.choice_noted(ui, SECOND, &mut name, &choices, note);
+    let changed = form.choice_noted(ui, field!("table", "data.text.second"), &mut name, &choices, note);
     *column = name.map(Column);
     changed
 }
@@ -218,14 +169,14 @@ fn task_ui(ui: &mut Ui, form: &mut Form<'_>, task: &mut Option<TaskConfig>, answ
         )
         | None => Answer::Class,
     };
-    if form.choice(ui, TASK, &mut answer, &[(Answer::Class, "A class"), (Answer::Number, "A number")]) {
+    if form.choice(ui, field!("task.kind"), &mut answer, &[(Answer::Class, "A class"), (Answer::Number, "A number")]) {
         *task = Some(match answer {
             Answer::Class => TaskConfig::Classification(ClassificationTask::default()),
             Answer::Number => TaskConfig::Regression(RegressionTask::default()),
         });
     }
     if let Some(unlabelled) = task.as_mut().and_then(TaskConfig::unlabelled_mut) {
-        form.optional_text(ui, UNLABELLED, unlabelled);
+        form.optional_text(ui, field!("task.unlabelled"), unlabelled);
     }
     if let Some(TaskConfig::Classification(classes)) = task {
         let counts = match answers {
@@ -273,7 +224,7 @@ pub(super) fn weights_ui(
     choices.extend(known.is_some().then_some((Weighing::Classes, "Each class as much")));
     choices.extend((now == Weighing::Written).then_some((Weighing::Written, "As written")));
     let mut chosen = now;
-    if choices.len() > 1 && form.choice(ui, WEIGHTS, &mut chosen, &choices) {
+    if choices.len() > 1 && form.choice(ui, field!("task.class_weights"), &mut chosen, &choices) {
         match chosen {
             Weighing::Examples => weights.clear(),
             Weighing::Classes => *weights = known.unwrap_or_default(),
