@@ -28,9 +28,10 @@ mod tensors;
 mod tests;
 mod transformer;
 
+pub use crate::ops::{device_peak_bytes, give_memory_back};
 pub use coverage_state::CoverageState;
 pub use decoding::{Begun, Decoder, Room, sources_read_together};
-pub use device::{device_peak_bytes, dtype, give_memory_back, open_device, open_device_of};
+pub use device::{dtype, open_device, open_device_of};
 pub use diagnosis::NonFinite;
 pub use error::ModelError;
 pub use half::{Computing, CopiedModel};

@@ -81,9 +81,10 @@ pub use embedding::embedding;
 #[cfg(test)]
 pub use flows::Flows;
 pub use gelu::{gelu, gelu_of_linear};
-pub use gpu::FLASH_SIZES;
 #[cfg(test)]
 pub(crate) use gpu::emulating;
+pub use gpu::{FLASH_SIZES, device_peak_bytes, give_memory_back};
+pub(crate) use gpu::{open_cuda, round_factors};
 pub use gradients::Gradients;
 pub use headroom_products::multiplies_pairs;
 pub use kernels::{Matrix, MatrixMut, Real, add_js_divergences, add_l1_distances, index_of_largest, log_sum_exp};

@@ -10,6 +10,7 @@
 
 mod attention;
 mod buffer;
+mod card;
 mod columns;
 mod cross_entropy;
 mod cuda;
@@ -33,6 +34,7 @@ mod source;
 mod tests;
 
 pub use attention::{CoreMemory, attention_core};
+pub use card::{device_peak_bytes, give_memory_back, open_cuda, round_factors};
 pub use cross_entropy::{cross_entropy, cross_entropy_by_row, vocabulary_loss};
 pub use device::has_kernels;
 pub use dropout::{dropout, residual, sum};
