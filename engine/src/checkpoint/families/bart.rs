@@ -7,7 +7,7 @@ use crate::{
     attention::{BART, CrossPlan, ModelPlan, OutputPlan, Preset, StackName},
     checkpoint::{CheckpointError, special_tokens::SpecialTokens},
     config::{AttentionConfig, ModelConfig, NormPlacement},
-    model::{NameRow, NameTable},
+    model::NameRow,
 };
 
 pub(super) struct Bart;
@@ -49,8 +49,8 @@ impl Family for Bart {
         &["bart"]
     }
 
-    fn own_classes(&self) -> &'static [&'static str] {
-        &["HeadroomEncoderDecoder", "HeadroomEncoderDecoderModel"]
+    fn own_classes(&self) -> Vec<&'static str> {
+        vec!["HeadroomEncoderDecoder", "HeadroomEncoderDecoderModel"]
     }
 
     fn own_class(&self, plan: &ModelPlan) -> &'static str {
@@ -113,17 +113,17 @@ impl Family for Bart {
         let mut preset = Preset { norm: own.norm.unwrap_or(NormPlacement::Post), ..BART };
         preset.activation = keys.activation("activation_function", "gelu")?;
         preset.design.embedding.is_scaled = keys.flag("scale_embedding", false)?;
-        encoder_decoder(keys, own, &preset, self.own_classes())
+        encoder_decoder(keys, own, &preset, &self.own_classes())
     }
 
     fn names(&self, plan: &ModelPlan) -> FileNames {
         FileNames {
-            tables: vec![NameTable(&[NAMES])],
+            tables: vec![NAMES],
             base: "model.",
             wrapper: None,
             is_base: matches!(plan.head, OutputPlan::States { .. }),
             others: &["final_logits_bias", "lm_head.", "classification_head.", "qa_outputs."],
-            unused: &[],
+            unused: Vec::new(),
             unused_ends: &[],
         }
     }

@@ -1,10 +1,10 @@
 //! A family of models: what its files say, and what its plans are.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     file_names::FileNames,
-    keys::{self, Keys, Own},
+    keys::{Keys, Own},
     ties::Ties,
 };
 use crate::{
@@ -20,7 +20,7 @@ pub(in crate::checkpoint) trait Family: Sync {
 
     /// The classes under which models of our own type are saved: those whose attention, or whose norms, `transformers` does
     /// not know in this family.
-    fn own_classes(&self) -> &'static [&'static str];
+    fn own_classes(&self) -> Vec<&'static str>;
 
     /// That of a plan.
     fn own_class(&self, plan: &ModelPlan) -> &'static str;
@@ -77,24 +77,5 @@ pub(in crate::checkpoint) fn end_of_text(special: &SpecialTokens) -> Value {
     match special.id("eos_token") {
         Value::Null => special.id("sep_token"),
         end => end,
-    }
-}
-
-/// The sizes of a plan's last stack under the keys of BERT.
-pub(super) fn bert_sizes(plan: &ModelPlan) -> serde_json::Map<String, Value> {
-    let stack = &plan.stack;
-    let sizes = json!({
-        "attention_probs_dropout_prob": stack.dropout,
-        "hidden_act": keys::activation_word(stack.activation),
-        "hidden_dropout_prob": stack.dropout,
-        "hidden_size": stack.width,
-        "intermediate_size": stack.feed_forward,
-        "layer_norm_eps": stack.norm_epsilon,
-        "num_attention_heads": stack.heads,
-        "num_hidden_layers": stack.layers,
-    });
-    match sizes {
-        Value::Object(sizes) => sizes,
-        _ => serde_json::Map::new(),
     }
 }

@@ -1,9 +1,9 @@
-use crate::model::NameTable;
+use crate::model::{NameRow, NameTable};
 
 /// How the files of a plan's family call its tensors.
 pub(in crate::checkpoint) struct FileNames {
     /// The first one that knows a name counts.
-    pub tables: Vec<NameTable>,
+    pub tables: Vec<&'static [NameRow]>,
     /// What the base model's names begin with, which files of the base model alone leave out.
     pub base: &'static str,
     /// Whether files of this plan do.
@@ -13,7 +13,7 @@ pub(in crate::checkpoint) struct FileNames {
     /// What else names begin with.
     pub others: &'static [&'static str],
     /// Beginnings of tensors that the model has no use for: tied copies of the word table, heads of other objectives.
-    pub unused: &'static [&'static str],
+    pub unused: Vec<&'static str>,
     /// The ends of such: masks that old files keep as tensors.
     pub unused_ends: &'static [&'static str],
 }
@@ -60,12 +60,12 @@ impl FileNames {
 
     /// Our name of the tensor with this whole name.
     pub fn ours(&self, whole: &str) -> Option<String> {
-        self.tables.iter().find_map(|table| table.ours(whole))
+        NameTable(&self.tables).ours(whole)
     }
 
     /// The name of a parameter in files; our own where theirs have none.
     pub fn file_name(&self, name: &str) -> String {
-        let whole = self.tables.iter().find_map(|table| table.theirs(name)).unwrap_or_else(|| name.to_owned());
+        let whole = NameTable(&self.tables).theirs(name).unwrap_or_else(|| name.to_owned());
         whole.strip_prefix(self.base).filter(|_| self.is_base).map(str::to_owned).unwrap_or(whole)
     }
 }

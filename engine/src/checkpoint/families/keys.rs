@@ -173,19 +173,6 @@ impl Keys<'_> {
         }
     }
 
-    /// The sizes under the keys of BERT.
-    pub fn bert_sizes(&self, positions: usize) -> Result<ModelConfig, CheckpointError> {
-        Ok(ModelConfig {
-            layers: self.count("num_hidden_layers")?,
-            heads: self.count("num_attention_heads")?,
-            width: self.count("hidden_size")?,
-            feed_forward: self.count("intermediate_size")?,
-            dropout: self.number("hidden_dropout_prob", 0.1)?,
-            positions: Some(positions),
-            ..ModelConfig::default()
-        })
-    }
-
     /// A checked stack, for sequences as long as there are positions where no other length is given.
     pub fn stack(
         &self,
@@ -375,8 +362,8 @@ impl Keys<'_> {
         Ok(ModelPlan { naming: preset.naming, input, encoder, stack, head, cache: Cache::default() })
     }
 
-    /// What an image is cut into, and the patches of a row.
-    pub fn patches(&self) -> Result<(InputPlan, usize), CheckpointError> {
+    /// Pixels of a side of an image and of a patch, and numbers of a pixel.
+    pub fn patches(&self) -> Result<(usize, usize, usize), CheckpointError> {
         let or = |key: &str, usual: usize| if self.written.contains_key(key) { self.count(key) } else { Ok(usual) };
         let (image, patch, channels) = (or("image_size", 224)?, or("patch_size", 16)?, or("num_channels", 3)?);
         if patch == 0 || channels == 0 || channels > MOST_CHANNELS || !(1..=LARGEST_IMAGE).contains(&image) {
@@ -385,7 +372,7 @@ impl Keys<'_> {
         if !image.is_multiple_of(patch) {
             return Err(self.settings(format!("{image} pixels are not divisible by patches of {patch}.")));
         }
-        Ok((InputPlan::Patches { image, patch, channels, distils: false }, image / patch))
+        Ok((image, patch, channels))
     }
 
     /// What norms add to the variance.

@@ -11,7 +11,7 @@ use crate::{
     },
     checkpoint::{CheckpointError, special_tokens::SpecialTokens},
     config::{Compatibility, Grouped, ModelConfig, NormPlacement},
-    model::{NameRow, NameTable},
+    model::NameRow,
     ops::Rotation,
 };
 
@@ -46,8 +46,8 @@ impl Family for Llama {
         &["llama", MISTRAL, QWEN2]
     }
 
-    fn own_classes(&self) -> &'static [&'static str] {
-        &["HeadroomLlama", "HeadroomQwen2", "HeadroomLlamaModel", "HeadroomQwen2Model"]
+    fn own_classes(&self) -> Vec<&'static str> {
+        vec!["HeadroomLlama", "HeadroomQwen2", "HeadroomLlamaModel", "HeadroomQwen2Model"]
     }
 
     fn own_class(&self, plan: &ModelPlan) -> &'static str {
@@ -160,18 +160,18 @@ impl Family for Llama {
         };
         let stack = keys.stack(&preset, StackName::Decoder, &sizes, &attention, own.length)?;
         let stack = keys.supported(StackPlan { width: keys.width("hidden_size")?, ..stack })?;
-        let head = keys.decoder_head(self.own_classes(), vocabulary_head, &["lm_head."])?;
+        let head = keys.decoder_head(&self.own_classes(), vocabulary_head, &["lm_head."])?;
         keys.text(&preset, None, stack, head)
     }
 
     fn names(&self, plan: &ModelPlan) -> FileNames {
         FileNames {
-            tables: vec![NameTable(&[NAMES])],
+            tables: vec![NAMES],
             base: "model.",
             wrapper: Some(WRAPPER),
             is_base: matches!(plan.head, OutputPlan::States { .. }),
             others: &["lm_head.", "score.", "classifier.", "qa_outputs."],
-            unused: &[],
+            unused: Vec::new(),
             unused_ends: &[".rotary_emb.inv_freq"],
         }
     }

@@ -21,8 +21,8 @@ impl Family for Marian {
         &["marian"]
     }
 
-    fn own_classes(&self) -> &'static [&'static str] {
-        &["HeadroomMarian", "HeadroomMarianModel"]
+    fn own_classes(&self) -> Vec<&'static str> {
+        vec!["HeadroomMarian", "HeadroomMarianModel"]
     }
 
     fn own_class(&self, plan: &ModelPlan) -> &'static str {
@@ -73,12 +73,12 @@ impl Family for Marian {
         preset.design.positions = Positions::Sinusoidal;
         preset.design.embedding.is_scaled = keys.flag("scale_embedding", false)?;
         preset.design.embedding.lacks_norm = true;
-        encoder_decoder(keys, own, &preset, self.own_classes())
+        encoder_decoder(keys, own, &preset, &self.own_classes())
     }
 
     fn names(&self, plan: &ModelPlan) -> FileNames {
         FileNames {
-            unused: &["model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"],
+            unused: vec!["model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"],
             ..Bart.names(plan)
         }
     }

@@ -1,7 +1,9 @@
 //! Families of models in the files of Hugging Face's `transformers`: a file each, with its table of tensor names and its keys in
 //! `config.json`, both ways.
 //!
-//! A new family is one file here and one arm of [`Naming`]; the compiler asks for the rest.
+//! Families of encoders are data: names of tensors, keys and classes ([`text_encoder`], [`image_encoder`]). The others implement
+//! [`Family`] themselves, with their keys as rows where these are plain ([`size_keys`]). A new family is one file here and one arm of
+//! [`Naming`]; the compiler asks for the rest.
 
 mod albert;
 mod bart;
@@ -12,16 +14,18 @@ mod electra;
 mod family;
 mod file_names;
 mod gpt2;
+mod image_encoder;
 mod keys;
 mod llama;
 mod marian;
 mod roberta;
 mod rotary;
+mod size_keys;
 mod t5;
+mod text_encoder;
 mod ties;
 mod vit;
 
-use self::family::bert_sizes;
 pub(super) use self::{
     family::{Family, end_of_text},
     file_names::FileNames,
@@ -33,15 +37,15 @@ use crate::attention::Naming;
 /// The family of some names.
 pub(super) fn family(naming: Naming) -> &'static dyn Family {
     match naming {
-        Naming::Bert => &bert::Bert,
+        Naming::Bert => &bert::BERT,
         Naming::Gpt2 => &gpt2::Gpt2,
         Naming::Bart => &bart::Bart,
-        Naming::Vit => &vit::Vit,
-        Naming::Roberta => &roberta::Roberta,
-        Naming::DistilBert => &distilbert::DistilBert,
-        Naming::Electra => &electra::Electra,
-        Naming::Albert => &albert::Albert,
-        Naming::Deit => &deit::Deit,
+        Naming::Vit => &vit::VIT,
+        Naming::Roberta => &roberta::ROBERTA,
+        Naming::DistilBert => &distilbert::DISTILBERT,
+        Naming::Electra => &electra::ELECTRA,
+        Naming::Albert => &albert::ALBERT,
+        Naming::Deit => &deit::DEIT,
         Naming::Marian => &marian::Marian,
         Naming::Llama => &llama::Llama,
         Naming::T5 => &t5::T5,

@@ -11,7 +11,7 @@ use crate::{
     },
     checkpoint::{CheckpointError, special_tokens::SpecialTokens},
     config::{AttentionConfig, ModelConfig, NormPlacement},
-    model::{NameRow, NameTable},
+    model::NameRow,
     ops::{Activation, Gelu},
 };
 
@@ -71,8 +71,8 @@ impl Family for T5 {
         &["t5", "mt5"]
     }
 
-    fn own_classes(&self) -> &'static [&'static str] {
-        &["HeadroomT5", "HeadroomT5Encoder", "HeadroomT5Model"]
+    fn own_classes(&self) -> Vec<&'static str> {
+        vec!["HeadroomT5", "HeadroomT5Encoder", "HeadroomT5Model"]
     }
 
     fn own_class(&self, plan: &ModelPlan) -> &'static str {
@@ -206,12 +206,12 @@ impl Family for T5 {
 
     fn names(&self, plan: &ModelPlan) -> FileNames {
         FileNames {
-            tables: vec![NameTable(&[NAMES]), NameTable(if plan.stack.design.is_gated { &[GATED] } else { &[PLAIN] })],
+            tables: vec![NAMES, if plan.stack.design.is_gated { GATED } else { PLAIN }],
             base: "",
             wrapper: Some(WRAPPER),
             is_base: false,
             others: &["lm_head.", "classification_head.", "classifier.", "qa_outputs."],
-            unused: &[],
+            unused: Vec::new(),
             unused_ends: &[OLD_BIASES],
         }
     }
