@@ -12,7 +12,7 @@ use headroom_engine::{
     attention::OutputPlan,
     checkpoint::{LoadedModel, ModelDirectory, load_model_dir, save_model_dir},
     config::{Cache, DeviceChoice, Precision},
-    convert::{self, Conversion, OneMap, Recipe, ToCollaborative},
+    convert::{self, Conversion, ToCollaborative},
     generate::{Ending, Progress, Sampling, Search, continue_text, generate},
     model::{ForwardOptions, Model, ModelInput, dtype, open_device},
     ops::Activation,
@@ -225,32 +225,35 @@ fn models_of_every_family_are_saved_as_they_came() {
     }
 }
 
+fn after(loaded: &LoadedModel, to: &Conversion) -> convert::Converted {
+    let model = (&loaded.plan, &loaded.parameters);
+    convert::convert(model, to, None, &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
 /// One map for queries and keys: every family comes back from a directory as it was made.
 #[test]
 fn models_of_every_family_are_given_one_map() {
     let device = open_device(DeviceChoice::Cpu).unwrap();
     for name in ["bert_mlm", "gpt2", "bert_seqcls", "bert_span", "vit", "bart"] {
-        for one_map in OneMap::ALL {
+        for one_map in ["symmetric", "pairwise", "shared-weight"] {
             let (loaded, _) = load(name, Precision::F32);
-            convert::check(&loaded.plan, &one_map.conversion()).unwrap();
-            let recipe = Recipe::OneMap(one_map);
-            let converted =
-                convert::convert(&loaded.plan, &loaded.parameters, &recipe, &mut |_| ControlFlow::Continue(()))
-                    .unwrap();
+            let conversion = Conversion::examples().into_iter().find(|one| one.info().flag == one_map).unwrap();
+            convert::check(&loaded.plan, &conversion).unwrap();
+            let converted = after(&loaded, &conversion);
             assert!(converted.parameters.count() < loaded.parameters.count(), "{name}");
             for one in &converted.attentions {
-                assert!((0.0..1.0).contains(&one.relative_error.unwrap()), "{name} {one_map:?}: {one:?}");
+                assert!((0.0..1.0).contains(&one.relative_error.unwrap()), "{name} {one_map}: {one:?}");
             }
             let folder = tempfile::tempdir().unwrap();
             let dir = folder.path().join("model");
             let tensors = converted.parameters.tensors();
             let _ = save_model_dir(&dir, &ModelDirectory::of(&converted.plan, &tensors)).unwrap();
             let again = load_model_dir(&dir, dtype(Precision::F32), &device).unwrap();
-            assert_eq!(again.plan, converted.plan, "{name} {one_map:?}");
+            assert_eq!(again.plan, converted.plan, "{name} {one_map}");
             let again = again.parameters.tensors();
             for (tensor, was) in &tensors {
                 let [is, was] = [&again[tensor], was].map(|one| one.flatten_all().unwrap().to_vec1::<f32>().unwrap());
-                assert_eq!(is, was, "{name} {one_map:?}: {tensor}");
+                assert_eq!(is, was, "{name} {one_map}: {tensor}");
             }
         }
     }
@@ -262,10 +265,9 @@ fn models_of_every_family_are_converted_and_compute_the_same() {
     for name in ["bert_mlm", "gpt2", "bert_seqcls", "bert_span", "vit", "bart"] {
         let (loaded, _) = load(name, Precision::F32);
         let to = ToCollaborative { d_k: loaded.plan.stack.width, ..ToCollaborative::default() };
-        convert::check(&loaded.plan, &Conversion::Collaborative(to.clone())).unwrap();
-        let recipe = Recipe::Collaborative(&to);
-        let converted =
-            convert::convert(&loaded.plan, &loaded.parameters, &recipe, &mut |_| ControlFlow::Continue(())).unwrap();
+        let to = Conversion::Collaborative(to);
+        convert::check(&loaded.plan, &to).unwrap();
+        let converted = after(&loaded, &to);
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("model");
         let tensors = converted.parameters.tensors();

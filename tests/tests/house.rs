@@ -297,7 +297,7 @@ fn few_files_name_a_job() {
             "{job} has no file"
         );
         let named = [format!("commands::{job}"), format!("JobCommand::{job}")];
-        let names = |code: &str| named.iter().any(|name| holds_name(code, name));
+        let names = |code: &str| named.iter().any(|name| has_name(code, name));
         let others: Vec<String> = all
             .iter()
             .filter(|(path, code)| !is_own(path, code) && (names(code) || path.ends_with("protocol/messages.rs")))
@@ -305,12 +305,6 @@ fn few_files_name_a_job() {
             .collect();
         assert!(others.len() <= MOST, "{job}: {others:?}");
     }
-}
-
-/// Whether code holds a name that no further letter follows.
-fn holds_name(code: &str, name: &str) -> bool {
-    code.match_indices(name)
-        .any(|(at, _)| !code[at + name.len()..].starts_with(|letter: char| letter.is_alphanumeric() || letter == '_'))
 }
 
 /// A kind of data is named where its settings, its reading and its form are, and in the list of the kinds. All else asks its
@@ -324,21 +318,12 @@ fn few_files_name_a_kind_of_data() {
     let kinds: Vec<(&str, &str)> =
         rows.lines().filter_map(|row| row.trim().strip_suffix("),")?.split_once('(')).collect();
     assert!(kinds.len() >= 10, "{kinds:?}");
-    let all: Vec<(String, String)> = ["engine/src", "app/src"]
-        .into_iter()
-        .flat_map(|folder| sources(&root().join(folder)))
-        .filter(|(path, _)| {
-            !path
-                .components()
-                .any(|part| ["tests", "wire_tests", "tests.rs"].iter().any(|test| part.as_os_str() == *test))
-        })
-        .map(|(path, text)| (path.strip_prefix(root()).unwrap().display().to_string(), shipped(&text)))
-        .collect();
+    let all = product();
     for (kind, settings) in &kinds {
         let variant = format!("Source::{kind}");
         let names: Vec<&str> = all
             .iter()
-            .filter(|(_, code)| holds_name(code, &variant) || holds_name(code, settings))
+            .filter(|(_, code)| has_name(code, &variant) || has_name(code, settings))
             .map(|(path, _)| path.as_str())
             .collect();
         assert!(names.len() >= 3, "this test reads no code: {names:?}");
@@ -346,8 +331,70 @@ fn few_files_name_a_kind_of_data() {
     }
     // There is no second list of the kinds.
     for (path, code) in all.iter().filter(|(path, _)| path != "engine/src/config/source.rs") {
-        let named = kinds.iter().filter(|(kind, _)| holds_name(code, &format!("Source::{kind}"))).count();
+        let named = kinds.iter().filter(|(kind, _)| has_name(code, &format!("Source::{kind}"))).count();
         assert!(named <= 1, "{path} decides by the kind of data");
+    }
+}
+
+/// Shipped code of the engine and of the window, by path below the repository.
+fn product() -> Vec<(String, String)> {
+    let tests = ["wire_tests", "tests", "tests.rs"];
+    let is_test = |path: &Path| path.components().any(|part| tests.iter().any(|test| part.as_os_str() == *test));
+    ["engine/src", "app/src"]
+        .into_iter()
+        .flat_map(|folder| sources(&root().join(folder)))
+        .filter(|(path, _)| !is_test(path))
+        .map(|(path, text)| (path.strip_prefix(root()).unwrap().display().to_string(), shipped(&text)))
+        .collect()
+}
+
+/// True if code has this name and not a longer one.
+fn has_name(code: &str, name: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    code.match_indices(name)
+        .any(|(at, _)| !code[at + name.len()..].starts_with(is_part) && !code[..at].ends_with(is_part))
+}
+
+/// The variants of an enum, each with the type that it holds.
+fn variants(file: &str, name: &str) -> Vec<(String, Option<String>)> {
+    let text = without_comments(&fs::read_to_string(root().join(file)).unwrap());
+    let body = text.split(&format!("pub enum {name} {{")).nth(1).unwrap().split("\n}").next().unwrap();
+    body.lines()
+        .filter_map(|line| line.trim().strip_suffix(','))
+        .map(|line| match line.split_once('(') {
+            None => (line.to_owned(), None),
+            Some((variant, held)) => (variant.to_owned(), Some(held.trim_end_matches(')').to_owned())),
+        })
+        .collect()
+}
+
+/// A conversion describes itself in its own file. Besides it the list names it, and the adviser that proposes some.
+#[test]
+fn few_files_name_a_conversion() {
+    const MOST: usize = 3;
+    let product = product();
+    let all = variants("engine/src/convert/conversion.rs", "Conversion");
+    assert!(all.len() > 7, "{all:?}");
+    for (variant, held) in all {
+        let held = held.unwrap();
+        let described = format!("impl Convert for {held} ");
+        let own = product.iter().find(|(_, code)| code.contains(&described)).map(|(path, _)| path).unwrap();
+        // Types of attention families are named as such elsewhere.
+        let is_own_type = held.starts_with("To") || held.starts_with("Without");
+        let names =
+            |code: &str| has_name(code, &format!("Conversion::{variant}")) || is_own_type && has_name(code, &held);
+        let lists = ["engine/src/convert/conversion.rs", "engine/src/convert/mod.rs"];
+        let mut files: Vec<&str> = product
+            .iter()
+            .filter(|(path, code)| names(code) && path != own && !lists.contains(&path.as_str()))
+            .map(|(path, _)| path.as_str())
+            .collect();
+        files.extend([own.as_str(), lists[0]]);
+        assert!(files.len() <= MOST, "{variant}: {files:?}");
+    }
+    let flags = ["drop-key-biases", "shared-weight", "choose-from", "restarts"].map(|flag| format!("\"{flag}\""));
+    for (path, code) in product.iter().filter(|(path, _)| !path.starts_with("engine/src/convert/")) {
+        assert!(!flags.iter().any(|flag| code.contains(flag)), "{path} names an option of a conversion");
     }
 }
 

@@ -6,8 +6,7 @@ use headroom_engine::{
     advise::{Advice, Adviser, ConversionStep},
     analysis::{Analysis, Measure, NOT_YET},
     checkpoint::read_plan,
-    config::{Coverage, Modality, counted},
-    convert::Conversion,
+    config::{Modality, counted},
     store::{AnalysisSummary, Store},
     text::escaped_line,
 };
@@ -133,12 +132,12 @@ impl ConversionSource<'_> {
         let (mut from, mut name) = (self.model.clone(), self.name.clone());
         let mut courses = Vec::new();
         for step in advice.steps() {
-            let (suffix, words) = words(&step.conversion, analysis);
-            name.push_str(&suffix);
+            let options = step.conversion.options(analysis.examples);
+            name.push_str(&step.conversion.suffix());
             let to = free(&name);
             let (source, made) = (hint::quoted(&from), hint::quoted(&to));
             let text = if self.text.is_empty() { String::new() } else { format!(" {}", self.text) };
-            let command = format!("convert {source} --to {made} {words}{text} --tokens {tokens}");
+            let command = format!("convert {source} --to {made} {options}{text} --tokens {tokens}");
             let command = hint::command(&command, self.store);
             from.clone_from(&to);
             courses.push(Course { step, to, command });
@@ -333,28 +332,6 @@ fn text(of: Option<&Analysis>) -> String {
         }
     }
     words
-}
-
-/// What a conversion adds to the name of a directory, and its options.
-fn words(conversion: &Conversion, analysis: &Analysis) -> (String, String) {
-    match conversion {
-        // The same examples give the same lenders.
-        Conversion::Borrow(to) => {
-            let similarity = to.similarity;
-            (format!("-borrow{similarity}"), format!("--borrow {similarity} --examples {}", analysis.examples))
-        }
-        Conversion::Collaborative(to) => (format!("-dk{}", to.d_k), format!("--collaborative --d-k {}", to.d_k)),
-        Conversion::Coverage(to) => {
-            let k = to.coverage.k().unwrap_or_default();
-            let kind = if matches!(to.coverage, Coverage::Eigen(_)) { "eigen" } else { "partial" };
-            (format!("-k{k}"), format!("--coverage {kind}:k={k} --choose-from {}", to.examples))
-        }
-        Conversion::Symmetric(_) => ("-symmetric".to_owned(), "--symmetric".to_owned()),
-        Conversion::Pairwise(_) => ("-pairwise".to_owned(), "--pairwise".to_owned()),
-        Conversion::SharedWeight(_) => ("-shared-weight".to_owned(), "--shared-weight".to_owned()),
-        Conversion::Grouped(to) => (format!("-kv{}", to.kv_heads), format!("--grouped {}", to.kv_heads)),
-        Conversion::WithoutKeyBiases(_) => ("-without-key-biases".to_owned(), "--drop-key-biases".to_owned()),
-    }
 }
 
 /// A name that nothing has in the current folder.

@@ -4,11 +4,8 @@ use std::path::{Path, PathBuf};
 
 use headroom_engine::{
     attention::ModelPlan,
-    config::{Coverage, counted},
-    convert::{
-        Conversion, ConvertError, ConvertedAttention, LayerPrice, OneMap, Price, ToBorrow, ToCollaborative, ToCoverage,
-        ToGrouped, WithoutKeyBiases, check,
-    },
+    config::counted,
+    convert::{Conversion, ConvertError, ConvertedAttention, LayerPrice, Price, check},
     protocol::{Event, Target, commands, events},
 };
 
@@ -83,112 +80,21 @@ pub fn run(store: Option<&Path>, args: &ConvertArgs) -> CliResult {
 
 /// Refuses a number that the model does not allow, by the argument that says it.
 fn refuse_number(plan: &ModelPlan, conversion: &Conversion) -> CliResult {
-    let Err(error) = check(plan, conversion) else { return Ok(()) };
-    let argument = match &error {
-        ConvertError::Width { .. } => "--d-k",
-        ConvertError::Groups { .. } => "--grouped",
-        ConvertError::Similarity { .. } => "--borrow",
+    match check(plan, conversion) {
+        Err(ConvertError::Number { option, why }) => Err(CliError::at(format!("--{option}"), why)),
         // The model is to blame, of which the engine tells.
-        _ => return Ok(()),
-    };
-    Err(CliError::at(argument, error.to_string()))
+        Err(_) | Ok(()) => Ok(()),
+    }
 }
 
-/// What was asked for, each with the folder that it goes to.
+/// The conversions that were asked for, each with the folder that it goes to.
 fn conversions(args: &ConvertArgs, to: &Path) -> CliResult<Vec<(Conversion, PathBuf)>> {
-    match args.d_k.as_slice() {
-        [] | [_] => Ok(vec![(conversion(args, args.d_k.first().copied())?, to.to_owned())]),
-        several => {
-            let mut all: Vec<(Conversion, PathBuf)> = Vec::with_capacity(several.len());
-            for d_k in several {
-                let folder = to.join(format!("d_k-{d_k}"));
-                if all.iter().any(|(_, known)| *known == folder) {
-                    return Err(CliError::at("--d-k", format!("{d_k} is named twice. Name each width once.")));
-                }
-                all.push((conversion(args, Some(*d_k))?, folder));
-            }
-            Ok(all)
-        }
-    }
+    let all = args.conversion.conversions()?.into_iter();
+    Ok(all.map(|(conversion, folder)| (conversion, folder.map_or_else(|| to.to_owned(), |own| to.join(own)))).collect())
 }
 
 fn whole(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
-}
-
-/// What was asked for, with this shared width.
-fn conversion(args: &ConvertArgs, d_k: Option<usize>) -> CliResult<Conversion> {
-    let wanted = &args.conversion;
-    let named = [
-        ("--collaborative", wanted.collaborative),
-        ("--borrow", wanted.borrow.is_some()),
-        ("--symmetric", wanted.symmetric),
-        ("--pairwise", wanted.pairwise),
-        ("--shared-weight", wanted.shared_weight),
-        ("--grouped", wanted.grouped.is_some()),
-        ("--coverage", wanted.coverage.is_some()),
-        ("--drop-key-biases", wanted.drop_key_biases),
-    ];
-    let given: Vec<&str> = named.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
-    let one = match given.as_slice() {
-        [one] => *one,
-        [] => {
-            let message = "Nothing says what it is to become. Name one of --collaborative --d-k N, --borrow SIMILARITY, \
-                           --symmetric, --pairwise, --shared-weight, --grouped KV_HEADS, --coverage KIND:k=N and \
-                           --drop-key-biases.";
-            return Err(CliError::at("--collaborative", message));
-        }
-        [first, rest @ ..] => {
-            let message = format!(
-                "{first} cannot be used with {}. One at a time: let heads borrow first, then convert what comes out; only standard \
-                 attention becomes collaborative, symmetric, pairwise, shared-weight, grouped or bias-free, and pairs are left out \
-                 last.",
-                rest.join(" or ")
-            );
-            return Err(CliError::at(*first, message));
-        }
-    };
-    let belongs = [("--d-k", d_k.is_some(), "--collaborative"), ("--merge", args.merge, "--borrow")];
-    if let Some((name, _, to)) = belongs.into_iter().find(|(_, given, to)| *given && *to != one) {
-        return Err(CliError::at(name, format!("{name} says how with {to}, which is not given.")));
-    }
-    if wanted.collaborative && d_k.is_none() {
-        let message = "--collaborative wants the shared width too: --d-k N. At the number of heads times their size nothing is lost.";
-        return Err(CliError::at("--d-k", message));
-    }
-    if let Some(similarity) = wanted.borrow {
-        return Ok(Conversion::Borrow(ToBorrow { similarity, merges: args.merge }));
-    }
-    if let Some(kv_heads) = wanted.grouped {
-        return Ok(Conversion::Grouped(ToGrouped { kv_heads }));
-    }
-    if let Some(text) = &wanted.coverage {
-        let coverage =
-            Coverage::from_words(text).map_err(|error| CliError::at("--coverage", format!("--coverage: {error}")))?;
-        if coverage.is_full() {
-            let message = "--coverage: every pair is scored already. Name `partial:k=N` or `eigen:k=N`.";
-            return Err(CliError::at("--coverage", message));
-        }
-        return Ok(Conversion::Coverage(ToCoverage { coverage, examples: whole(args.choose_from) }));
-    }
-    let one_map = [
-        (wanted.symmetric, OneMap::Symmetric),
-        (wanted.pairwise, OneMap::Pairwise),
-        (wanted.shared_weight, OneMap::SharedWeight),
-    ];
-    if let Some((_, to)) = one_map.into_iter().find(|(wanted, _)| *wanted) {
-        return Ok(to.conversion());
-    }
-    if wanted.drop_key_biases {
-        return Ok(Conversion::WithoutKeyBiases(WithoutKeyBiases {}));
-    }
-    Ok(Conversion::Collaborative(ToCollaborative {
-        d_k: d_k.unwrap_or_default(),
-        random_starts: whole(args.restarts),
-        seed: args.seed,
-        sweeps: whole(args.sweeps),
-        tolerance: args.tolerance,
-    }))
 }
 
 fn tell(converted: &events::Converted) -> CliResult {
@@ -206,7 +112,7 @@ fn tell(converted: &events::Converted) -> CliResult {
         left_out,
         seconds,
     } = converted;
-    print::line(format!("{target} became {}: {}", conversion.words(), path.display()))?;
+    print::line(format!("{target} became {}: {}", conversion.label(), path.display()))?;
     print::line(format!(
         "{} instead of {}, {} on disk, {} s",
         counted(*parameters, "parameter"),

@@ -24,6 +24,7 @@ mod common_args;
 mod compare;
 mod completions;
 mod config_source;
+mod conversion_args;
 mod convert;
 mod convert_args;
 mod cross;

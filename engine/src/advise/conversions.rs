@@ -7,11 +7,8 @@ use super::{
 use crate::{
     attention::ModelPlan,
     config::{Coverage, PartialCoverage},
-    convert::{Conversion, ConvertError, Recipe, ToBorrow, ToCollaborative, ToCoverage, check, planned},
+    convert::{Conversion, ConvertError, ToBorrow, ToCollaborative, ToCoverage, check, planned},
 };
-
-/// Examples from whose scores pairs are chosen.
-const EXAMPLES: usize = 256;
 
 /// A model on its way through conversions. Heads borrow first, since only standard attention is made to; pairs are left out
 /// last, since nothing else can be converted then.
@@ -38,8 +35,9 @@ impl Course {
         self.require(&conversion)?;
         let found = adviser.heads(similarity)?;
         if found.replaced > 0 {
-            let recipe = Recipe::Borrow { heads: &found.plan, merges: false };
-            self.step(conversion, recipe.plan(&self.plan))?;
+            let mut after = self.plan.clone();
+            after.stack.head_plan = found.plan.clone();
+            self.step(conversion, Ok(after))?;
         }
         Ok(found)
     }
@@ -66,7 +64,7 @@ impl Course {
     fn leave_out(&mut self, adviser: &Adviser, limit: f64) -> Result<PairAdvice, String> {
         let to = |k: usize| {
             let coverage = Coverage::Partial(PartialCoverage { k, ..PartialCoverage::default() });
-            Conversion::Coverage(ToCoverage { coverage, examples: EXAMPLES })
+            Conversion::Coverage(ToCoverage { coverage, ..ToCoverage::default() })
         };
         self.require(&to(1))?;
         let found = adviser.pairs(limit)?;

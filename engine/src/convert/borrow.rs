@@ -2,28 +2,146 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     ConvertError,
+    description::{
+        Control, ControlRange, ConversionField, ConversionInfo, ConversionOption, Convert, Converted, FieldValue,
+        ModelSizes, Run,
+    },
+    each_attention::each_attention,
     products::{Singular, norm_squared, share},
-    weights::{Place, Scoring, Tensors, Weights},
+    weights::{Place, Scoring, Tensors, Weights, places},
 };
 use crate::{
     analysis::Dense,
-    attention::{Cell, HeadAt, HeadPlan},
+    attention::{Cell, HeadAt, HeadPlan, ModelPlan},
 };
+
+/// Heads that give up their own map.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToBorrow {
+    /// The least similarity (1 less the total-variation distance) of a borrowed map to the head's own, 0..=1.
+    pub similarity: f64,
+    /// True if a lender gets the best single map for itself and its borrowers: the mean of their products `W_Q W_Kᵀ`, cut to
+    /// the size of a head.
+    pub merges: bool,
+}
+
+impl Default for ToBorrow {
+    fn default() -> Self {
+        Self { similarity: 0.9, merges: false }
+    }
+}
+
+const INFO: ConversionInfo = ConversionInfo {
+    flag: "borrow",
+    usage: "--borrow SIMILARITY",
+    help: "Heads give up their own map for one of an earlier layer that is at least that similar (1 less the total-variation \
+           distance, 0 to 1), as in `--borrow 0.9`",
+    label: "Borrowed maps",
+    word: "borrowed",
+    note: "Heads give up their own map for one of an earlier layer that is like it on the text, and lose their queries and keys.",
+};
+
+impl Convert for ToBorrow {
+    fn info(&self) -> &'static ConversionInfo {
+        &INFO
+    }
+
+    fn label(&self) -> String {
+        let merged =
+            if self.merges { ", queries and keys of lenders merged with those of their borrowers" } else { "" };
+        format!("maps borrowed where they are at least {} alike{merged}", self.similarity)
+    }
+
+    fn suffix(&self) -> String {
+        format!("-borrow{}", self.similarity)
+    }
+
+    // The same examples give the same lenders.
+    fn options(&self, examples: u64) -> String {
+        format!("--borrow {} --examples {examples}", self.similarity)
+    }
+
+    fn fields(&mut self, _: &ModelSizes) -> Vec<ConversionField<'_>> {
+        let similarity = ConversionField {
+            option: Some(ConversionOption::new(INFO.flag, "SIMILARITY", INFO.help)),
+            control: Some(Control {
+                label: "Similarity",
+                help: "Of a borrowed map to the head's own, at least: 1 less the total-variation distance",
+                range: ControlRange::Whole,
+            }),
+            value: FieldValue::Number(&mut self.similarity),
+        };
+        let help = "With `--borrow`: a lender gets the best single map for itself and its borrowers, the mean of their products \
+                    `W_Q W_Kᵀ` cut to the size of a head";
+        let merges = ConversionField {
+            option: Some(ConversionOption::new("merge", "", help)),
+            control: Some(Control {
+                label: "Merge projections",
+                help: "A lender gets the best single map for itself and its borrowers: the mean of their W_Q W_K^T, cut to the size \
+                       of a head",
+                range: ControlRange::Whole,
+            }),
+            value: FieldValue::Switch(&mut self.merges),
+        };
+        vec![similarity, merges]
+    }
+
+    fn needs_text(&self) -> bool {
+        true
+    }
+
+    fn check(&self, plan: &ModelPlan) -> Result<(), ConvertError> {
+        let similarity = self.similarity;
+        if !(0.0..=1.0).contains(&similarity) {
+            let why = format!(
+                "A similarity of {similarity} is out of range: it is at least 0 and at most 1, where maps are the same."
+            );
+            return Err(ConvertError::Number { option: INFO.flag, why });
+        }
+        if plan.encoder.is_some() {
+            let why = "Heads of an encoder-decoder cannot be made to borrow yet: its maps are not compared. Name a model of one \
+                       stack.";
+            return Err(ConvertError::Refused { why });
+        }
+        Ok(())
+    }
+
+    /// Who borrows is not known before the model has read a text.
+    fn plan(&self, plan: &ModelPlan) -> Result<Option<ModelPlan>, ConvertError> {
+        self.check(plan).map(|()| None)
+    }
+
+    fn run(&self, mut run: Run<'_>) -> Result<Converted, ConvertError> {
+        let lenders = run.text()?.lenders(self.similarity)?;
+        let heads = &lenders.heads;
+        let mut after = run.plan.clone();
+        after.stack.head_plan = heads.clone();
+        let merged =
+            if self.merges { merged(&places(run.plan), heads, &run.parameters.tensors())? } else { Merged::new() };
+        let converted = each_attention(&mut run, after, &mut |weights, _, tensors, _| {
+            Ok((attention(weights, heads, &merged, tensors)?, 0))
+        })?;
+        Ok(Converted { found: Some(lenders.summary), reuse: Some(lenders.reuse), ..converted })
+    }
+}
 
 /// Queries, with their bias as a last row, and keys of one head: `[d + 1, d_k]` and `[d, d_k]`.
 type HeadFactors = [Dense; 2];
 
 /// What lenders become, by head.
-pub(super) type Merged = BTreeMap<HeadAt, HeadFactors>;
+type Merged = BTreeMap<HeadAt, HeadFactors>;
 
 /// For every head that others are to borrow from anew: the mean of the products `[W_Q; b_Q] W_Kᵀ` of all heads that have its
 /// map then, cut to the size of a head.
 ///
 /// # Errors
 /// If weights cannot be read or singular values cannot be computed.
-pub(super) fn merged(places: &[Place<'_>], heads: &HeadPlan, tensors: &Tensors) -> Result<Merged, ConvertError> {
+fn merged(places: &[Place<'_>], heads: &HeadPlan, tensors: &Tensors) -> Result<Merged, ConvertError> {
     let mut own = BTreeMap::new();
     for place in places {
         let weights = Weights::of(place);
@@ -66,7 +184,7 @@ pub(super) fn merged(places: &[Place<'_>], heads: &HeadPlan, tensors: &Tensors) 
 
 /// Takes away queries and keys of the heads of one attention that borrow now, and gives lenders what `merged` says. The error
 /// of the products of heads that go on computing; none where no head does.
-pub(super) fn attention(
+fn attention(
     weights: &Weights<'_>,
     plan: &HeadPlan,
     merged: &Merged,

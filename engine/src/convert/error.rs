@@ -34,48 +34,33 @@ pub enum ConvertError {
         /// What it has.
         why: &'static str,
     },
-    /// A width that is none, or more than there is to share.
-    #[error(
-        "A shared width of {d_k} is out of range: it is at least 1 and at most {most}, the columns of all {heads} heads together, \
-         at which nothing is lost. Choose one of 1 to {most}."
-    )]
-    Width {
-        /// The width.
-        d_k: usize,
-        /// The most.
-        most: usize,
-        /// Heads of a layer.
-        heads: usize,
+    /// A number that the model does not allow.
+    #[error("{why}")]
+    Number {
+        /// Option of the command line that says it, without dashes.
+        option: &'static str,
+        /// The problem, and what to do.
+        why: String,
     },
-    /// Groups that heads cannot be put into.
-    #[error(
-        "{kv_heads} heads of keys and values do not divide {heads} heads into groups of the same size. Choose a divisor of {heads}."
-    )]
-    Groups {
-        /// Heads of keys and values.
-        kv_heads: usize,
-        /// Heads of a layer.
-        heads: usize,
+    /// A model that cannot become so, or has nothing to lose by it.
+    #[error("{why}")]
+    Refused {
+        /// The problem, and what to do.
+        why: &'static str,
     },
-    /// A similarity that is none.
-    #[error("A similarity of {similarity} is out of range: it is at least 0 and at most 1, where maps are the same.")]
-    Similarity {
-        /// It.
-        similarity: f64,
+    /// No text for a conversion that depends on one.
+    #[error("This conversion depends on what the model does with a text. Name one with --data.")]
+    NoText,
+    /// A text on which nothing was found.
+    #[error("{why}")]
+    Text {
+        /// The problem, and what to do.
+        why: String,
+        /// True if another text or number would do.
+        is_refusal: bool,
+        /// True if the user stopped it.
+        is_stop: bool,
     },
-    /// A model in which maps are not compared.
-    #[error(
-        "Heads of an encoder-decoder cannot be made to borrow yet: its maps are not compared. Name a model of one stack."
-    )]
-    SeveralStacks,
-    /// A model whose only scores are those of the last layer.
-    #[error(
-        "No head before the last layer of this model computes a map, so that there is nothing to leave out. It can stay as it is."
-    )]
-    NothingToLeaveOut,
-    /// Nothing to take away.
-    #[error("There are no key biases to take away in every attention of this model. It can stay as it is.")]
-    NoKeyBiases,
     /// Weights that are no numbers.
     #[error("The weights of queries or keys are not finite: the model has diverged. Choose an earlier checkpoint.")]
     NotFinite,
@@ -97,12 +82,10 @@ impl ConvertError {
             Self::NotStandard { .. }
             | Self::Design { .. }
             | Self::PairsLeftOut { .. }
-            | Self::Width { .. }
-            | Self::Groups { .. }
-            | Self::Similarity { .. }
-            | Self::SeveralStacks
-            | Self::NothingToLeaveOut
-            | Self::NoKeyBiases => true,
+            | Self::Number { .. }
+            | Self::Refused { .. }
+            | Self::NoText => true,
+            Self::Text { is_refusal, .. } => *is_refusal,
             Self::NotFinite | Self::Stopped | Self::Analysis(_) | Self::Model(_) => false,
         }
     }

@@ -2,19 +2,106 @@
 //!
 //! Ainslie et al., "GQA: training generalized multi-query transformer models from multi-head checkpoints", 2023, section 2.1.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     ConvertError,
+    description::{
+        Control, ControlRange, ConversionField, ConversionInfo, ConversionOption, Convert, Converted, FieldValue,
+        ModelSizes, Run,
+    },
+    each_attention::each_attention,
     products::{norm_squared, share},
-    weights::{Tensors, Weights},
+    weights::{Tensors, Weights, with_compatibility},
 };
-use crate::analysis::Dense;
+use crate::{
+    analysis::Dense,
+    attention::ModelPlan,
+    config::{Compatibility, Grouped, counted},
+};
+
+/// Number of heads of keys and values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToGrouped {
+    /// Heads of keys and values; divides the heads.
+    pub kv_heads: usize,
+}
+
+impl Default for ToGrouped {
+    fn default() -> Self {
+        Self { kv_heads: 1 }
+    }
+}
+
+const INFO: ConversionInfo = ConversionInfo {
+    flag: "grouped",
+    usage: "--grouped KV_HEADS",
+    help: "Heads in groups share keys and values: this many of them, each the mean of its group",
+    label: "Grouped keys and values",
+    word: "grouped",
+    note: "Heads in groups share keys and values, each the mean of its group's.",
+};
+
+impl Convert for ToGrouped {
+    fn info(&self) -> &'static ConversionInfo {
+        &INFO
+    }
+
+    fn label(&self) -> String {
+        let heads = counted(self.kv_heads as u64, "head");
+        format!("grouped, {heads} of keys and values, each the mean of its group")
+    }
+
+    fn suffix(&self) -> String {
+        format!("-kv{}", self.kv_heads)
+    }
+
+    fn options(&self, _: u64) -> String {
+        format!("--grouped {}", self.kv_heads)
+    }
+
+    fn fields(&mut self, sizes: &ModelSizes) -> Vec<ConversionField<'_>> {
+        let label = "Heads of keys and values";
+        let range = ControlRange::OneOf((1..=sizes.heads).filter(|count| sizes.heads.is_multiple_of(*count)).collect());
+        vec![ConversionField {
+            option: Some(ConversionOption::new(INFO.flag, "KV_HEADS", INFO.help)),
+            control: Some(Control { label, help: "", range }),
+            value: FieldValue::Count(&mut self.kv_heads, 0..=usize::MAX),
+        }]
+    }
+
+    fn adapt(&mut self, sizes: &ModelSizes) {
+        if self.kv_heads == 0 || !sizes.heads.is_multiple_of(self.kv_heads) {
+            self.kv_heads = 1;
+        }
+    }
+
+    fn plan(&self, plan: &ModelPlan) -> Result<Option<ModelPlan>, ConvertError> {
+        let kv_heads = self.kv_heads;
+        for stack in plan.stacks() {
+            let heads = stack.heads;
+            if kv_heads == 0 || !heads.is_multiple_of(kv_heads) {
+                let why = format!(
+                    "{kv_heads} heads of keys and values do not divide {heads} heads into groups of the same size. Choose a \
+                     divisor of {heads}."
+                );
+                return Err(ConvertError::Number { option: INFO.flag, why });
+            }
+        }
+        Ok(Some(with_compatibility(plan, &Compatibility::Grouped(Grouped { kv_heads }))))
+    }
+
+    fn run(&self, mut run: Run<'_>) -> Result<Converted, ConvertError> {
+        let after = self.plan(run.plan)?.unwrap_or_else(|| run.plan.clone());
+        each_attention(&mut run, after, &mut |weights, _, tensors, _| {
+            Ok((attention(weights, self.kv_heads, tensors)?, 0))
+        })
+    }
+}
 
 /// Groups the keys and values of one attention; the error of its products, none where no head computes.
-pub(super) fn attention(
-    weights: &Weights<'_>,
-    kv_heads: usize,
-    tensors: &mut Tensors,
-) -> Result<Option<f64>, ConvertError> {
+fn attention(weights: &Weights<'_>, kv_heads: usize, tensors: &mut Tensors) -> Result<Option<f64>, ConvertError> {
     let (heads, size) = (&weights.heads, weights.heads.head_size);
     let group = |place: usize| heads.attending.get(place).map_or(0, |head| head * kv_heads / heads.heads.max(1));
     let computing: Vec<usize> = heads.computing().map(group).collect();

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, ops::ControlFlow};
 use candle_core::{DType, Device, Tensor};
 
 use super::{
-    Conversion, ConvertError, Converted, Recipe, ToBorrow, ToCollaborative, ToGrouped, WithoutKeyBiases, check,
-    convert, price,
+    Conversion, ConvertError, Converted, Lenders, ModelOnText, PairsLeftOut, ToBorrow, ToCollaborative, ToGrouped,
+    WithoutKeyBiases, check, convert, price,
 };
 use crate::{
     attention::{Cell, Draft, HeadAt, HeadPlan, ModelPlan},
@@ -76,12 +76,34 @@ fn to(d_k: usize) -> Conversion {
     Conversion::Collaborative(shared(d_k))
 }
 
-fn by(plan: &ModelPlan, parameters: &ParameterSet, recipe: &Recipe<'_>) -> Converted {
-    convert(plan, parameters, recipe, &mut |_| ControlFlow::Continue(())).unwrap()
+/// A text on which these heads are to borrow.
+struct Says<'a>(&'a HeadPlan);
+
+impl ModelOnText for Says<'_> {
+    fn lenders(&self, _: f64) -> Result<Lenders, ConvertError> {
+        Ok(Lenders { heads: self.0.clone(), reuse: Reuse::Custom(self.0.to_custom()), summary: "some".to_owned() })
+    }
+
+    fn leave_out(&self, _: &Coverage, _: usize) -> Result<PairsLeftOut, ConvertError> {
+        Err(ConvertError::NoText)
+    }
+}
+
+fn by(plan: &ModelPlan, parameters: &ParameterSet, conversion: &Conversion) -> Converted {
+    convert((plan, parameters), conversion, None, &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
+fn borrowed(plan: &ModelPlan, parameters: &ParameterSet, heads: &HeadPlan, merges: bool) -> Converted {
+    let conversion = Conversion::Borrow(ToBorrow { merges, ..ToBorrow::default() });
+    convert((plan, parameters), &conversion, Some(&Says(heads)), &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
+fn grouped(kv_heads: usize) -> Conversion {
+    Conversion::Grouped(ToGrouped { kv_heads })
 }
 
 fn converted(plan: &ModelPlan, parameters: &ParameterSet, d_k: usize) -> Converted {
-    by(plan, parameters, &Recipe::Collaborative(&shared(d_k)))
+    by(plan, parameters, &to(d_k))
 }
 
 /// Every architecture, norm placement, choice of biases and schedule: at the whole width the logits are what they were.
@@ -123,7 +145,7 @@ fn narrower_models_have_the_error_that_is_told() {
     let mut last = f64::INFINITY;
     for d_k in [3, 6, 11] {
         let mut names = Vec::new();
-        let after = convert(&plan, &before, &Recipe::Collaborative(&shared(d_k)), &mut |progress| {
+        let after = convert((&plan, &before), &to(d_k), None, &mut |progress| {
             assert!(progress.count == 3 && progress.number < 3 && progress.relative_error < 1.0);
             names.push(progress.attention.to_owned());
             ControlFlow::Continue(())
@@ -165,7 +187,7 @@ fn what_cannot_be_converted_is_refused() {
     let left_out = plan.with_coverage(Coverage::Partial(PartialCoverage::default()));
     assert!(told(&left_out, 6).contains("does not score every pair"));
     let before = wide(&plan, DType::F32);
-    let stopped = convert(&plan, &before, &Recipe::Collaborative(&shared(6)), &mut |_| ControlFlow::Break(()));
+    let stopped = convert((&plan, &before), &to(6), None, &mut |_| ControlFlow::Break(()));
     assert!(matches!(stopped, Err(ConvertError::Stopped)));
 }
 
@@ -184,7 +206,7 @@ fn key_biases_change_nothing() {
         let plan = plan(kind, NormPlacement::ALL[number % 2], Biases::All, Reuse::default());
         for (dtype, tolerance) in [(DType::F64, 1e-12), (DType::F32, 1e-5)] {
             let before = wide(&plan, dtype);
-            let after = by(&plan, &before, &Recipe::WithoutKeyBiases);
+            let after = by(&plan, &before, &Conversion::WithoutKeyBiases(WithoutKeyBiases {}));
             close(&logits(&after.plan, &after.parameters), &logits(&plan, &before), tolerance, &format!("{kind:?}"));
             assert!(after.parameters.count() < before.count());
             let error = check(&after.plan, &Conversion::WithoutKeyBiases(WithoutKeyBiases {})).unwrap_err();
@@ -202,10 +224,10 @@ fn groups_have_the_mean_of_their_heads() {
             let what = format!("{kind:?} {reuse:?}");
             let plan = plan(kind, NormPlacement::ALL[number % 2], Biases::All, reuse);
             let before = wide(&plan, DType::F64);
-            let exact = by(&plan, &before, &Recipe::Grouped(&ToGrouped { kv_heads: 4 }));
+            let exact = by(&plan, &before, &grouped(4));
             close(&logits(&exact.plan, &exact.parameters), &logits(&plan, &before), 1e-12, &what);
             assert!(exact.attentions.iter().all(|one| one.relative_error.unwrap_or(0.0) == 0.0), "{what}");
-            let half = by(&plan, &before, &Recipe::Grouped(&ToGrouped { kv_heads: 2 }));
+            let half = by(&plan, &before, &grouped(2));
             assert!(half.parameters.count() < exact.parameters.count());
             let errors: Vec<f64> = half.attentions.iter().filter_map(|one| one.relative_error).collect();
             // Random heads have nothing in common: the mean of two loses about half of each. A layer can compute one head of a
@@ -216,7 +238,7 @@ fn groups_have_the_mean_of_their_heads() {
     }
     let plan = plan(ModelKind::Encoder, NormPlacement::Post, Biases::All, Reuse::default());
     let before = wide(&plan, DType::F64);
-    let half = by(&plan, &before, &Recipe::Grouped(&ToGrouped { kv_heads: 2 }));
+    let half = by(&plan, &before, &grouped(2));
     let same = changed(&plan, &before, |name, tensor| {
         if !(name.contains(".self.key.") || name.contains(".self.value.")) {
             return tensor;
@@ -227,7 +249,7 @@ fn groups_have_the_mean_of_their_heads() {
         Tensor::cat(&[mean(0), mean(0), mean(2), mean(2)], 0).unwrap()
     });
     close(&logits(&half.plan, &half.parameters), &logits(&plan, &same), 1e-12, "means");
-    let error = check(&plan, &Conversion::Grouped(ToGrouped { kv_heads: 3 })).unwrap_err();
+    let error = check(&plan, &grouped(3)).unwrap_err();
     assert!(error.is_refusal() && error.to_string().contains("divisor of 4"));
 }
 
@@ -279,7 +301,7 @@ fn heads_borrow_what_they_had() {
     let heads = borrowing();
     let before = still(&plan, &heads);
     for merges in [false, true] {
-        let after = by(&plan, &before, &Recipe::Borrow { heads: &heads, merges });
+        let after = borrowed(&plan, &before, &heads, merges);
         assert_eq!(after.plan.stack.head_plan, heads);
         close(&logits(&after.plan, &after.parameters), &logits(&plan, &before), 1e-9, &format!("merges {merges}"));
         let errors: Vec<Option<f64>> = after.attentions.iter().map(|one| one.relative_error).collect();
@@ -312,7 +334,7 @@ fn lenders_lend_and_merged_ones_are_nearer_to_all() {
     let map = |maps: &[Tensor], at: HeadAt| {
         maps[at.layer].narrow(1, at.head, 1).unwrap().flatten_all().unwrap().to_vec1::<f64>().unwrap()
     };
-    let [plain, merged] = [false, true].map(|merges| by(&plan, &before, &Recipe::Borrow { heads: &heads, merges }));
+    let [plain, merged] = [false, true].map(|merges| borrowed(&plan, &before, &heads, merges));
     let found = maps(&plain);
     for (at, cell) in heads.iter().filter(|(_, cell)| matches!(cell, Cell::Borrow { .. })) {
         assert_eq!(map(&found, at), map(&found, heads.origin(at).unwrap()), "{at:?} {cell:?}");
@@ -348,7 +370,7 @@ fn lenders_lend_and_merged_ones_are_nearer_to_all() {
 fn a_price_is_what_maps_and_streams_say() {
     let plan = plan(ModelKind::Decoder, NormPlacement::Pre, Biases::All, Reuse::default());
     let before = wide(&plan, DType::F64);
-    let after = by(&plan, &before, &Recipe::Grouped(&ToGrouped { kv_heads: 1 }));
+    let after = by(&plan, &before, &grouped(1));
     let models = [Model::frozen(&plan, &before).unwrap(), Model::frozen(&after.plan, &after.parameters).unwrap()];
     let batch = |first: u32| Batch {
         input_ids: (0..2 * POSITIONS as u32).map(|n| (n * 7 + first) % 19).collect(),

@@ -47,6 +47,18 @@ pub(super) fn places(plan: &ModelPlan) -> Vec<Place<'_>> {
     found
 }
 
+/// The plan with another answer to how a pair is scored, everywhere.
+pub(super) fn with_compatibility(plan: &ModelPlan, compatibility: &Compatibility) -> ModelPlan {
+    let mut after = plan.clone();
+    for stack in after.encoder.as_deref_mut().into_iter().chain([&mut after.stack]) {
+        stack.compatibility = compatibility.clone();
+        if let Some(cross) = &mut stack.cross {
+            cross.compatibility = compatibility.clone();
+        }
+    }
+    after
+}
+
 /// What makes the scores of one attention.
 pub(super) struct Scoring {
     pub maps: HeadMaps,

@@ -19,15 +19,14 @@ use super::{
 use crate::{
     advise::{Borrowing, HeadAdvice},
     analysis::{AnalysisContext, AnalysisError, AnalysisSpec, Measure, analyse, examples_at_once},
-    attention::HeadPlan,
     checkpoint::{
         AttentionError, Lineage, LoadedModel, MeasuredChange, ModelCard, ModelDirectory, beside_the_model,
         check_can_be_made, load_model_dir, save_model_dir, weights_sha256,
     },
     config::{Coverage, Precision, Reuse, RunConfig, Tokenizer, counted, grouped},
     convert::{
-        Conversion, ConvertError, Converted, OneMap, Price, Recipe, ToBorrow, ToCoverage, can_be_priced, check,
-        convert, price,
+        ConvertError, Converted, Lenders, ModelOnText, PairsLeftOut, Price, Progress, can_be_priced, check, convert,
+        price,
     },
     data::memory,
     hub,
@@ -67,7 +66,7 @@ impl Job for commands::Convert {
     fn example(folder: &Path) -> Self {
         Self {
             target: Target::Directory(folder.join("absent")),
-            conversion: Conversion::Grouped(crate::convert::ToGrouped { kv_heads: 1 }),
+            conversion: crate::convert::Conversion::examples().remove(0),
             to: folder.join("converted"),
             data: None,
             examples: 1,
@@ -98,9 +97,25 @@ fn run(context: &JobContext, job: &commands::Convert) -> Result<events::Converte
     context.send_notes(&loaded);
     check(&loaded.plan, &job.conversion)?;
     let text = Text::of(context, job, &loaded)?;
-    let made = make(context, job, control, &loaded, text.as_ref().ok())?;
+    let mut pace = Pace::default();
+    let mut each = |progress: Progress<'_>| {
+        if pace.is_due() {
+            context.outbox.send(events::Converting {
+                attention: progress.attention.to_owned(),
+                number: progress.number,
+                count: progress.count,
+                start: progress.start,
+                sweep: progress.sweep,
+                relative_error: progress.relative_error,
+            });
+        }
+        if control.should_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let on_text = text.as_ref().ok().map(|text| OnText { context, job, loaded: &loaded, text });
+    let on_text = on_text.as_ref().map(|on_text| on_text as &dyn ModelOnText);
+    let made = convert((&loaded.plan, &loaded.parameters), &job.conversion, on_text, &mut each)?;
     if text.is_ok() {
-        let (number, count) = (made.converted.attentions.len(), made.converted.attentions.len());
+        let (number, count) = (made.attentions.len(), made.attentions.len());
         let comparing = Event::Converting(events::Converting {
             attention: String::new(),
             number,
@@ -112,13 +127,13 @@ fn run(context: &JobContext, job: &commands::Convert) -> Result<events::Converte
         context.outbox.send(comparing);
     }
     let (price, unpriced) = match &text {
-        Ok(text) => text.price(&loaded, &made.converted, job, control)?,
+        Ok(text) => text.price(&loaded, &made, job, control)?,
         Err(why) => (None, Some(why.to_string())),
     };
     let told =
         stored.as_ref().map_or_else(|| named.clone(), |stored| format!("{named}, step {}", grouped(stored.step)));
     let (run, step) = stored.as_ref().map(|stored| (stored.run.to_string(), stored.step)).unzip();
-    let attentions = made.converted.attentions.iter().filter_map(|one| {
+    let attentions = made.attentions.iter().filter_map(|one| {
         Some(AttentionError { attention: one.attention.clone(), relative_error: one.relative_error? })
     });
     let lineage = Lineage {
@@ -126,7 +141,7 @@ fn run(context: &JobContext, job: &commands::Convert) -> Result<events::Converte
         run,
         step,
         weights_sha256: weights_sha256(&directory).map_err(failure)?,
-        by: [Some(job.conversion.words()), made.found.clone()].into_iter().flatten().collect::<Vec<_>>().join("; "),
+        by: [Some(job.conversion.label()), made.found.clone()].into_iter().flatten().collect::<Vec<_>>().join("; "),
         attentions: attentions.collect(),
         measured: price.as_ref().map(measured),
         before: loaded.lineage.clone().map(Box::new),
@@ -137,10 +152,9 @@ fn run(context: &JobContext, job: &commands::Convert) -> Result<events::Converte
     if control.should_stop() {
         return Err(ConvertError::Stopped.into());
     }
-    let Made { converted, found, .. } = made;
     let name = job.to.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let card = ModelCard { name, ..ModelCard::default() };
-    let tensors = converted.parameters.tensors();
+    let tensors = made.parameters.tensors();
     let contents = ModelDirectory {
         tokenizer_json: loaded.tokenizer_json.as_deref(),
         config: config.as_ref(),
@@ -148,7 +162,7 @@ fn run(context: &JobContext, job: &commands::Convert) -> Result<events::Converte
         labels: loaded.labels.as_ref(),
         normalisation: loaded.normalisation.as_ref(),
         card: Some(&card),
-        ..ModelDirectory::of(&converted.plan, &tensors)
+        ..ModelDirectory::of(&made.plan, &tensors)
     };
     let saved = save_model_dir(&job.to, &contents).map_err(failure)?;
     let left_out = match &job.target {
@@ -163,9 +177,9 @@ fn run(context: &JobContext, job: &commands::Convert) -> Result<events::Converte
         path: job.to.clone(),
         bytes: saved.bytes,
         parameters_before: loaded.parameters.count(),
-        parameters: converted.parameters.count(),
-        attentions: converted.attentions,
-        found,
+        parameters: made.parameters.count(),
+        attentions: made.attentions,
+        found: made.found,
         price,
         unpriced,
         left_out,
@@ -173,86 +187,42 @@ fn run(context: &JobContext, job: &commands::Convert) -> Result<events::Converte
     })
 }
 
-/// What was made, and what was found on the way.
-struct Made {
-    converted: Converted,
-    /// What was found on the text, in words.
-    found: Option<String>,
-    /// The table of a run's config, where heads borrow.
-    reuse: Option<Reuse>,
-    /// Its coverage, where pairs are left out.
-    coverage: Option<Coverage>,
+/// A model and the text that a conversion depends on.
+struct OnText<'a> {
+    context: &'a JobContext,
+    job: &'a commands::Convert,
+    loaded: &'a LoadedModel,
+    text: &'a Text,
 }
 
-fn make(
-    context: &JobContext,
-    job: &commands::Convert,
-    control: &JobControl,
-    loaded: &LoadedModel,
-    text: Option<&Text>,
-) -> Result<Made, JobError> {
-    let mut pace = Pace::default();
-    let mut by = |recipe: &Recipe<'_>| {
-        convert(&loaded.plan, &loaded.parameters, recipe, &mut |progress| {
-            if pace.is_due() {
-                context.outbox.send(events::Converting {
-                    attention: progress.attention.to_owned(),
-                    number: progress.number,
-                    count: progress.count,
-                    start: progress.start,
-                    sweep: progress.sweep,
-                    relative_error: progress.relative_error,
-                });
-            }
-            if control.should_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })
-    };
-    let plain = |converted: Converted| Made { converted, found: None, reuse: None, coverage: None };
-    let needed = || text.ok_or_else(|| JobError::refusal(NO_TEXT));
-    match &job.conversion {
-        Conversion::Collaborative(to) => Ok(plain(by(&Recipe::Collaborative(to))?)),
-        Conversion::Symmetric(_) => Ok(plain(by(&Recipe::OneMap(OneMap::Symmetric))?)),
-        Conversion::Pairwise(_) => Ok(plain(by(&Recipe::OneMap(OneMap::Pairwise))?)),
-        Conversion::SharedWeight(_) => Ok(plain(by(&Recipe::OneMap(OneMap::SharedWeight))?)),
-        Conversion::Grouped(to) => Ok(plain(by(&Recipe::Grouped(to))?)),
-        Conversion::WithoutKeyBiases(_) => Ok(plain(by(&Recipe::WithoutKeyBiases)?)),
-        Conversion::Borrow(to) => {
-            let Lenders { plan, reuse, words } = needed()?.lenders(to, job, control)?;
-            let converted = by(&Recipe::Borrow { heads: &plan, merges: to.merges })?;
-            Ok(Made { converted, found: Some(words), reuse: Some(reuse), coverage: None })
-        }
-        Conversion::Coverage(ToCoverage { coverage, examples }) => {
-            let wanted = Approximation { coverage: coverage.clone(), examples: *examples };
-            let text = needed()?;
-            let model = (&loaded.plan, &loaded.parameters);
-            // A run's pairs come from what it was trained on, which is not what it is measured on.
-            let made = if job.data.is_none() && text.subject.has_text {
-                let corpus = Some(&text.subject.corpus);
-                let tokenizer = text.subject.corpus.tokenizer.to_json();
-                approximate(context, model, &wanted, (&text.subject.config, tokenizer), corpus, text.tokens, control)?
-            } else {
-                let held_out = text.subject.held_out(text.at_once, text.tokens).map_err(JobError::refusal)?;
-                let batches = held_out.spread(*examples, text.at_once);
-                approximate_from(model, &wanted, batches, text.tokens, control)?
-            };
-            Ok(Made {
-                found: Some(format!("error of scores {:.2} %", 100.0 * made.score_error)),
-                converted: Converted { plan: made.plan, parameters: made.parameters, attentions: Vec::new() },
-                reuse: None,
-                coverage: Some(coverage.clone()),
-            })
-        }
+impl ModelOnText for OnText<'_> {
+    fn lenders(&self, similarity: f64) -> Result<Lenders, ConvertError> {
+        Ok(self.text.lenders(similarity, self.job, &self.context.control)?)
+    }
+
+    fn leave_out(&self, coverage: &Coverage, examples: usize) -> Result<PairsLeftOut, ConvertError> {
+        let Self { context, loaded, text, .. } = self;
+        let control = &*context.control;
+        let wanted = Approximation { coverage: coverage.clone(), examples };
+        let model = (&loaded.plan, &loaded.parameters);
+        // A run's pairs come from what it was trained on, which is not what it is measured on.
+        let made = if self.job.data.is_none() && text.subject.has_text {
+            let corpus = Some(&text.subject.corpus);
+            let tokenizer = text.subject.corpus.tokenizer.to_json();
+            approximate(context, model, &wanted, (&text.subject.config, &tokenizer), corpus, text.tokens, control)?
+        } else {
+            let held_out = text.subject.held_out(text.at_once, text.tokens).map_err(JobError::refusal)?;
+            let batches = held_out.spread(examples, text.at_once);
+            approximate_from(model, &wanted, batches, text.tokens, control)?
+        };
+        Ok(PairsLeftOut { plan: made.plan, parameters: made.parameters, score_error: made.score_error })
     }
 }
 
-/// Why a conversion that depends on a text cannot be.
-const NO_TEXT: &str = "This conversion depends on what the model does with a text. Name one with --data.";
-
-/// Who borrows from whom.
-struct Lenders {
-    plan: HeadPlan,
-    reuse: Reuse,
-    words: String,
+impl From<JobError> for ConvertError {
+    fn from(JobError { why, is_refusal, is_stop }: JobError) -> Self {
+        Self::Text { why, is_refusal, is_stop }
+    }
 }
 
 /// The text on which models are compared.
@@ -285,7 +255,7 @@ impl Text {
             return Ok(Err("maps of encoder-decoders and of models that read images are not compared yet".into()));
         }
         if is_needed && job.data.is_none() && has_none {
-            return Err(JobError::refusal(NO_TEXT));
+            return Err(ConvertError::NoText.into());
         }
         let read = || {
             let subject = Subject::load_on_processor(&context.store, &job.target, job.data.as_deref(), &|_| ())?;
@@ -304,8 +274,8 @@ impl Text {
         }
     }
 
-    /// Who can borrow from whom at a similarity.
-    fn lenders(&self, to: &ToBorrow, job: &commands::Convert, control: &JobControl) -> Result<Lenders, JobError> {
+    /// Chooses who borrows from whom at a similarity.
+    fn lenders(&self, similarity: f64, job: &commands::Convert, control: &JobControl) -> Result<Lenders, JobError> {
         let held_out = self.subject.held_out(self.at_once, self.tokens).map_err(JobError::refusal)?;
         let spec = AnalysisSpec {
             examples: job.examples,
@@ -330,12 +300,12 @@ impl Text {
             AnalysisError::Stopped => ConvertError::Stopped.into(),
             error => JobError::from(error),
         })?;
-        let Some(similarity) = found.similarity(Measure::TotalVariation) else {
+        let Some(measured) = found.similarity(Measure::TotalVariation) else {
             return Err(JobError::failure("The similarity of its maps could not be measured."));
         };
         let plan = &self.subject.model.plan().stack.head_plan;
-        let borrowing = Borrowing::new(plan, similarity);
-        if borrowing.count(to.similarity) == 0 {
+        let borrowing = Borrowing::new(plan, measured);
+        if borrowing.count(similarity) == 0 {
             let most = borrowing.steps().first().copied();
             let why = most.map_or_else(
                 || "It has one layer of heads that compute, so that none could borrow.".to_owned(),
@@ -349,12 +319,12 @@ impl Text {
             return Err(JobError::refusal(why));
         }
         let given = Reuse::Custom(plan.to_custom());
-        let advice = HeadAdvice::new(&borrowing, to.similarity, &given).map_err(|problems| {
+        let advice = HeadAdvice::new(&borrowing, similarity, &given).map_err(|problems| {
             JobError::failure(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
         })?;
         let mean = advice.mean_similarity.map(|mean| format!(", {mean:.3} alike in the mean")).unwrap_or_default();
-        let words = format!("{} of {} borrow{mean}", advice.borrowers(), counted(advice.maps as u64, "head"));
-        Ok(Lenders { plan: advice.plan, reuse: advice.reuse, words })
+        let summary = format!("{} of {} borrow{mean}", advice.borrowers(), counted(advice.maps as u64, "head"));
+        Ok(Lenders { heads: advice.plan, reuse: advice.reuse, summary })
     }
 
     /// What the conversion changed, or why that is not known.
@@ -404,11 +374,11 @@ fn failure(error: impl std::fmt::Display) -> JobError {
 }
 
 /// The config of a run that would train the model that came out, in the directory `to`.
-fn config_of(mut config: RunConfig, made: &Made, to: &Path) -> RunConfig {
+fn config_of(mut config: RunConfig, made: &Converted, to: &Path) -> RunConfig {
     // What it was trained from has other attention; tokens of that model are those of this one.
     let has_its_tokens = matches!(config.data.tokenizer, Tokenizer::Initial(_));
     config.model.initial = has_its_tokens.then(|| absolute(to).as_deref().unwrap_or(to).display().to_string());
-    let plan = &made.converted.plan;
+    let plan = &made.plan;
     let attention = &mut config.attention;
     attention.compatibility = plan.stack.compatibility.clone();
     let cross = plan.stack.cross.as_ref().map(|cross| &cross.compatibility);

@@ -82,7 +82,8 @@ impl From<AnalysisError> for JobError {
 
 impl From<ConvertError> for JobError {
     fn from(error: ConvertError) -> Self {
-        Self::new(&error, error.is_refusal())
+        let is_stop = matches!(error, ConvertError::Text { is_stop: true, .. });
+        Self { is_stop, ..Self::new(&error, error.is_refusal()) }
     }
 }
 

@@ -96,13 +96,13 @@ fn a_model_is_described_and_a_conversion_counted_before_it_is_asked_for() {
     assert!(screen.says(&why) && !screen.is_enabled("Convert"), "{:#?}", screen.words());
     assert_eq!(screen.state().messages.len(), messages, "the panel says it");
 
-    for (label, kind) in [("Symmetric", "symmetric"), ("Pairwise", "pairwise"), ("Shared weight", "shared_weight")] {
+    for (label, flag) in [("Symmetric", "symmetric"), ("Pairwise", "pairwise"), ("Shared weight", "shared-weight")] {
         screen.choose("Conversion", label);
         let preview = asked(&mut screen).pop().unwrap();
         let Command::PreviewConversion(commands::PreviewConversion { conversion, .. }) = &preview.command else {
             panic!("{preview:?}")
         };
-        assert_eq!(conversion.kind(), kind);
+        assert_eq!(conversion.info().flag, flag);
     }
     screen.choose("Conversion", "Grouped keys and values");
     screen.choose("Heads of keys and values", "2");
@@ -119,7 +119,7 @@ fn a_model_is_described_and_a_conversion_counted_before_it_is_asked_for() {
         panic!("{requests:?}")
     };
     assert_eq!(
-        (conversion.kind(), to.display().to_string().as_str()),
+        (conversion.info().flag, to.display().to_string().as_str()),
         ("grouped", "/tmp/headroom-models-test/grouped")
     );
     assert_eq!((data.is_none(), *examples), (true, 8));

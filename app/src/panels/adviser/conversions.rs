@@ -35,7 +35,7 @@ pub fn conversions_ui(ui: &mut Ui, of: &SubjectId, known: &OfAnalysis, now: &OfT
         let costs = format!(
             "{}. {then}{}: {}, {} to read {} tokens",
             place + 1,
-            step.conversion.words(),
+            step.conversion.label(),
             format::parameters(step.costs.parameters),
             format::flops(step.costs.forward_flops_per_example as f64),
             format::count(known.adviser.tokens() as u64),

@@ -29,7 +29,7 @@ pub fn outcome(run: &ConversionRun) -> Option<DataExport> {
         rows.push(vec![what, String::new(), String::new(), String::new(), distance, output]);
     }
     Some(DataExport {
-        title: format!("{}: {}", run.asked.name, run.asked.conversion.words()),
+        title: format!("{}: {}", run.asked.name, run.asked.conversion.label()),
         json: to_json_pretty(whole).unwrap_or_default(),
         csv: TextTable::new(header).with_rows(rows).to_csv(),
     })

@@ -1,12 +1,12 @@
-//! What a model is to become.
+//! Form of a conversion.
 
 use std::path::{Path, PathBuf};
 
 use egui::{Button, ComboBox, RichText, TextEdit, Ui};
 use headroom_engine::{
     checkpoint::DirectoryFacts,
-    config::{Coverage, DataConfig, EigenCoverage, Modality, PartialCoverage, Source},
-    convert::{Conversion, OneMap, ToBorrow, ToCollaborative, ToCoverage, ToGrouped, WithoutKeyBiases},
+    config::{DataConfig, Modality, Source},
+    convert::{Control, ControlRange, Conversion, ConversionField, FieldValue, ModelSizes},
 };
 use serde::{Deserialize, Serialize};
 
@@ -23,118 +23,14 @@ use crate::{
 /// Room for all kinds in their list, in points.
 const ALL_KINDS: f32 = 320.0;
 
-/// The kinds of conversion.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Shared queries and keys.
-    #[default]
-    Collaborative,
-    /// Maps of other heads.
-    Borrow,
-    /// Queries that are keys.
-    Symmetric,
-    /// The same with a matrix between them.
-    Pairwise,
-    /// One matrix for queries, keys and values.
-    SharedWeight,
-    /// Shared keys and values.
-    Grouped,
-    /// Some pairs.
-    Partial,
-    /// Some directions.
-    Eigen,
-    /// No key biases.
-    WithoutKeyBiases,
-}
-
-impl Kind {
-    const ALL: [Self; 9] = [
-        Self::Collaborative,
-        Self::Borrow,
-        Self::Symmetric,
-        Self::Pairwise,
-        Self::SharedWeight,
-        Self::Grouped,
-        Self::Partial,
-        Self::Eigen,
-        Self::WithoutKeyBiases,
-    ];
-
-    fn label(self) -> &'static str {
-        match self {
-            Self::Collaborative => "Collaborative heads",
-            Self::Borrow => "Borrowed maps",
-            Self::Symmetric => "Symmetric",
-            Self::Pairwise => "Pairwise",
-            Self::SharedWeight => "Shared weight",
-            Self::Grouped => "Grouped keys and values",
-            Self::Partial => "Some pairs scored",
-            Self::Eigen => "Scores on eigenvectors",
-            Self::WithoutKeyBiases => "No key biases",
-        }
-    }
-
-    /// The end of the name of what is made.
-    fn word(self) -> &'static str {
-        match self {
-            Self::Collaborative => "collaborative",
-            Self::Borrow => "borrowed",
-            Self::Symmetric => OneMap::Symmetric.kind(),
-            Self::Pairwise => OneMap::Pairwise.kind(),
-            Self::SharedWeight => "shared-weight",
-            Self::Grouped => "grouped",
-            Self::Partial => "partial",
-            Self::Eigen => "eigen",
-            Self::WithoutKeyBiases => "without-key-biases",
-        }
-    }
-
-    fn about(self) -> &'static str {
-        match self {
-            Self::Collaborative => {
-                "W_Q W_K^T of all heads follow from queries and keys that they share, mixed by a row of each head. At the whole \
-                 width nothing is lost."
-            }
-            Self::Borrow => {
-                "Heads give up their own map for one of an earlier layer that is like it on the text, and lose their queries and \
-                 keys."
-            }
-            Self::Symmetric => {
-                "Queries are keys too: W_Q W_K^T of each head by the nearest W W^T. Half of the parameters of queries and keys; \
-                 much is lost, and training further brings some of it back."
-            }
-            Self::Pairwise => {
-                "Queries are keys too, with a matrix U between them: W_Q W_K^T of each head by the nearest W U W^T that is found. \
-                 Much is lost, and training further brings some of it back."
-            }
-            Self::SharedWeight => {
-                "One matrix for queries, keys and values, told apart by diagonals, and an output that is refitted: a third of their \
-                 parameters. Most is lost, and training further brings some of it back."
-            }
-            Self::Grouped => "Heads in groups share keys and values, each the mean of its group's.",
-            Self::Partial => {
-                "Of each row k pairs are scored; the others follow from them by a linear map found on the text."
-            }
-            Self::Eigen => "Each row of scores is projected on its k top eigenvectors, found on the text.",
-            Self::WithoutKeyBiases => {
-                "A key bias adds the same to all scores of a row, which softmax ignores: nothing is lost."
-            }
-        }
-    }
-}
-
 /// The form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConversionForm {
-    kind: Kind,
-    d_k: usize,
-    random_starts: usize,
-    similarity: f64,
-    merges: bool,
-    kv_heads: usize,
-    k: usize,
+    /// The conversion that is shown, by its word.
+    kind: String,
+    /// Those whose numbers were chosen.
+    conversions: Vec<Conversion>,
     /// A text file or folder; empty: the run's own.
     text: String,
     examples: usize,
@@ -150,13 +46,8 @@ pub struct ConversionForm {
 impl Default for ConversionForm {
     fn default() -> Self {
         Self {
-            kind: Kind::default(),
-            d_k: 0,
-            random_starts: 1,
-            similarity: 0.9,
-            merges: false,
-            kv_heads: 1,
-            k: 16,
+            kind: String::new(),
+            conversions: Vec::new(),
             text: String::new(),
             examples: 32,
             tokens: 0,
@@ -166,46 +57,36 @@ impl Default for ConversionForm {
     }
 }
 
+/// Sizes of a model that limit what it can become.
+fn sizes(facts: &DirectoryFacts) -> ModelSizes {
+    ModelSizes { width: facts.width, heads: facts.heads, positions: facts.positions }
+}
+
 impl ConversionForm {
-    /// What is asked for.
+    /// The conversion that is shown, with the numbers that were chosen.
+    fn shown(&self) -> Conversion {
+        let examples = Conversion::examples();
+        let is_shown = |conversion: &&Conversion| conversion.info().word == self.kind;
+        self.conversions.iter().chain(&examples).find(is_shown).unwrap_or(&examples[0]).clone()
+    }
+
+    /// Shows a conversion and keeps its numbers.
+    fn keep(&mut self, conversion: Conversion) {
+        self.kind.replace_range(.., conversion.info().word);
+        self.conversions.retain(|other| other.info() != conversion.info());
+        self.conversions.push(conversion);
+    }
+
+    /// The conversion that is asked for.
     pub fn conversion(&self, facts: &DirectoryFacts) -> Conversion {
-        let coverage = |coverage: Coverage| Conversion::Coverage(ToCoverage { coverage, examples: 256 });
-        match self.kind {
-            Kind::Collaborative => {
-                let (d_k, random_starts) = (self.shared_width(facts), self.random_starts);
-                Conversion::Collaborative(ToCollaborative { d_k, random_starts, ..ToCollaborative::default() })
-            }
-            Kind::Borrow => Conversion::Borrow(ToBorrow { similarity: self.similarity, merges: self.merges }),
-            Kind::Symmetric => OneMap::Symmetric.conversion(),
-            Kind::Pairwise => OneMap::Pairwise.conversion(),
-            Kind::SharedWeight => OneMap::SharedWeight.conversion(),
-            Kind::Grouped => Conversion::Grouped(ToGrouped { kv_heads: self.kv_heads }),
-            Kind::Partial => coverage(Coverage::Partial(PartialCoverage { k: self.k, ..PartialCoverage::default() })),
-            Kind::Eigen => coverage(Coverage::Eigen(EigenCoverage { k: self.k })),
-            Kind::WithoutKeyBiases => Conversion::WithoutKeyBiases(WithoutKeyBiases {}),
-        }
+        let mut conversion = self.shown();
+        conversion.adapt(&sizes(facts));
+        conversion
     }
 
     /// Says a conversion on examples of so many tokens, of this text where none is named yet.
     pub fn set_up(&mut self, conversion: &Conversion, tokens: usize, text: String) {
-        match conversion {
-            Conversion::Collaborative(to) => {
-                (self.kind, self.d_k, self.random_starts) = (Kind::Collaborative, to.d_k, to.random_starts);
-            }
-            Conversion::Borrow(to) => {
-                (self.kind, self.similarity, self.merges) = (Kind::Borrow, to.similarity, to.merges);
-            }
-            Conversion::Symmetric(_) => self.kind = Kind::Symmetric,
-            Conversion::Pairwise(_) => self.kind = Kind::Pairwise,
-            Conversion::SharedWeight(_) => self.kind = Kind::SharedWeight,
-            Conversion::Grouped(to) => (self.kind, self.kv_heads) = (Kind::Grouped, to.kv_heads),
-            Conversion::Coverage(to) => match &to.coverage {
-                Coverage::Partial(partial) => (self.kind, self.k) = (Kind::Partial, partial.k),
-                Coverage::Eigen(eigen) => (self.kind, self.k) = (Kind::Eigen, eigen.k),
-                Coverage::Full(_) => {}
-            },
-            Conversion::WithoutKeyBiases(_) => self.kind = Kind::WithoutKeyBiases,
-        }
+        self.keep(conversion.clone());
         self.tokens = tokens;
         self.to.clear();
         if self.text.trim().is_empty() {
@@ -216,11 +97,6 @@ impl ConversionForm {
     /// What is made next goes to a folder of its own name.
     pub fn forget_place(&mut self) {
         self.to.clear();
-    }
-
-    /// Half of the whole where nothing was chosen.
-    fn shared_width(&self, facts: &DirectoryFacts) -> usize {
-        if self.d_k == 0 { (facts.width / 2).max(1) } else { self.d_k }
     }
 
     /// The text, read as the run reads its own where there is one; none: the run's own. `inside`: the one that is read where the model
@@ -248,7 +124,7 @@ impl ConversionForm {
     fn plain(&self, name: &str, saved_last: Option<&Path>) -> PathBuf {
         let words = name.split(|c: char| !c.is_alphanumeric() && !"_.".contains(c)).filter(|word| !word.is_empty());
         let name = words.collect::<Vec<&str>>().join("-");
-        let stem = format!("{}-{}", name.trim_matches(['.', '-']), self.kind.word());
+        let stem = format!("{}-{}", name.trim_matches(['.', '-']), self.shown().info().word);
         saved_last.map_or_else(current_folder, Path::to_owned).join(stem)
     }
 
@@ -262,18 +138,30 @@ impl ConversionForm {
         cx: &mut PanelContext<'_>,
     ) {
         let palette = theme::palette(ui.visuals());
+        let mut conversion = self.conversion(facts);
         ui.horizontal_wrapped(|ui| {
             ui.label("Make it");
-            let combo = ComboBox::from_id_salt("kind").width(190.0).height(ALL_KINDS).selected_text(self.kind.label());
+            let label = conversion.info().label;
+            let combo = ComboBox::from_id_salt("kind").width(190.0).height(ALL_KINDS).selected_text(label);
             let combo = combo.show_ui(ui, |ui| {
-                for kind in Kind::ALL {
-                    ui.selectable_value(&mut self.kind, kind, kind.label()).on_hover_text(kind.about());
+                for info in Conversion::examples().iter().map(Conversion::info) {
+                    let is_shown = info == conversion.info();
+                    if ui.selectable_label(is_shown, info.label).on_hover_text(info.note).clicked() {
+                        self.kind.replace_range(.., info.word);
+                    }
                 }
             });
             combo.response.accessible_name("Conversion");
-            self.numbers_ui(ui, facts);
+            if self.kind != conversion.info().word {
+                conversion = self.conversion(facts);
+            }
+            for field in conversion.fields(&sizes(facts)) {
+                field_ui(ui, field);
+            }
         });
-        ui.label(RichText::new(self.kind.about()).small().color(palette.weak));
+        let (note, needs_text) = (conversion.info().note, conversion.needs_text());
+        self.keep(conversion);
+        ui.label(RichText::new(note).small().color(palette.weak));
         match preview {
             Ok(Some(preview)) => {
                 ui.label(preview_words(preview));
@@ -286,77 +174,18 @@ impl ConversionForm {
                 ui.label(RichText::new(why).color(palette.warning));
             }
         }
-        self.places_ui(ui, (name, facts), (is_of_run, inside), cx);
-    }
-
-    fn numbers_ui(&mut self, ui: &mut Ui, facts: &DirectoryFacts) {
-        match self.kind {
-            Kind::Collaborative => {
-                self.d_k = self.shared_width(facts).min(facts.width.max(1));
-                together_ui(ui, "width", |ui| {
-                    let label = ui.label("d_k");
-                    let slider = slider_ui(ui, &mut self.d_k, 1..=facts.width.max(1), |slider| slider);
-                    slider.labelled_by(label.id).on_hover_text("The shared width of queries and keys of all heads");
-                });
-                together_ui(ui, "starts", |ui| {
-                    let label = ui.label("Random starts");
-                    let help = "Beginnings of the search beside the one from singular vectors; the best is kept";
-                    let drag = number_ui(ui, &mut self.random_starts, 0..=100, |drag| drag);
-                    drag.labelled_by(label.id).on_hover_text(help);
-                });
-            }
-            Kind::Borrow => {
-                together_ui(ui, "similarity", |ui| {
-                    let label = ui.label("Similarity");
-                    let slider =
-                        slider_ui(ui, &mut self.similarity, 0.0..=1.0, |slider| slider.fixed_decimals(2).step_by(0.01));
-                    let help = "Of a borrowed map to the head's own, at least: 1 less the total-variation distance";
-                    slider.labelled_by(label.id).on_hover_text(help);
-                });
-                ui.checkbox(&mut self.merges, "Merge projections").on_hover_text(
-                    "A lender gets the best single map for itself and its borrowers: the mean of their W_Q W_K^T, cut to the size \
-                     of a head",
-                );
-            }
-            Kind::Grouped => {
-                let heads = facts.heads.max(1);
-                let divisors: Vec<usize> = (1..=heads).filter(|count| heads.is_multiple_of(*count)).collect();
-                if !divisors.contains(&self.kv_heads) {
-                    self.kv_heads = 1;
-                }
-                together_ui(ui, "heads", |ui| {
-                    ui.label("Heads of keys and values");
-                    let combo = ComboBox::from_id_salt("kv_heads").width(60.0).selected_text(self.kv_heads.to_string());
-                    let combo = combo.show_ui(ui, |ui| {
-                        for count in divisors {
-                            ui.selectable_value(&mut self.kv_heads, count, count.to_string());
-                        }
-                    });
-                    combo.response.accessible_name("Heads of keys and values");
-                });
-            }
-            Kind::Partial | Kind::Eigen => {
-                together_ui(ui, "k", |ui| {
-                    let label = ui.label("k");
-                    let most = facts.positions.saturating_sub(1).max(1);
-                    let drag = number_ui(ui, &mut self.k, 1..=most, |drag| drag);
-                    drag.labelled_by(label.id).on_hover_text("Pairs of a row, or eigenvectors");
-                });
-            }
-            Kind::Symmetric | Kind::Pairwise | Kind::SharedWeight | Kind::WithoutKeyBiases => {}
-        }
+        self.places_ui(ui, (name, facts), (is_of_run, needs_text, inside), cx);
     }
 
     fn places_ui(
         &mut self,
         ui: &mut Ui,
         (name, facts): (&str, &DirectoryFacts),
-        (is_of_run, inside): (bool, &str),
+        (is_of_run, needs_text, inside): (bool, bool, &str),
         cx: &mut PanelContext<'_>,
     ) {
-        let needs = matches!(self.kind, Kind::Borrow | Kind::Partial | Kind::Eigen);
         let of_inside = format!("{inside}, as in Look inside");
-        let hint = match (is_of_run, needs) {
+        let hint = match (is_of_run, needs_text) {
             (true, _) => "the text that was held out of the run",
             (false, _) if !inside.is_empty() => of_inside.as_str(),
             (false, true) => "path of a text: it depends on one",
@@ -414,6 +243,42 @@ impl ConversionForm {
             });
         }
     }
+}
+
+/// A number or switch of a conversion.
+fn field_ui(ui: &mut Ui, field: ConversionField<'_>) {
+    let Some(Control { label, help, range }) = field.control else { return };
+    if let FieldValue::Switch(value) = field.value {
+        ui.checkbox(value, label).on_hover_text(help);
+        return;
+    }
+    together_ui(ui, label, |ui| {
+        let name = ui.label(label);
+        let control = match (range, field.value) {
+            (ControlRange::Whole, FieldValue::Number(value) | FieldValue::Share(value)) => {
+                slider_ui(ui, value, 0.0..=1.0, |slider| slider.fixed_decimals(2).step_by(0.01))
+            }
+            (range, value) => {
+                let Some(value) = value.whole() else { return };
+                match range {
+                    ControlRange::Slider(range) => slider_ui(ui, value, range, |slider| slider),
+                    ControlRange::Drag(range) => number_ui(ui, value, range, |drag| drag),
+                    ControlRange::OneOf(counts) => {
+                        let combo = ComboBox::from_id_salt(label).width(60.0).selected_text(value.to_string());
+                        let combo = combo.show_ui(ui, |ui| {
+                            for count in counts {
+                                ui.selectable_value(value, count, count.to_string());
+                            }
+                        });
+                        combo.response.accessible_name(label);
+                        return;
+                    }
+                    ControlRange::Whole => return,
+                }
+            }
+        };
+        control.labelled_by(name.id).on_hover_text(help);
+    });
 }
 
 fn preview_words(preview: &Preview) -> String {

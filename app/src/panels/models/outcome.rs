@@ -29,7 +29,7 @@ pub fn outcome_ui(ui: &mut Ui, run: &ConversionRun) -> Option<Clicked> {
     let palette = theme::palette(ui.visuals());
     let mut clicked = None;
     ui.horizontal_wrapped(|ui| {
-        let title = format!("{}: {}", run.asked.name, run.asked.conversion.words());
+        let title = format!("{}: {}", run.asked.name, run.asked.conversion.label());
         ui.label(RichText::new(title).color(palette.strong));
         if !run.phase.is_open() {
             let dismiss = ui.small_button("Dismiss").on_hover_text("Shows it no longer; what was written stays");

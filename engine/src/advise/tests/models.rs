@@ -90,7 +90,7 @@ fn what_can_be_had_is_a_course_of_conversions_with_what_each_comes_to() {
     let before = plan();
     let adviser = of_model(&before, 0.8);
     let advice = adviser.advise(ALL);
-    let kinds: Vec<&str> = advice.steps().iter().map(|step| step.conversion.kind()).collect();
+    let kinds: Vec<&str> = advice.steps().iter().map(|step| step.conversion.info().flag).collect();
     assert_eq!(kinds, ["borrow", "collaborative", "coverage"]);
     assert!(advice.changes() && advice.why_not().is_none() && advice.left_out().is_empty());
     assert_eq!((advice.config(), advice.to_keep()), (None, None), "nothing is trained");
@@ -155,7 +155,7 @@ fn what_a_conversion_refuses_is_said_and_not_advised() {
     ] {
         let adviser = of_model(&plan, 0.8);
         let advice = adviser.advise(ALL);
-        let kinds: Vec<&str> = advice.steps().iter().map(|step| step.conversion.kind()).collect();
+        let kinds: Vec<&str> = advice.steps().iter().map(|step| step.conversion.info().flag).collect();
         assert_eq!(kinds, possible, "{words}");
         let told = if possible.is_empty() { advice.why_not().unwrap() } else { advice.left_out().join(" ") };
         assert_eq!(told.matches(words).count(), 1, "said once: {told}");

@@ -5,13 +5,14 @@ use std::ops::ControlFlow;
 use rayon::prelude::*;
 
 use super::{
+    OneMap,
     fit::{Fit, Values, fit},
     product::Product,
 };
 use crate::{
     analysis::{Dense, Eigen, eigen},
     convert::{
-        ConvertError, OneMap,
+        ConvertError,
         products::{norm_squared, share},
         weights::{Scoring, Tensors, Weights, tensor},
     },
@@ -39,7 +40,7 @@ struct Scores {
 }
 
 /// Gives the heads of one attention one map for queries and keys; none where no head computes and nothing changes.
-pub(in crate::convert) fn attention(
+pub(super) fn attention(
     weights: &Weights<'_>,
     to: OneMap,
     tensors: &mut Tensors,

@@ -1,9 +1,12 @@
 //! The nearest product of one map.
 
-use super::product::{Product, orthonormal};
+use super::{
+    OneMap,
+    product::{Product, orthonormal},
+};
 use crate::{
     analysis::{AnalysisError, Dense, Eigen, eigen},
-    convert::{OneMap, products::share},
+    convert::products::share,
 };
 
 /// The most sweeps of each part of a search.

@@ -8,9 +8,10 @@
 //! trained model is our own.
 
 mod attention;
+mod conversions;
 mod fit;
 mod product;
 #[cfg(test)]
 mod tests;
 
-pub(super) use attention::attention;
+use self::{attention::attention, conversions::OneMap};

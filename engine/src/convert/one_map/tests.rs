@@ -5,15 +5,16 @@ use std::ops::ControlFlow;
 use candle_core::{DType, Device, Tensor};
 
 use super::{
+    OneMap,
     fit::{Fit, Values, fit},
     product::Product,
 };
 use crate::{
     analysis::{Dense, eigen},
     attention::ModelPlan,
-    config::{Biases, ModelKind, NormPlacement, Reuse},
+    config::{Biases, ModelKind, NormPlacement, Pairwise, Reuse, SharedWeight, Symmetric},
     convert::{
-        Converted, OneMap, Recipe, convert,
+        Conversion, Converted, convert,
         products::share,
         tests::{changed, close, logits, plan, wide},
     },
@@ -24,13 +25,23 @@ use crate::{
     },
 };
 
+const ALL: [OneMap; 3] = [OneMap::Symmetric, OneMap::Pairwise, OneMap::SharedWeight];
+
 fn random(index: u64, rows: usize, columns: usize) -> Dense {
     let mut stream = Stream::new(23, Purpose::Test, index);
     Dense { rows, columns, values: (0..rows * columns).map(|_| stream.normal()).collect() }
 }
 
+fn conversion(to: OneMap) -> Conversion {
+    match to {
+        OneMap::Symmetric => Conversion::Symmetric(Symmetric {}),
+        OneMap::Pairwise => Conversion::Pairwise(Pairwise {}),
+        OneMap::SharedWeight => Conversion::SharedWeight(SharedWeight {}),
+    }
+}
+
 fn to(plan: &ModelPlan, parameters: &ParameterSet, to: OneMap) -> Converted {
-    convert(plan, parameters, &Recipe::OneMap(to), &mut |_| ControlFlow::Continue(())).unwrap()
+    convert((plan, parameters), &conversion(to), None, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
 /// A weight or a bias with a column for each output.
@@ -104,7 +115,7 @@ fn products_of_one_map_are_found() {
         let with_biases = reuses.into_iter().map(|reuse| (reuse, Biases::All));
         let without = [Biases::WithoutKey, Biases::None].map(|biases| (Reuse::default(), biases));
         let all: Vec<(Reuse, Biases)> = with_biases.chain(without).collect();
-        for ((reuse, biases), one_map) in all.iter().flat_map(|one| OneMap::ALL.map(|one_map| (one, one_map))) {
+        for ((reuse, biases), one_map) in all.iter().flat_map(|one| ALL.map(|one_map| (one, one_map))) {
             let plan = plan(kind, NormPlacement::ALL[number % 2], *biases, reuse.clone());
             // Heads that borrow have values of their own and no queries that these could follow.
             if one_map == OneMap::SharedWeight && *reuse != Reuse::default() {
@@ -116,7 +127,7 @@ fn products_of_one_map_are_found() {
                 let what = format!("{kind:?} {one_map:?} {reuse:?} {biases:?} {dtype:?}");
                 let before = of_one_map(&plan, one_map, dtype);
                 let after = to(&plan, &before, one_map);
-                assert_eq!(after.plan.stack.compatibility, one_map.compatibility());
+                assert_eq!(after.plan.stack.compatibility.kind().replace('_', "-"), conversion(one_map).info().flag);
                 for one in &after.attentions {
                     assert!(one.relative_error.unwrap_or(0.0) < 1e-3, "{what}: {one:?}");
                 }
@@ -138,7 +149,7 @@ fn the_error_that_is_told_is_that_of_the_weights() {
         Dense { rows, columns, values: tensor.flatten_all().unwrap().to_vec1().unwrap() }
     };
     let [query, key] = ["query", "key"].map(|of| flat(&before, &format!("encoder.1.self.{of}.weight")));
-    for one_map in OneMap::ALL {
+    for one_map in ALL {
         let after = to(&plan, &before, one_map);
         assert!(after.parameters.count() < before.count());
         let (mut lost, mut all) = (0.0, 0.0);
@@ -203,7 +214,7 @@ fn lost_of(product: &Product, values: Option<&Values>, found: &Fit) -> f64 {
 /// Nothing near what is found loses less: with biases, and with values where there are some.
 #[test]
 fn what_is_found_is_a_minimum() {
-    for (number, one_map) in OneMap::ALL.into_iter().enumerate() {
+    for (number, one_map) in ALL.into_iter().enumerate() {
         let number = number as u64 * 100;
         let [query, key, value] = [1, 2, 3].map(|n| random(number + n, 15, 3));
         let (bias, output) = (random(number + 4, 1, 3).values, random(number + 5, 3, 15));
@@ -239,7 +250,7 @@ fn what_can_be_more_loses_no_more() {
     for head in 0..8 {
         let (query, key) = (random(700 + head, 20, 4), random(800 + head, 20, 4));
         let product = Product::new([&query, &key], &random(900 + head, 1, 4).values, &[]).unwrap();
-        let lost = OneMap::ALL.map(|one_map| {
+        let lost = ALL.map(|one_map| {
             let found = fit(&product, one_map, 4, None).unwrap();
             lost_of(&product, None, &found)
         });
@@ -257,8 +268,8 @@ fn heads_of_zeros_and_of_no_numbers() {
             let is_meant = ["query", "key", "value"].iter().any(|of| name.contains(&format!("encoder.1.self.{of}.")));
             if is_meant { (tensor.zeros_like().unwrap() + value).unwrap() } else { tensor }
         });
-        for one_map in OneMap::ALL {
-            let made = convert(&plan, &before, &Recipe::OneMap(one_map), &mut |_| ControlFlow::Continue(()));
+        for one_map in ALL {
+            let made = convert((&plan, &before), &conversion(one_map), None, &mut |_| ControlFlow::Continue(()));
             assert_eq!(made.is_err(), is_refused, "{one_map:?}");
             let Ok(made) = made else { continue };
             assert_eq!(made.attentions[1].relative_error, Some(0.0));
