@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{
-    AttentionConfig, DeviceChoice, FORMAT, ListOpsSource, ModelConfig, ModelKind, ModelPart, Precision, Problem,
-    RunConfig, Sentence, Source, SpecialTokens, TaskConfig, Tokenizer, field::place_of, field_check::outside_of,
-    model::WIDEST,
+    AttentionConfig, DeviceChoice, FORMAT, ModelConfig, ModelKind, ModelPart, Precision, Problem, RunConfig, Sentence,
+    Source, SpecialTokens, TaskConfig, Tokenizer, field::place_of, field_check::outside_of, model::WIDEST,
 };
 
 impl RunConfig {
@@ -272,11 +271,10 @@ impl ModelConfig {
     }
 }
 
-impl ListOpsSource {
-    /// Whether expressions can be drawn by it at all.
+impl Source {
+    /// Returns true if examples can be made by it at all, whatever the rest of a config says.
     pub fn is_sound(&self) -> bool {
-        let data = BTreeMap::from([("data", Source::ListOps(self.clone()))]);
-        Source::ListOps(self.clone()).settings().problems().is_empty() && outside_of(&data).is_empty()
+        self.settings().problems().is_empty() && outside_of(&BTreeMap::from([("data", self)])).is_empty()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Conversions to attention whose queries and keys come from one map.
 
-use super::attention;
+use super::{OneMap, attention};
 use crate::{
     attention::ModelPlan,
     config::{Compatibility, Pairwise, SharedWeight, Symmetric},
@@ -11,17 +11,6 @@ use crate::{
         weights::with_compatibility,
     },
 };
-
-/// Attention whose queries and keys come from one map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::convert) enum OneMap {
-    /// `Q Qᵀ`
-    Symmetric,
-    /// `Q U Qᵀ`
-    Pairwise,
-    /// `S D_q D_k Sᵀ`, with values `S D_v`
-    SharedWeight,
-}
 
 impl OneMap {
     fn run(self, mut run: Run<'_>, after: Option<ModelPlan>) -> Result<Converted, ConvertError> {

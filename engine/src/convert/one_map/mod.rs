@@ -10,8 +10,9 @@
 mod attention;
 mod conversions;
 mod fit;
+mod kind;
 mod product;
 #[cfg(test)]
 mod tests;
 
-use self::{attention::attention, conversions::OneMap};
+use self::{attention::attention, kind::OneMap};

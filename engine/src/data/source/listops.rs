@@ -157,7 +157,7 @@ impl DataSource for ListOpsSource {
         (objective, _): (&Objective, &Reading),
     ) -> Result<Option<DataPreview>, DataError> {
         // A number that is half typed is told by the config's own problems.
-        if !self.is_sound() {
+        if !config.source.is_sound() {
             return Ok(None);
         }
         let tokenizer = symbols(objective.special_tokens(), self.facts().symbols)?;
