@@ -209,7 +209,7 @@ impl ModelOnText for OnText<'_> {
         let made = if self.job.data.is_none() && text.subject.has_text {
             let corpus = Some(&text.subject.corpus);
             let tokenizer = text.subject.corpus.tokenizer.to_json();
-            approximate(context, model, &wanted, (&text.subject.config, &tokenizer), corpus, text.tokens, control)?
+            approximate(context, model, &wanted, (&text.subject.config, tokenizer), corpus, text.tokens, control)?
         } else {
             let held_out = text.subject.held_out(text.at_once, text.tokens).map_err(JobError::refusal)?;
             let batches = held_out.spread(examples, text.at_once);

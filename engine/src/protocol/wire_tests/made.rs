@@ -210,7 +210,7 @@ impl Mended {
         if self.filled.is_empty() {
             self.filled.push((String::new(), 0));
         }
-        if self.newest().is_some_and(|newest| *newest == Value::from(self.variant)) {
+        if self.newest().is_some_and(|newest| newest == self.variant) {
             // It holds something.
             let place = self.filled.last().map_or("", |(place, _)| place);
             let inside = (format!("{place}/{}", self.variant), 0);
@@ -220,7 +220,7 @@ impl Mended {
         }
         let (place, next) = self.filled.last_mut().expect("one was pushed");
         let number = maker.number(place) as u32;
-        let mut candidates = vec![json!({}), json!(number), json!(0.5), json!(number % 2 == 0), json!([])];
+        let mut candidates = vec![json!({}), json!(number), json!(0.5), json!(number.is_multiple_of(2)), json!([])];
         candidates.extend(TEXTS.map(Value::from));
         candidates.extend([json!([number]), json!([number, 1]), json!([["x"]]), json!([{}])]);
         let candidate =
@@ -297,11 +297,11 @@ impl<'de> Deserializer<'de> for Asked<'_> {
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        visitor.visit_bool(self.number() % 2 == 0)
+        visitor.visit_bool(self.number().is_multiple_of(2))
     }
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        visitor.visit_f32(self.number() as u16 as f32 / 256.0)
+        visitor.visit_f32(f32::from(self.number() as u16) / 256.0)
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
@@ -335,7 +335,7 @@ impl<'de> Deserializer<'de> for Asked<'_> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        if self.number() % 3 == 0 { visitor.visit_none() } else { visitor.visit_some(self.below("some")) }
+        if self.number().is_multiple_of(3) { visitor.visit_none() } else { visitor.visit_some(self.below("some")) }
     }
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
