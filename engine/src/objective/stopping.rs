@@ -27,7 +27,10 @@ pub fn judging_metrics(config: &RunConfig) -> Vec<&'static Metric> {
         (true, Showing::FilledIn) => agreement::FILLED_IN,
         _ => &[],
     };
-    let of_translations = if matches!(config.task, Some(TaskConfig::Translation(_))) { TEXT_SCORES } else { &[] };
+    let of_translations = match config.task.as_ref().and_then(TaskConfig::scoring) {
+        Some(_) => TEXT_SCORES,
+        None => &[],
+    };
     let all = objective.task().metrics().iter().chain(of_grammar).chain(of_translations);
     all.filter(|metric| metric.direction != Direction::None).collect()
 }

@@ -59,9 +59,8 @@ impl SourceForm for ImagesSource {
     fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, context: SourceContext<'_>) {
         let found = context.images();
         images_ui(ui, form, self, found, context.thumbnails);
-        if let Some(TaskConfig::ImageClassification(classes)) = context.task {
-            let counts = found.map(|(found, _)| found.classes.as_slice());
-            weights_ui(ui, form, &mut classes.class_weights, counts);
+        if let Some(weights) = context.task.as_mut().and_then(TaskConfig::class_weights_mut) {
+            weights_ui(ui, form, weights, found.map(|(found, _)| found.classes.as_slice()));
         }
     }
 }

@@ -1,0 +1,142 @@
+//! The list of tasks.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    classification::ClassificationTask,
+    description::{Describe, TaskInfo, TaskOutput, TextScoring},
+    image_classification::ImageClassificationTask,
+    regression::RegressionTask,
+    span::SpanTask,
+    translation::TranslationTask,
+};
+use crate::config::{LabelRules, Objective, Source};
+
+/// Task of a model: an answer about each row of a table, or to a question about a paragraph.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum TaskConfig {
+    /// To which of some classes they belong.
+    Classification(ClassificationTask),
+    /// A number.
+    Regression(RegressionTask),
+    /// Where in a paragraph the answer to a question stands.
+    Span(SpanTask),
+    /// To which of some classes an image belongs.
+    ImageClassification(ImageClassificationTask),
+    /// The same in another language or in fewer words: what an encoder-decoder learns of pairs of texts without a task too; with
+    /// it, what it writes is scored at each evaluation.
+    Translation(TranslationTask),
+}
+
+impl TaskConfig {
+    /// One of each kind, for conformance tests.
+    pub fn examples() -> [Self; 5] {
+        [
+            Self::Classification(ClassificationTask::default()),
+            Self::Regression(RegressionTask::default()),
+            Self::Span(SpanTask::default()),
+            Self::ImageClassification(ImageClassificationTask::default()),
+            Self::Translation(TranslationTask::default()),
+        ]
+    }
+
+    fn described(&self) -> &dyn Describe {
+        match self {
+            Self::Classification(task) => task,
+            Self::Regression(task) => task,
+            Self::Span(task) => task,
+            Self::ImageClassification(task) => task,
+            Self::Translation(task) => task,
+        }
+    }
+
+    fn described_mut(&mut self) -> &mut dyn Describe {
+        match self {
+            Self::Classification(task) => task,
+            Self::Regression(task) => task,
+            Self::Span(task) => task,
+            Self::ImageClassification(task) => task,
+            Self::Translation(task) => task,
+        }
+    }
+
+    /// Its names and properties.
+    pub fn info(&self) -> &'static TaskInfo {
+        self.described().info()
+    }
+
+    /// Names and properties of the task with this word in configs.
+    pub fn info_of(kind: &str) -> Option<&'static TaskInfo> {
+        Self::examples().iter().map(Self::info).find(|info| info.kind == kind)
+    }
+
+    /// What is learnt; none where the kind of model alone says it.
+    pub fn objective(&self) -> Option<Objective> {
+        self.described().objective()
+    }
+
+    /// How much an example of a class counts in the training loss, by its label; none where no classes are learnt.
+    pub fn class_weights(&self) -> Option<&BTreeMap<String, f64>> {
+        self.described().class_weights()
+    }
+
+    /// The same to be changed.
+    pub fn class_weights_mut(&mut self) -> Option<&mut BTreeMap<String, f64>> {
+        self.described_mut().class_weights_mut()
+    }
+
+    /// Label text of rows that have no label, as [`ClassificationTask::unlabelled`]; none where it is derived or there are no such rows.
+    pub fn unlabelled(&self) -> Option<&str> {
+        self.described().unlabelled()
+    }
+
+    /// The same to be changed; none where the task has no such field.
+    pub fn unlabelled_mut(&mut self) -> Option<&mut Option<String>> {
+        self.described_mut().unlabelled_mut()
+    }
+
+    /// Reading of the labels of its table.
+    pub fn label_rules(&self) -> LabelRules {
+        LabelRules { unlabelled: self.unlabelled().map(str::to_owned), ..LabelRules::default() }
+    }
+
+    /// Its word in configs.
+    pub fn kind(&self) -> &'static str {
+        self.info().kind
+    }
+
+    /// The word in configs of the data that it is usually learnt from: of files.
+    pub fn data_kind(&self) -> &'static str {
+        let such = Source::examples().into_iter().filter(|source| self.learns_from(source));
+        such.max_by_key(Source::reads_files).map_or("", |source| source.facts().kind)
+    }
+
+    /// The task that is learnt from such data until another one is chosen; none where models learn from them without one.
+    pub fn usual_for(source: &Source) -> Option<Self> {
+        let first = source.facts().tasks.first().filter(|_| source.has_labels())?;
+        Self::examples().into_iter().find(|task| task.kind() == *first)
+    }
+
+    /// True if it is learnt from such data.
+    pub fn learns_from(&self, source: &Source) -> bool {
+        source.facts().tasks.contains(&self.kind())
+    }
+
+    /// True if the model answers about each example, rather than write a text.
+    pub fn answers_examples(&self) -> bool {
+        self.info().output != TaskOutput::Text
+    }
+
+    /// How texts are written to be scored; none where none are.
+    pub fn scoring(&self) -> Option<TextScoring> {
+        self.described().scoring()
+    }
+
+    /// The reason why it is another task that is learnt from this source with labels.
+    pub(in crate::config) fn mismatch(&self, source: &Source) -> Option<&'static str> {
+        self.described().mismatch(source).or_else(|| source.settings().refusal(self.kind()))
+    }
+}
