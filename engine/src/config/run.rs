@@ -40,7 +40,7 @@ impl RunConfig {
     /// What the model learns.
     pub fn objective(&self) -> Objective {
         let (kind, train) = (self.model.kind, &self.train);
-        self.task.as_ref().and_then(TaskConfig::objective).unwrap_or_else(|| {
+        self.task.as_ref().and_then(|task| task.objective()).unwrap_or_else(|| {
             if kind.has_encoder() {
                 Objective::of_pairs(train.label_smoothing)
             } else {

@@ -101,7 +101,11 @@ impl RunConfig {
         let mut check = Check(Vec::new());
         let source = &self.data.source;
         match (&self.task, source.has_labels()) {
-            (Some(task), true) if let Some(why) = task.mismatch(source) => check.add("task.kind", why),
+            (Some(task), true)
+                if let Some(why) = task.mismatch(source).or_else(|| source.settings().refusal(task.kind())) =>
+            {
+                check.add("task.kind", why);
+            }
             (Some(task), _) if !task.learns_from(source) => {
                 let text = "{} learns from {}; set {data.kind} to {data.kind=}, or leave [task] out";
                 let values = [task.kind(), task.info().data, task.data_kind()].map(str::to_owned);

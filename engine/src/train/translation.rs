@@ -5,7 +5,7 @@ use super::{
     writing::{fastest_cache, goes_on, translation_marks},
 };
 use crate::{
-    config::{RunConfig, TaskConfig, TextScoring},
+    config::{RunConfig, TextScoring},
     data::{HeldOut, TextTokenizer},
     generate::{Ending, GenerateError, Search, generate},
     model::Model,
@@ -40,7 +40,7 @@ impl TranslationMeasure {
     /// # Errors
     /// If tokens cannot be read as text.
     pub fn new(config: &RunConfig, tokenizer: &TextTokenizer, held_out: &HeldOut) -> Result<Option<Self>, TrainError> {
-        let Some(TextScoring { pairs: scored, beams }) = config.task.as_ref().and_then(TaskConfig::scoring) else {
+        let Some(TextScoring { pairs: scored, beams }) = config.task.as_ref().and_then(|task| task.scoring()) else {
             return Ok(None);
         };
         let mut pairs = Vec::with_capacity(scored);

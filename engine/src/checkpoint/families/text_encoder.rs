@@ -63,7 +63,7 @@ pub(super) struct TokensHead {
 /// Names of the classes of a family, by the end of a model.
 pub(super) struct Classes {
     pub tokens: &'static str,
-    pub classes: &'static str,
+    pub labels: &'static str,
     pub span: &'static str,
     pub states: &'static str,
     pub replaced: Option<&'static str>,
@@ -82,7 +82,7 @@ macro_rules! classes {
     ($start:literal) => {
         $crate::checkpoint::families::text_encoder::Classes {
             tokens: concat!($start, "ForMaskedLM"),
-            classes: concat!($start, "ForSequenceClassification"),
+            labels: concat!($start, "ForSequenceClassification"),
             span: concat!($start, "ForQuestionAnswering"),
             states: concat!($start, "Model"),
             replaced: None,
@@ -115,7 +115,7 @@ impl Classes {
     fn of(&self, head: &OutputPlan) -> Option<&'static str> {
         match head {
             OutputPlan::Vocabulary(_) => Some(self.tokens),
-            OutputPlan::Classes { .. } => Some(self.classes),
+            OutputPlan::Classes { .. } => Some(self.labels),
             OutputPlan::Span => Some(self.span),
             OutputPlan::Replaced => self.replaced,
             OutputPlan::States { .. } => Some(self.states),
@@ -149,8 +149,8 @@ impl Family for TextEncoder {
     }
 
     fn own_classes(&self) -> Vec<&'static str> {
-        let Classes { tokens, classes, span, states, replaced } = self.own;
-        replaced.into_iter().chain([tokens, classes, span, states]).collect()
+        let Classes { tokens, labels, span, states, replaced } = self.own;
+        replaced.into_iter().chain([tokens, labels, span, states]).collect()
     }
 
     fn own_class(&self, plan: &ModelPlan) -> &'static str {

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use crate::config::{Objective, Source};
 
 /// All that is known of a task before its examples are read. Each stands in one file.
-pub(super) trait Describe {
+pub trait Describe {
+    /// Its names and properties.
     fn info(&self) -> &'static TaskInfo;
 
+    /// What is learnt; none where the kind of model alone says it.
     fn objective(&self) -> Option<Objective> {
         None
     }
@@ -17,22 +19,27 @@ pub(super) trait Describe {
         None
     }
 
+    /// How much an example of a class counts in the training loss, by its label; none where no classes are learnt.
     fn class_weights(&self) -> Option<&BTreeMap<String, f64>> {
         None
     }
 
+    /// The same to be changed.
     fn class_weights_mut(&mut self) -> Option<&mut BTreeMap<String, f64>> {
         None
     }
 
+    /// Label text of rows that have no label; none where it is derived or there are no such rows.
     fn unlabelled(&self) -> Option<&str> {
         None
     }
 
+    /// The same to be changed; none where the task has no such field.
     fn unlabelled_mut(&mut self) -> Option<&mut Option<String>> {
         None
     }
 
+    /// How texts are written to be scored; none where none are.
     fn scoring(&self) -> Option<TextScoring> {
         None
     }

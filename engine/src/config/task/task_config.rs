@@ -1,18 +1,18 @@
 //! The list of tasks.
 
-use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Serialize};
 
 use super::{
     classification::ClassificationTask,
-    description::{Describe, TaskInfo, TaskOutput, TextScoring},
+    description::{Describe, TaskInfo, TaskOutput},
     image_classification::ImageClassificationTask,
     regression::RegressionTask,
     span::SpanTask,
     translation::TranslationTask,
 };
-use crate::config::{LabelRules, Objective, Source};
+use crate::config::{LabelRules, Source};
 
 /// Task of a model: an answer about each row of a table, or to a question about a paragraph.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,64 +43,9 @@ impl TaskConfig {
         ]
     }
 
-    fn described(&self) -> &dyn Describe {
-        match self {
-            Self::Classification(task) => task,
-            Self::Regression(task) => task,
-            Self::Span(task) => task,
-            Self::ImageClassification(task) => task,
-            Self::Translation(task) => task,
-        }
-    }
-
-    fn described_mut(&mut self) -> &mut dyn Describe {
-        match self {
-            Self::Classification(task) => task,
-            Self::Regression(task) => task,
-            Self::Span(task) => task,
-            Self::ImageClassification(task) => task,
-            Self::Translation(task) => task,
-        }
-    }
-
-    /// Its names and properties.
-    pub fn info(&self) -> &'static TaskInfo {
-        self.described().info()
-    }
-
     /// Names and properties of the task with this word in configs.
     pub fn info_of(kind: &str) -> Option<&'static TaskInfo> {
-        Self::examples().iter().map(Self::info).find(|info| info.kind == kind)
-    }
-
-    /// What is learnt; none where the kind of model alone says it.
-    pub fn objective(&self) -> Option<Objective> {
-        self.described().objective()
-    }
-
-    /// How much an example of a class counts in the training loss, by its label; none where no classes are learnt.
-    pub fn class_weights(&self) -> Option<&BTreeMap<String, f64>> {
-        self.described().class_weights()
-    }
-
-    /// The same to be changed.
-    pub fn class_weights_mut(&mut self) -> Option<&mut BTreeMap<String, f64>> {
-        self.described_mut().class_weights_mut()
-    }
-
-    /// Label text of rows that have no label, as [`ClassificationTask::unlabelled`]; none where it is derived or there are no such rows.
-    pub fn unlabelled(&self) -> Option<&str> {
-        self.described().unlabelled()
-    }
-
-    /// The same to be changed; none where the task has no such field.
-    pub fn unlabelled_mut(&mut self) -> Option<&mut Option<String>> {
-        self.described_mut().unlabelled_mut()
-    }
-
-    /// Reading of the labels of its table.
-    pub fn label_rules(&self) -> LabelRules {
-        LabelRules { unlabelled: self.unlabelled().map(str::to_owned), ..LabelRules::default() }
+        Self::examples().iter().map(|task| task.info()).find(|info| info.kind == kind)
     }
 
     /// Its word in configs.
@@ -125,18 +70,40 @@ impl TaskConfig {
         source.facts().tasks.contains(&self.kind())
     }
 
+    /// Reading of the labels of its table.
+    pub fn label_rules(&self) -> LabelRules {
+        LabelRules { unlabelled: self.unlabelled().map(str::to_owned), ..LabelRules::default() }
+    }
+
     /// True if the model answers about each example, rather than write a text.
     pub fn answers_examples(&self) -> bool {
         self.info().output != TaskOutput::Text
     }
+}
 
-    /// How texts are written to be scored; none where none are.
-    pub fn scoring(&self) -> Option<TextScoring> {
-        self.described().scoring()
+/// The description of a task.
+impl Deref for TaskConfig {
+    type Target = dyn Describe;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Classification(task) => task,
+            Self::Regression(task) => task,
+            Self::Span(task) => task,
+            Self::ImageClassification(task) => task,
+            Self::Translation(task) => task,
+        }
     }
+}
 
-    /// The reason why it is another task that is learnt from this source with labels.
-    pub(in crate::config) fn mismatch(&self, source: &Source) -> Option<&'static str> {
-        self.described().mismatch(source).or_else(|| source.settings().refusal(self.kind()))
+impl DerefMut for TaskConfig {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match self {
+            Self::Classification(task) => task,
+            Self::Regression(task) => task,
+            Self::Span(task) => task,
+            Self::ImageClassification(task) => task,
+            Self::Translation(task) => task,
+        }
     }
 }
