@@ -107,3 +107,27 @@ impl DerefMut for TaskConfig {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_and_kinds_of_data_know_each_other() {
+        for task in TaskConfig::examples() {
+            assert_eq!(serde_json::to_value(&task).unwrap()["kind"], task.kind());
+            assert_eq!(TaskConfig::info_of(task.kind()), Some(task.info()));
+            let usual = Source::of_kind(task.data_kind()).unwrap();
+            assert!(task.learns_from(&usual) && usual.reads_files(), "{}", task.kind());
+        }
+        for source in Source::examples() {
+            let usual = TaskConfig::usual_for(&source);
+            assert_eq!(usual.is_some_and(|task| task.learns_from(&source)), source.has_labels());
+            for word in source.facts().tasks {
+                let info = TaskConfig::info_of(word).unwrap();
+                assert_eq!(info.reads_images, source.has_images(), "{word}");
+                assert_eq!(info.output == TaskOutput::Text, source.has_pairs(), "{word}");
+            }
+        }
+    }
+}
