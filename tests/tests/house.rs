@@ -338,11 +338,19 @@ fn few_files_name_a_kind_of_data() {
 
 /// Shipped code of the engine and of the window, by path below the repository.
 fn product() -> Vec<(String, String)> {
-    let tests = ["wire_tests", "tests", "tests.rs"];
-    let is_test = |path: &Path| path.components().any(|part| tests.iter().any(|test| part.as_os_str() == *test));
-    ["engine/src", "app/src"]
-        .into_iter()
-        .flat_map(|folder| sources(&root().join(folder)))
+    let all: Vec<(PathBuf, String)> =
+        ["engine/src", "app/src"].into_iter().flat_map(|folder| sources(&root().join(folder))).collect();
+    let of_tests: BTreeSet<PathBuf> = all
+        .iter()
+        .flat_map(|(path, text)| {
+            let declared = text.split("#[cfg(test)]\nmod ").skip(1).filter_map(|rest| rest.split_once(';'));
+            let is_of_folder = path.ends_with("mod.rs") || path.ends_with("lib.rs");
+            let folder = if is_of_folder { path.with_file_name("") } else { path.with_extension("") };
+            declared.map(|(name, _)| folder.join(name)).collect::<Vec<_>>()
+        })
+        .collect();
+    let is_test = |path: &Path| path.ancestors().any(|part| of_tests.contains(&part.with_extension("")));
+    all.into_iter()
         .filter(|(path, _)| !is_test(path))
         .map(|(path, text)| (path.strip_prefix(root()).unwrap().display().to_string(), shipped(&text)))
         .collect()
@@ -378,7 +386,10 @@ fn few_files_name_a_conversion() {
     for (variant, held) in all {
         let held = held.unwrap();
         let described = format!("impl Convert for {held} ");
-        let own = product.iter().find(|(_, code)| code.contains(&described)).map(|(path, _)| path).unwrap();
+        let own = product
+            .iter()
+            .find(|(_, code)| code.contains(&described) || code.contains(&format!("one_map!(\n    {held},")));
+        let own = own.map(|(path, _)| path).unwrap();
         // Types of attention families are named as such elsewhere.
         let is_own_type = held.starts_with("To") || held.starts_with("Without");
         let names =
@@ -396,6 +407,40 @@ fn few_files_name_a_conversion() {
     for (path, code) in product.iter().filter(|(path, _)| !path.starts_with("engine/src/convert/")) {
         assert!(!flags.iter().any(|flag| code.contains(flag)), "{path} names an option of a conversion");
     }
+}
+
+/// A task describes itself in its own file. Besides it the list names it, what its labels say of it, and its form.
+#[test]
+fn few_files_name_a_task() {
+    const MOST: usize = 5;
+    let product = product();
+    for (variant, held) in variants("engine/src/config/task/task_config.rs", "TaskConfig") {
+        let mut names = vec![format!("TaskConfig::{variant}"), held.unwrap()];
+        names.extend([format!("Objective::{variant}"), format!("Objective::{}", variant.to_uppercase())]);
+        let exports = |path: &str| path == "engine/src/config/mod.rs" || path == "engine/src/config/task/mod.rs";
+        let named = |code: &str| names.iter().any(|name| has_name(code, name));
+        let files: Vec<&String> =
+            product.iter().filter(|(path, code)| !exports(path) && named(code)).map(|(path, _)| path).collect();
+        assert!(files.len() > 1 && files.len() <= MOST, "{variant}: {files:?}");
+    }
+}
+
+/// A kind of model says what it is; no other list of kinds stands beside that one.
+#[test]
+fn few_files_name_a_kind_of_model() {
+    const MOST: usize = 8;
+    let product = product();
+    let kinds: Vec<String> = variants("engine/src/config/model.rs", "ModelKind")
+        .into_iter()
+        .map(|(kind, _)| format!("ModelKind::{kind}"))
+        .collect();
+    let of =
+        |path: &str, code: &str| path == "engine/src/config/model.rs" || kinds.iter().any(|kind| has_name(code, kind));
+    let files: Vec<&String> = product.iter().filter(|(path, code)| of(path, code)).map(|(path, _)| path).collect();
+    assert!(files.len() > 1 && files.len() <= MOST, "{files:?}");
+    let lists_all = |code: &str| kinds.iter().all(|kind| has_name(code, kind));
+    let lists: Vec<&String> = product.iter().filter(|(_, code)| lists_all(code)).map(|(path, _)| path).collect();
+    assert_eq!(lists, ["engine/src/attention/preset.rs"], "a family of each kind");
 }
 
 #[test]

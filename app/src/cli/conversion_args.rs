@@ -5,7 +5,7 @@ use headroom_engine::convert::{Conversion, ConversionField, ConversionOption, Fi
 
 use super::error::{CliError, CliResult};
 
-/// What was given, each option with its values.
+/// What was given, each option with its values; a switch has an empty one.
 #[derive(Clone, Debug, Default)]
 pub struct ConversionArgs(Vec<(&'static str, Vec<String>)>);
 
@@ -79,7 +79,9 @@ impl FromArgMatches for ConversionArgs {
             let is_switched = matches.try_get_one::<bool>(name).is_ok_and(|on| on == Some(&true));
             let values = matches.try_get_many::<String>(name).ok().flatten();
             let values: Vec<String> = values.into_iter().flatten().cloned().collect();
-            if is_switched || !values.is_empty() {
+            if is_switched {
+                given.push((name, vec![String::new()]));
+            } else if !values.is_empty() {
                 given.push((name, values));
             }
         }
@@ -96,24 +98,35 @@ impl ConversionArgs {
     /// The conversions that were asked for, each with the name of a folder of its own where there are several.
     pub fn conversions(&self) -> CliResult<Vec<(Conversion, Option<String>)>> {
         let mut conversion = self.named()?;
-        let flag = conversion.info().flag;
         let own = options(&mut conversion);
-        for (name, _) in &self.0 {
-            if !own.contains(name) {
-                let other = conversions().into_iter().find(|other| options(&mut other.clone()).contains(name));
-                let to = other.map_or(flag, |other| other.info().flag);
-                let message = format!("--{name} says how with --{to}, which is not given.");
-                return Err(CliError::at(format!("--{name}"), message));
-            }
+        if let Some((name, _)) = self.0.iter().find(|(name, _)| !own.contains(name)) {
+            let other = conversions().into_iter().find(|other| options(&mut other.clone()).contains(name));
+            let to = other.unwrap_or(conversion).info().flag;
+            let message = format!("--{name} says how with --{to}, which is not given.");
+            return Err(CliError::at(format!("--{name}"), message));
         }
-        let mut all = vec![(conversion, None)];
+        let mut all = vec![(conversion.clone(), None)];
         for name in own {
+            let Some((option, _)) = field(&mut conversion, name) else { continue };
+            let at = |why: String| CliError::at(format!("--{name}"), why);
             let given = self.0.iter().find(|(given, _)| *given == name).map(|(_, values)| values.as_slice());
-            let required = field(&mut all[0].0, name).and_then(|(option, _)| option.required);
-            if let (None, Some(why)) = (given, required) {
-                return Err(CliError::at(format!("--{name}"), why));
+            let values = match (given, option.required) {
+                (Some(values), _) => values,
+                (None, Some(why)) => return Err(at(why.to_owned())),
+                (None, None) => continue,
+            };
+            if let Some((_, text)) = values.iter().enumerate().find(|(place, text)| values[..*place].contains(text)) {
+                return Err(at(format!("{text} is named twice. Name each once.")));
             }
-            all = with_values(all, name, given)?;
+            let each = all.iter().flat_map(|one| values.iter().map(move |text| (one.clone(), text)));
+            let made = each.map(|((mut one, folder), text)| {
+                if let Some((_, mut value)) = field(&mut one, name) {
+                    value.read(text).map_err(at)?;
+                }
+                let own = option.several.filter(|_| values.len() > 1).map(|word| format!("{word}{text}"));
+                Ok((one, own.or(folder)))
+            });
+            all = made.collect::<CliResult<Vec<_>>>()?;
         }
         Ok(all)
     }
@@ -142,40 +155,4 @@ impl ConversionArgs {
             CliError::at(first, format!("Nothing says what it is to become. Name one of {known}."))
         })
     }
-}
-
-/// The conversions with the values of an option: each value makes one.
-fn with_values(
-    all: Vec<(Conversion, Option<String>)>,
-    name: &str,
-    given: Option<&[String]>,
-) -> CliResult<Vec<(Conversion, Option<String>)>> {
-    let Some(values) = given else { return Ok(all) };
-    let at = |why: String| CliError::at(format!("--{name}"), why);
-    let mut made = Vec::new();
-    for (mut conversion, folder) in all {
-        let Some((option, mut value)) = field(&mut conversion, name) else {
-            made.push((conversion, folder));
-            continue;
-        };
-        if values.is_empty() {
-            value.read("").map_err(at)?;
-            made.push((conversion, folder));
-            continue;
-        }
-        for text in values {
-            let (mut one, mut own) = (conversion.clone(), folder.clone());
-            if let Some((_, mut value)) = field(&mut one, name) {
-                value.read(text).map_err(at)?;
-            }
-            if let (Some(word), true) = (option.several, values.len() > 1) {
-                own = Some(format!("{word}{text}"));
-            }
-            if made.contains(&(one.clone(), own.clone())) {
-                return Err(at(format!("{text} is named twice. Name each once.")));
-            }
-            made.push((one, own));
-        }
-    }
-    Ok(made)
 }

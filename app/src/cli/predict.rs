@@ -4,7 +4,7 @@ use std::path::Path;
 
 use headroom_engine::{
     checkpoint::read_plan,
-    config::{ModelKind, Precision, RunConfig, TaskConfig, counted},
+    config::{Precision, RunConfig, counted},
     data::holds_images,
     generate::{Ending, Search, SearchSettings},
     objective::Labels,
@@ -84,19 +84,10 @@ pub fn run(store: Option<&Path>, args: &PredictArgs) -> CliResult {
 
 /// How a run translates, the same way as its evaluations do; none of one that does not.
 fn search_of(config: &RunConfig) -> Option<Search> {
-    let beams = match &config.task {
-        Some(TaskConfig::Translation(task)) => task.beams,
-        Some(
-            TaskConfig::Classification(_)
-            | TaskConfig::Regression(_)
-            | TaskConfig::Span(_)
-            | TaskConfig::ImageClassification(_),
-        )
-        | None => 1,
-    };
+    let beams = config.task.as_ref().and_then(|task| task.scoring()).map_or(1, |scoring| scoring.beams);
     let length = config.data.sequence_length;
     let search = Search { beams, max_new_tokens: length + length / 2, ..Search::default() };
-    (config.model.kind == ModelKind::EncoderDecoder).then_some(search)
+    config.model.kind.has_encoder().then_some(search)
 }
 
 /// Translates every line; one without a text has none.

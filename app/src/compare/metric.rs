@@ -1,6 +1,9 @@
 //! How the series of runs are called and written.
 
-use headroom_engine::objective::{Metric, Quantity};
+use headroom_engine::{
+    config::{TaskConfig, TaskInfo},
+    objective::{Metric, Quantity},
+};
 
 use crate::{
     format,
@@ -74,16 +77,17 @@ pub fn loss_unit(config: &serde_json::Value) -> &'static str {
 }
 
 fn unit_of_task(task: Option<&str>) -> &'static str {
-    match task {
-        Some("classification" | "span" | "image_classification") => "nats/example",
-        Some("regression") => "squared error/example",
-        _ => LOSS_UNIT,
-    }
+    task.and_then(TaskConfig::info_of).map_or(LOSS_UNIT, |task| task.loss_unit)
 }
 
 /// The kind of a run's task; none where it learns language, or to translate.
 pub fn task_of(config: &serde_json::Value) -> Option<&str> {
     config.get("task")?.get("kind")?.as_str()
+}
+
+/// Names and properties of a run's task.
+pub fn task_info(config: &serde_json::Value) -> Option<&'static TaskInfo> {
+    TaskConfig::info_of(task_of(config)?)
 }
 
 /// A title with the longest words cut, for the head of a narrow column.

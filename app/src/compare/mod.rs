@@ -35,7 +35,7 @@ pub use group::{Group, common_keys, group_all_but, group_by, is_finished, short_
 pub use judge::{NotJudged, RATE, direction_between, is_rate, judged_by_most, not_judged_words, why_not_judged};
 pub use metric::{
     LOSS_UNIT, common_loss_unit, loss_unit, metric_spread, metric_value, series_axis, series_hint, series_title,
-    series_unit, short_title, task_of,
+    series_unit, short_title, task_info, task_of,
 };
 pub use more_seeds::{FurtherRun, SEEDS_TO_TEST, further_runs, most_seeds_each, name_with_seed, untested_sentence};
 pub use names::{first_names, is_of_race, name_of_seeds, names_apart, unequal_samples_words, unequal_training_words};

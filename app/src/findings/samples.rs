@@ -1,6 +1,6 @@
 use headroom_engine::{
     attention::ModelPlan,
-    config::{ModelKind, RunConfig, counted, grouped},
+    config::{RunConfig, counted, grouped},
 };
 
 use super::left_out_words;
@@ -22,7 +22,7 @@ pub fn probe_samples(config: &RunConfig) -> u64 {
 pub fn few_samples_words(config: &RunConfig, samples: Option<u64>) -> Option<String> {
     let samples = samples.unwrap_or_else(|| probe_samples(config));
     let tokens = config.data.sequence_length as u64;
-    let entries = if config.model.kind == ModelKind::Decoder { tokens * (tokens + 1) / 2 } else { tokens * tokens };
+    let entries = if config.model.kind.is_causal() { tokens * (tokens + 1) / 2 } else { tokens * tokens };
     (1..entries).contains(&samples).then(|| {
         format!(
             "Energy: from {} of {} entries each; fewer maps make it larger. \"Analyse…\" takes more.",

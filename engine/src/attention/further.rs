@@ -8,7 +8,7 @@ use super::{
 };
 use crate::config::{
     AttentionConfig, Compatibility, Coverage, ModelConfig, ModelKind, OtherAnswers, Problem, Reuse, RunConfig,
-    TaskConfig, counted,
+    TaskOutput, counted,
 };
 use crate::ops::{Activation, Gelu};
 
@@ -33,11 +33,13 @@ impl ModelPlan {
             ));
         }
         let head = match (&config.task, self.head) {
-            (None | Some(TaskConfig::Translation(_)), _) => self.head_to_train()?,
-            (
-                Some(TaskConfig::Classification(_) | TaskConfig::Regression(_)),
-                OutputPlan::Classes { distils: false, .. },
-            ) => self.head,
+            (None, _) => self.head_to_train()?,
+            (Some(task), _) if !task.answers_examples() => self.head_to_train()?,
+            (Some(task), OutputPlan::Classes { distils: false, .. })
+                if task.info().output == TaskOutput::Classes && !task.info().reads_images =>
+            {
+                self.head
+            }
             (Some(task), _) => task_head(self.naming, task).map_err(refused)?,
         };
         let mut plan = Self { cache: config.attention.cache.clone(), head, ..self.clone() };
@@ -119,11 +121,7 @@ impl ModelPlan {
                     .to_owned(),
             );
         }
-        let kind = match (&self.encoder, stack.name) {
-            (Some(_), _) => ModelKind::EncoderDecoder,
-            (None, StackName::Encoder) => ModelKind::Encoder,
-            (None, StackName::Decoder) => ModelKind::Decoder,
-        };
+        let kind = ModelKind::of(self.encoder.is_some(), stack.name == StackName::Decoder);
         let model = ModelConfig {
             kind,
             layers: stack.layers,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AttentionKind, CrossPlan, HeadAt, HeadPlan, Naming, Preset, StackName, StackPlan, VIT, VocabularyHead};
 use crate::config::{
-    AttentionConfig, Cache, Coverage, ImageShape, ModelConfig, Problem, RunConfig, TaskConfig, Tokenizer,
+    AttentionConfig, Cache, Coverage, ImageShape, ModelConfig, Problem, RunConfig, TaskConfig, TaskOutput, Tokenizer,
 };
 use crate::ops::{Activation, Gelu};
 
@@ -305,12 +305,12 @@ pub(super) fn task_head(naming: Naming, task: &TaskConfig) -> Result<OutputPlan,
             return Err("a head for a task is added to encoders, like BERT and ViT, alone".to_owned());
         }
     };
-    Ok(match task {
-        TaskConfig::Classification(_) | TaskConfig::Regression(_) | TaskConfig::ImageClassification(_) => {
+    Ok(match task.info().output {
+        TaskOutput::Classes => {
             OutputPlan::Classes { classes: estimated_outputs(task), pooler: Some(pooler), distils: false }
         }
-        TaskConfig::Span(_) => OutputPlan::Span,
-        TaskConfig::Translation(_) => {
+        TaskOutput::Span => OutputPlan::Span,
+        TaskOutput::Text => {
             return Err("a translation is written word by word, by the head of a decoder".to_owned());
         }
     })
@@ -318,8 +318,8 @@ pub(super) fn task_head(naming: Naming, task: &TaskConfig) -> Result<OutputPlan,
 
 /// The outputs that a model with a task will probably have, before its labels were read.
 fn estimated_outputs(task: &TaskConfig) -> usize {
-    match (task, task.class_weights()) {
-        (TaskConfig::Span(_), _) => 2,
+    match (task.info().output, task.class_weights()) {
+        (TaskOutput::Span, _) => 2,
         (_, Some(weights)) => weights.len().max(LEAST_CLASSES),
         (_, None) => 1,
     }

@@ -2,8 +2,8 @@
 
 use super::{Cell, HeadPlan, Positions, StackDesign, StackPlan};
 use crate::config::{
-    AttentionConfig, Cache, Compatibility, Coverage, DEFAULT_STEPS, ModelConfig, ModelKind, NormPlacement,
-    PartialCoverage, Problem, Reuse, RunConfig,
+    AttentionConfig, Cache, Compatibility, Coverage, DEFAULT_STEPS, ModelConfig, NormPlacement, PartialCoverage,
+    Problem, Reuse, RunConfig,
 };
 
 /// Most layers and heads of a model; the fields are judged by [`RunConfig::validate`].
@@ -115,7 +115,7 @@ pub(super) fn supported_answers(model: &ModelConfig, attention: &AttentionConfig
     }
     // An answer added to one of the questions must be judged here before this compiles.
     problems.extend(compatibility.conflicts(model));
-    if model.kind == ModelKind::Encoder && !cache.is_none() {
+    if !model.kind.generates() && !cache.is_none() {
         let message = "an encoder writes no text, so that nothing is kept while it does; keep nothing";
         problems.push(Problem::new("attention.cache.kind", message));
     }

@@ -15,10 +15,7 @@ use super::{
 };
 use crate::{
     attention::ModelPlan,
-    config::{
-        AttentionConfig, InitialTokenizer, Modality, ModelConfig, ModelKind, NormPlacement, RunConfig, Source,
-        Tokenizer,
-    },
+    config::{AttentionConfig, InitialTokenizer, Modality, ModelConfig, NormPlacement, RunConfig, Source, Tokenizer},
     model::specifications,
 };
 
@@ -206,7 +203,7 @@ fn further(plan: &ModelPlan, made_by: Option<&RunConfig>, dir: &Path) -> Result<
     let mut config = made_by.cloned().unwrap_or_else(|| {
         let mut config = RunConfig::default();
         (config.data.sequence_length, config.train.learning_rate) = (LENGTH, LEARNING_RATE);
-        if model.kind == ModelKind::EncoderDecoder {
+        if model.kind.has_encoder() {
             config.data.source = Source::generated(Modality::Pairs).unwrap_or_default();
         }
         config

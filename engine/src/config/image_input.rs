@@ -1,6 +1,6 @@
 //! Images as the input of a run: the sequence length that follows from them, and what does not fit.
 
-use super::{ImageShape, ModelKind, Problem, RunConfig, Sentence, TaskConfig};
+use super::{ImageShape, Problem, RunConfig, Sentence};
 
 impl RunConfig {
     /// The same with the sequence length that follows from images and patches, where it reads images; from an assumed shape where
@@ -19,7 +19,7 @@ impl RunConfig {
         let mut found = Vec::new();
         let mut add = |field: &str, sentence: Sentence| found.push(Problem::new(field, sentence));
         let (reads_images, model) = (self.data.source.has_images(), &self.model);
-        let is_task = matches!(self.task, Some(TaskConfig::ImageClassification(_)));
+        let is_task = self.task.as_ref().is_some_and(|task| task.info().reads_images);
         match (reads_images, model.patch) {
             (true, None) => add(
                 "model.patch",
@@ -37,7 +37,7 @@ impl RunConfig {
             }
             (false, None) => {}
         }
-        if reads_images && is_task && model.kind == ModelKind::Encoder && model.positions.is_some() {
+        if reads_images && is_task && !model.kind.generates() && model.positions.is_some() {
             add("model.positions", "they follow from the images and {model.patch}; leave it out".into());
         }
         if reads_images && self.data.shuffled {

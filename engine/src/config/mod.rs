@@ -58,9 +58,11 @@ pub use field::{field, field_of, field_paths, fields_of, names_taken};
 pub use field_spec::{Choice, FieldSpec, Fields, Takes};
 pub use image_shape::{ImageShape, MOST_SIDE};
 pub use label_rules::{LabelMap, LabelMapError, LabelRules};
-pub use model::{ModelConfig, ModelKind, NormPlacement};
+pub use model::{ModelConfig, ModelKind, ModelKindInfo, NormPlacement};
 pub use nearest::nearest;
-pub use objective::{Classification, MaskedTokens, NextToken, Objective, Regression, Span, SpecialTokens, Translation};
+pub use objective::{
+    Classification, MaskedTokens, NeededTokens, NextToken, Objective, Regression, Span, SpecialTokens, Translation,
+};
 pub use other_text::OtherText;
 pub use parse::{
     ConfigError, from_directory_toml, from_json, from_stored_json, from_stored_toml, from_toml, from_toml_noting,
@@ -80,7 +82,10 @@ pub use run::{FORMAT, ProbeConfig, RunConfig};
 pub use source::*;
 pub use sweep::{Combine, Sweep};
 pub use sweep_mistake::SweepMistake;
-pub use task::{ClassificationTask, ImageClassificationTask, RegressionTask, SpanTask, TaskConfig, TranslationTask};
+pub use task::{
+    ClassificationTask, ImageClassificationTask, RegressionTask, SpanTask, TaskConfig, TaskInfo, TaskOutput,
+    TextScoring, TranslationTask,
+};
 pub use train::{
     Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Schedule, StabilityChoice, StopEarly,
     TrainConfig, Unwatched, Watched,

@@ -64,7 +64,7 @@ impl ModelConfig {
 
     /// Layers of the encoder that the decoder attends to; none where there is one stack alone.
     pub fn encoder_depth(&self) -> Option<usize> {
-        (self.kind == ModelKind::EncoderDecoder).then(|| self.encoder_layers.unwrap_or(self.layers))
+        self.kind.has_encoder().then(|| self.encoder_layers.unwrap_or(self.layers))
     }
 }
 
@@ -88,14 +88,74 @@ impl ModelKind {
     /// Those of one stack that learn from plain text.
     pub const LANGUAGE_MODELS: [Self; 2] = [Self::Encoder, Self::Decoder];
 
-    /// Its word in configs.
-    pub fn name(self) -> &'static str {
+    /// Its names and properties.
+    pub const fn info(self) -> &'static ModelKindInfo {
         match self {
-            Self::Encoder => "encoder",
-            Self::Decoder => "decoder",
-            Self::EncoderDecoder => "encoder_decoder",
+            Self::Encoder => &ModelKindInfo {
+                name: "encoder",
+                note: "Learns to predict masked tokens; sees both sides.",
+                is_causal: false,
+                generates: false,
+            },
+            Self::Decoder => &ModelKindInfo {
+                name: "decoder",
+                note: "Learns to predict the next token; sees the ones before it.",
+                is_causal: true,
+                generates: true,
+            },
+            Self::EncoderDecoder => &ModelKindInfo {
+                name: "encoder_decoder",
+                note: "Learns to translate: reads a text, then writes another one that attends to it. Trained on pairs of texts.",
+                is_causal: false,
+                generates: true,
+            },
         }
     }
+
+    /// Its word in configs.
+    pub fn name(self) -> &'static str {
+        self.info().name
+    }
+
+    /// The kind with this word in configs.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == word)
+    }
+
+    /// True if it sees only the tokens before, in all that it reads.
+    pub const fn is_causal(self) -> bool {
+        self.info().is_causal
+    }
+
+    /// True if it writes texts.
+    pub const fn generates(self) -> bool {
+        self.info().generates
+    }
+
+    /// True if it writes texts from others that an encoder reads.
+    pub const fn has_encoder(self) -> bool {
+        self.generates() && !self.is_causal()
+    }
+
+    /// The kind with these properties.
+    pub fn of(has_encoder: bool, is_causal: bool) -> Self {
+        match (has_encoder, is_causal) {
+            (true, _) => Self::EncoderDecoder,
+            (false, true) => Self::Decoder,
+            (false, false) => Self::Encoder,
+        }
+    }
+}
+
+/// Names and properties of a kind of model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelKindInfo {
+    /// Word in configs.
+    pub name: &'static str,
+    /// Explanation of what it learns without a task.
+    pub note: &'static str,
+    is_causal: bool,
+    generates: bool,
 }
 
 /// Where layer norm stands.

@@ -1,5 +1,3 @@
-use super::{ModelKind, RunConfig, SpanTask, TaskConfig};
-
 /// What a model learns. The module `objective` gives each its batches, its loss and its metrics; here stands what costs
 /// and validation depend on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,18 +45,17 @@ pub struct Regression {}
 /// Extractive question answering (Devlin et al. 2019, sections 4.2 and 4.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
-    /// See [`SpanTask::doc_stride`].
+    /// See `task.doc_stride`.
     pub doc_stride: usize,
-    /// See [`SpanTask::max_answer`].
+    /// See `task.max_answer`.
     pub max_answer: usize,
-    /// See [`SpanTask::no_answer_threshold`].
+    /// See `task.no_answer_threshold`.
     pub no_answer_threshold: f64,
 }
 
-impl From<&SpanTask> for Span {
-    fn from(task: &SpanTask) -> Self {
-        let SpanTask { doc_stride, max_answer, no_answer_threshold } = *task;
-        Self { doc_stride, max_answer, no_answer_threshold }
+impl Default for Span {
+    fn default() -> Self {
+        Self { doc_stride: 128, max_answer: 30, no_answer_threshold: 0.0 }
     }
 }
 
@@ -108,6 +105,11 @@ impl Objective {
     /// Those of models of one stack that learn from plain text.
     pub const LANGUAGE_MODELS: [Self; 2] = [Self::MASKED_TOKENS, Self::NEXT_TOKEN];
 
+    /// What a model learns that writes texts from others: to predict each token, with as much smoothing of its labels (0..1).
+    pub const fn of_pairs(label_smoothing: f64) -> Self {
+        Self::Translation(Translation { label_smoothing })
+    }
+
     /// What a language model learns: a causal one predicts the next token, another one the `mask_fraction` (0..1) of the
     /// tokens that is hidden from it.
     pub fn of_language_model(is_causal: bool, mask_fraction: f64) -> Self {
@@ -118,66 +120,106 @@ impl Objective {
         }
     }
 
-    /// Whether what is learnt is an answer about each example, which stands beside its texts.
-    pub fn answers_examples(&self) -> bool {
+    const fn info(&self) -> &'static ObjectiveInfo {
+        const ANSWER: ObjectiveInfo = ObjectiveInfo {
+            answers_examples: true,
+            learns_numbers: false,
+            // A token of each of two texts, with the special ones around and between them.
+            shortest_example: 5,
+            special_tokens: SpecialTokens::BERT,
+            needs: NeededTokens::Frame,
+        };
         match self {
-            Self::Classification(_) | Self::Regression(_) | Self::Span(_) => true,
-            Self::MaskedTokens(_) | Self::NextToken(_) | Self::Translation(_) => false,
+            Self::MaskedTokens(_) => &ObjectiveInfo {
+                answers_examples: false,
+                // Two tokens of text between the special ones.
+                shortest_example: 4,
+                needs: NeededTokens::Mask,
+                ..ANSWER
+            },
+            Self::NextToken(_) => &ObjectiveInfo {
+                answers_examples: false,
+                shortest_example: 2,
+                special_tokens: SpecialTokens::GPT2,
+                needs: NeededTokens::Mask,
+                ..ANSWER
+            },
+            Self::Translation(_) => &ObjectiveInfo {
+                answers_examples: false,
+                // Of a text to translate one, and the one that ends it.
+                shortest_example: 2,
+                special_tokens: SpecialTokens::BART,
+                needs: NeededTokens::End,
+                ..ANSWER
+            },
+            Self::Regression(_) => &ObjectiveInfo { learns_numbers: true, ..ANSWER },
+            Self::Classification(_) | Self::Span(_) => &ANSWER,
         }
+    }
+
+    /// True if what is learnt is an answer about each example, which stands beside its texts.
+    pub fn answers_examples(&self) -> bool {
+        self.info().answers_examples
+    }
+
+    /// True if these answers are numbers.
+    pub fn learns_numbers(&self) -> bool {
+        self.info().learns_numbers
+    }
+
+    /// Share of the tokens that are hidden; none where none are.
+    pub fn hidden_share(&self) -> Option<f64> {
+        if let Self::MaskedTokens(MaskedTokens { share }) = self { Some(*share) } else { None }
+    }
+
+    /// Windows and answers of questions about paragraphs; none where no spans are learnt.
+    pub fn spans(&self) -> Option<&Span> {
+        if let Self::Span(span) = self { Some(span) } else { None }
     }
 
     /// About how many positions of `batch` examples of `sequence` tokens have a label and are carried to the head, rounded
     /// up.
     pub fn labelled(&self, [batch, sequence]: [usize; 2]) -> usize {
         let tokens = batch.saturating_mul(sequence);
-        match self {
-            Self::MaskedTokens(MaskedTokens { share }) => (tokens as f64 * share).ceil() as usize,
-            Self::NextToken(_) | Self::Translation(_) => tokens,
-            Self::Classification(_) | Self::Regression(_) | Self::Span(_) => batch,
+        match self.hidden_share() {
+            Some(share) => (tokens as f64 * share).ceil() as usize,
+            None if self.answers_examples() => batch,
+            None => tokens,
         }
     }
 
     /// The fewest tokens of an example that teach something.
     pub fn shortest_example(&self) -> usize {
-        match self {
-            // Two tokens of text between the special ones.
-            Self::MaskedTokens(_) => 4,
-            // Of a text to translate one, and the one that ends it.
-            Self::NextToken(_) | Self::Translation(_) => 2,
-            // A token of each of two texts, with the special ones around and between them.
-            Self::Classification(_) | Self::Regression(_) | Self::Span(_) => 5,
-        }
+        self.info().shortest_example
     }
 
     /// The special tokens of a vocabulary that is made for it.
     pub fn special_tokens(&self) -> SpecialTokens {
-        match self {
-            Self::MaskedTokens(_) | Self::Classification(_) | Self::Regression(_) | Self::Span(_) => {
-                SpecialTokens::BERT
-            }
-            Self::NextToken(_) => SpecialTokens::GPT2,
-            Self::Translation(_) => SpecialTokens::BART,
-        }
+        self.info().special_tokens
+    }
+
+    /// The special tokens without which a vocabulary does not serve it.
+    pub fn needs(&self) -> NeededTokens {
+        self.info().needs
     }
 }
 
-impl RunConfig {
-    /// What the model learns.
-    pub fn objective(&self) -> Objective {
-        match &self.task {
-            Some(TaskConfig::Classification(_) | TaskConfig::ImageClassification(_)) => {
-                return Objective::CLASSIFICATION;
-            }
-            Some(TaskConfig::Regression(_)) => return Objective::REGRESSION,
-            Some(TaskConfig::Span(task)) => return Objective::Span(task.into()),
-            Some(TaskConfig::Translation(_)) | None => {}
-        }
-        match self.model.kind {
-            ModelKind::Encoder => Objective::of_language_model(false, self.train.mask_fraction),
-            ModelKind::Decoder => Objective::of_language_model(true, self.train.mask_fraction),
-            ModelKind::EncoderDecoder => {
-                Objective::Translation(Translation { label_smoothing: self.train.label_smoothing })
-            }
-        }
-    }
+/// Properties of an objective.
+struct ObjectiveInfo {
+    answers_examples: bool,
+    learns_numbers: bool,
+    shortest_example: usize,
+    special_tokens: SpecialTokens,
+    needs: NeededTokens,
+}
+
+/// Special tokens that a vocabulary must have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NeededTokens {
+    /// One that stands for a hidden token.
+    Mask,
+    /// One that ends a text.
+    End,
+    /// Those that begin an example and end a text.
+    Frame,
 }

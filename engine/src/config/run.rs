@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{AttentionConfig, DataConfig, DeviceChoice, ModelConfig, Precision, TaskConfig, TrainConfig};
+use super::{AttentionConfig, DataConfig, DeviceChoice, ModelConfig, Objective, Precision, TaskConfig, TrainConfig};
 
 /// Version of the config file format that this program reads and writes.
 pub const FORMAT: u32 = 1;
@@ -37,6 +37,18 @@ pub struct RunConfig {
 }
 
 impl RunConfig {
+    /// What the model learns.
+    pub fn objective(&self) -> Objective {
+        let (kind, train) = (self.model.kind, &self.train);
+        self.task.as_ref().and_then(|task| task.objective()).unwrap_or_else(|| {
+            if kind.has_encoder() {
+                Objective::of_pairs(train.label_smoothing)
+            } else {
+                Objective::of_language_model(kind.is_causal(), train.mask_fraction)
+            }
+        })
+    }
+
     /// Whether the model answers about each example, rather than learn language or write texts.
     pub fn answers_examples(&self) -> bool {
         self.task.as_ref().is_some_and(TaskConfig::answers_examples)

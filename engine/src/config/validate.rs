@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{
-    AttentionConfig, DeviceChoice, FORMAT, ModelConfig, ModelKind, ModelPart, Precision, Problem, RunConfig, Sentence,
-    Source, SpecialTokens, TaskConfig, Tokenizer, field::place_of, field_check::outside_of, model::WIDEST,
+    AttentionConfig, DeviceChoice, FORMAT, ModelConfig, ModelPart, Precision, Problem, RunConfig, Sentence, Source,
+    SpecialTokens, Tokenizer, field::place_of, field_check::outside_of, model::WIDEST,
 };
 
 impl RunConfig {
@@ -60,16 +60,16 @@ impl RunConfig {
         check.extend(data.source.settings().problems());
         check.extend(self.problems_of_images());
         check.extend(self.problems_of_task());
-        match (data.source.has_pairs(), self.model.kind) {
+        match (data.source.has_pairs(), self.model.kind.has_encoder()) {
             // Told with the task.
             _ if data.source.has_labels() || self.answers_examples() => {}
-            (true, ModelKind::EncoderDecoder) | (false, ModelKind::Encoder | ModelKind::Decoder) => {}
-            (true, ModelKind::Encoder | ModelKind::Decoder) => check.add(
+            (true, true) | (false, false) => {}
+            (true, false) => check.add(
                 "data.kind",
                 "pairs of texts are for a model that translates; set {model.kind} to {model.kind=encoder_decoder}, or choose plain \
                  text",
             ),
-            (false, ModelKind::EncoderDecoder) => check.add(
+            (false, true) => check.add(
                 "data.kind",
                 "an encoder-decoder learns from pairs of texts; choose {data.kind=number_words} or {data.kind=pairs}, or another \
                  {model.kind}",
@@ -101,38 +101,24 @@ impl RunConfig {
         let mut check = Check(Vec::new());
         let source = &self.data.source;
         match (&self.task, source.has_labels()) {
-            (Some(TaskConfig::ImageClassification(_)), true) if !source.has_images() => check.add(
-                "task.kind",
-                "image_classification is for images; set {data.kind} to {data.kind=images} or {data.kind=pathfinder}, or \
-                 {task.kind} to {task.kind=classification}",
-            ),
-            (Some(task), true) if let Some(why) = source.settings().refusal(task.kind()) => check.add("task.kind", why),
-            (Some(task), _) if !task.learns_from(source) => check.add(
-                "data.kind",
-                Sentence::new(
-                    "{} learns from {}; set {data.kind} to {data.kind=}, or leave [task] out",
-                    [
-                    task.kind(),
-                    match task {
-                        TaskConfig::Classification(_) | TaskConfig::Regression(_) => "a table of texts with labels",
-                        TaskConfig::Span(_) => "questions about paragraphs",
-                        TaskConfig::ImageClassification(_) => "images",
-                        TaskConfig::Translation(_) => "pairs of texts",
-                    },
-                    task.data_kind(),
-                    ].map(str::to_owned),
-                ),
-            ),
+            (Some(task), true)
+                if let Some(why) = task.mismatch(source).or_else(|| source.settings().refusal(task.kind())) =>
+            {
+                check.add("task.kind", why);
+            }
+            (Some(task), _) if !task.learns_from(source) => {
+                let text = "{} learns from {}; set {data.kind} to {data.kind=}, or leave [task] out";
+                let values = [task.kind(), task.info().data, task.data_kind()].map(str::to_owned);
+                check.add("data.kind", Sentence::new(text, values));
+            }
             (Some(_), _) | (None, false) => {}
             (None, true) => check.extend(source.facts().without_task.map(|why| Problem::new("task.kind", why))),
         }
-        match self.model.kind {
-            ModelKind::Encoder => {}
-            ModelKind::Decoder | ModelKind::EncoderDecoder if !self.answers_examples() => {}
-            ModelKind::Decoder | ModelKind::EncoderDecoder => check.add(
+        if self.model.kind.generates() && self.answers_examples() {
+            check.add(
                 "model.kind",
                 "a task is learnt by an encoder, which reads in both directions; set {model.kind} to {model.kind=encoder}",
-            ),
+            );
         }
         check.0
     }
@@ -142,7 +128,7 @@ impl RunConfig {
         if train.steps.is_some() && train.epochs.is_some() {
             check.add("train.epochs", "give {train.steps} or {train.epochs}, not both");
         }
-        if train.label_smoothing > 0.0 && (self.model.kind != ModelKind::EncoderDecoder || self.answers_examples()) {
+        if train.label_smoothing > 0.0 && (!self.model.kind.has_encoder() || self.answers_examples()) {
             check.add("train.label_smoothing", "labels are smoothed where a translation is learnt alone; set it to 0");
         }
         if train.evaluate_examples.is_some() && train.evaluate_batches.is_some() {
@@ -166,7 +152,7 @@ impl RunConfig {
     /// What is wrong with the parts that are frozen, or learn more slowly.
     fn check_parts(&self, check: &mut Check) {
         let train = &self.train;
-        if self.model.kind == ModelKind::EncoderDecoder {
+        if self.model.kind.has_encoder() {
             let why = "parts are those of a model of one stack, an encoder or a decoder; leave it out";
             if !train.freeze.is_empty() {
                 check.add("train.freeze", why);

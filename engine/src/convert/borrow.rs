@@ -8,9 +8,8 @@ use super::{
     ConvertError,
     description::{
         Control, ControlRange, ConversionField, ConversionInfo, ConversionOption, Convert, Converted, FieldValue,
-        ModelSizes, Run,
+        ModelSizes, Run, each_attention,
     },
-    each_attention::each_attention,
     products::{Singular, norm_squared, share},
     weights::{Place, Scoring, Tensors, Weights, places},
 };
@@ -95,7 +94,8 @@ impl Convert for ToBorrow {
         true
     }
 
-    fn check(&self, plan: &ModelPlan) -> Result<(), ConvertError> {
+    /// Who borrows is not known before the model has read a text.
+    fn plan(&self, plan: &ModelPlan) -> Result<Option<ModelPlan>, ConvertError> {
         let similarity = self.similarity;
         if !(0.0..=1.0).contains(&similarity) {
             let why = format!(
@@ -108,12 +108,7 @@ impl Convert for ToBorrow {
                        stack.";
             return Err(ConvertError::Refused { why });
         }
-        Ok(())
-    }
-
-    /// Who borrows is not known before the model has read a text.
-    fn plan(&self, plan: &ModelPlan) -> Result<Option<ModelPlan>, ConvertError> {
-        self.check(plan).map(|()| None)
+        Ok(None)
     }
 
     fn run(&self, mut run: Run<'_>) -> Result<Converted, ConvertError> {

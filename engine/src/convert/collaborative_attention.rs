@@ -1,16 +1,12 @@
 //! Collaborative attention from standard attention.
 
-use std::ops::ControlFlow;
-
 use serde::{Deserialize, Serialize};
 
 use super::{
     ConvertError, Factors, Search, decompose,
     description::{
-        Control, ControlRange, ConversionField, ConversionInfo, ConversionOption, Convert, Converted, FieldValue,
-        ModelSizes, Run,
+        Control, ControlRange, ConversionField, ConversionInfo, ConversionOption, Convert, FieldValue, ModelSizes, Tell,
     },
-    each_attention::each_attention,
     weights::{Scoring, Tensors, Weights, tensor, with_compatibility},
 };
 use crate::{
@@ -141,29 +137,18 @@ impl Convert for ToCollaborative {
         Ok(Some(with_compatibility(plan, &Compatibility::Collaborative(Collaborative { d_k }))))
     }
 
-    fn run(&self, mut run: Run<'_>) -> Result<Converted, ConvertError> {
-        let after = self.plan(run.plan)?.unwrap_or_else(|| run.plan.clone());
-        each_attention(&mut run, after, &mut |weights, number, tensors, tell| {
-            let found = self.attention(weights, number, tensors, tell)?;
-            Ok(found.map_or((Some(0.0), 0), |(error, sweeps)| (Some(error), sweeps)))
-        })
-    }
-}
-
-impl ToCollaborative {
-    /// Makes one attention collaborative and returns the relative error of its products and the sweeps; none where no head computes.
     /// Query biases become content biases, key biases go.
     fn attention(
         &self,
         weights: &Weights<'_>,
         number: usize,
         tensors: &mut Tensors,
-        tell: &mut dyn FnMut(usize, usize, f64) -> ControlFlow<()>,
-    ) -> Result<Option<(f64, usize)>, ConvertError> {
+        tell: &mut Tell<'_>,
+    ) -> Result<(Option<f64>, usize), ConvertError> {
         let scoring = weights.scoring(tensors)?;
         weights.remove(tensors, "query");
         weights.remove(tensors, "key");
-        let Some(Scoring { maps, query_bias }) = scoring else { return Ok(None) };
+        let Some(Scoring { maps, query_bias }) = scoring else { return Ok((Some(0.0), 0)) };
         let Self { d_k, random_starts, seed, sweeps, tolerance } = *self;
         let search = Search { d_k, random_starts, seed, index: number as u64, sweeps, tolerance };
         let found = decompose(&maps, &search, tell)?;
@@ -173,6 +158,6 @@ impl ToCollaborative {
         weights.put(tensors, "content", &maps.content_biases(&query_bias), maps.heads())?;
         let mixing = tensor(mixing.values.clone(), &[maps.heads(), d_k], weights.dtype(tensors))?;
         tensors.insert(weights.named("mixing.weight"), mixing);
-        Ok(Some((found.relative_error, found.sweeps)))
+        Ok((Some(found.relative_error), found.sweeps))
     }
 }

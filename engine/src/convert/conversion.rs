@@ -1,20 +1,14 @@
 //! The list of conversions.
 
+use std::ops::{Deref, DerefMut};
+
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ConvertError,
-    borrow::ToBorrow,
-    collaborative_attention::ToCollaborative,
-    coverage::ToCoverage,
-    description::{ConversionField, ConversionInfo, Convert, Converted, ModelSizes, Run},
-    grouped::ToGrouped,
-    without_key_biases::WithoutKeyBiases,
+    borrow::ToBorrow, collaborative_attention::ToCollaborative, coverage::ToCoverage, description::Convert,
+    grouped::ToGrouped, without_key_biases::WithoutKeyBiases,
 };
-use crate::{
-    attention::ModelPlan,
-    config::{Coverage, EigenCoverage, Pairwise, PartialCoverage, SharedWeight, Symmetric},
-};
+use crate::config::{Coverage, EigenCoverage, Pairwise, PartialCoverage, SharedWeight, Symmetric};
 
 /// Target of a conversion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,8 +52,13 @@ impl Conversion {
             Self::WithoutKeyBiases(WithoutKeyBiases {}),
         ]
     }
+}
 
-    fn described(&self) -> &dyn Convert {
+/// The description of a conversion.
+impl Deref for Conversion {
+    type Target = dyn Convert;
+
+    fn deref(&self) -> &Self::Target {
         match self {
             Self::Collaborative(to) => to,
             Self::Borrow(to) => to,
@@ -71,8 +70,10 @@ impl Conversion {
             Self::WithoutKeyBiases(to) => to,
         }
     }
+}
 
-    fn described_mut(&mut self) -> &mut dyn Convert {
+impl DerefMut for Conversion {
+    fn deref_mut(&mut self) -> &mut Self::Target {
         match self {
             Self::Collaborative(to) => to,
             Self::Borrow(to) => to,
@@ -83,64 +84,5 @@ impl Conversion {
             Self::Coverage(to) => to,
             Self::WithoutKeyBiases(to) => to,
         }
-    }
-
-    /// Its names and explanations.
-    pub fn info(&self) -> &'static ConversionInfo {
-        self.described().info()
-    }
-
-    /// Name with its numbers: `collaborative, d_k 256, 1 random start, seed 1`.
-    pub fn label(&self) -> String {
-        self.described().label()
-    }
-
-    /// End of the name of a directory that is made by it, with its number: `-dk64`.
-    pub fn suffix(&self) -> String {
-        self.described().suffix()
-    }
-
-    /// Options of `headroom convert` that ask for it. A conversion that compares maps reads `examples` of the text.
-    pub fn options(&self, examples: u64) -> String {
-        self.described().options(examples)
-    }
-
-    /// Numbers and switches that can be chosen for a model of these sizes.
-    pub fn fields(&mut self, sizes: &ModelSizes) -> Vec<ConversionField<'_>> {
-        self.described_mut().fields(sizes)
-    }
-
-    /// Puts numbers in place that no model of these sizes can have, or that were not chosen yet.
-    pub fn adapt(&mut self, sizes: &ModelSizes) {
-        self.described_mut().adapt(sizes);
-    }
-
-    /// True if it depends on what the model does with a text.
-    pub fn needs_text(&self) -> bool {
-        self.described().needs_text()
-    }
-
-    /// Refuses what a model cannot become, before its weights are read.
-    ///
-    /// # Errors
-    /// What stands in the way, and what to do.
-    pub fn check(&self, plan: &ModelPlan) -> Result<(), ConvertError> {
-        self.described().check(plan)
-    }
-
-    /// Plan of the converted model; none where that depends on a text.
-    ///
-    /// # Errors
-    /// As [`Self::check`].
-    pub fn plan(&self, plan: &ModelPlan) -> Result<Option<ModelPlan>, ConvertError> {
-        self.described().plan(plan)
-    }
-
-    pub(super) fn starts_from_standard(&self) -> bool {
-        self.described().starts_from_standard()
-    }
-
-    pub(super) fn run(&self, run: Run<'_>) -> Result<Converted, ConvertError> {
-        self.described().run(run)
     }
 }

@@ -1,10 +1,16 @@
 //! Description of a conversion: its names, its numbers, the plan that it leads to and what it does to weights.
 
-use std::ops::{ControlFlow, RangeInclusive};
+use std::{
+    ops::{ControlFlow, RangeInclusive},
+    time::Instant,
+};
 
 use serde::{Deserialize, Serialize};
 
-use super::ConvertError;
+use super::{
+    ConvertError,
+    weights::{Tensors, Weights, complete, places},
+};
 use crate::{
     attention::{HeadPlan, ModelPlan},
     config::{Coverage, Reuse, grouped},
@@ -12,25 +18,32 @@ use crate::{
 };
 
 /// All that is known of a conversion. Each stands in one file; commands, forms and advice read it from here.
-pub(super) trait Convert {
+pub trait Convert {
+    /// Its names and explanations.
     fn info(&self) -> &'static ConversionInfo;
 
+    /// Name with its numbers: `collaborative, d_k 256, 1 random start, seed 1`.
     fn label(&self) -> String;
 
+    /// End of the name of a directory that is made by it, with its number: `-dk64`.
     fn suffix(&self) -> String {
         format!("-{}", self.info().word)
     }
 
+    /// Options of `headroom convert` that ask for it. A conversion that compares maps reads `examples` of the text.
     fn options(&self, _examples: u64) -> String {
         format!("--{}", self.info().flag)
     }
 
+    /// Numbers and switches that can be chosen for a model of these sizes.
     fn fields(&mut self, _sizes: &ModelSizes) -> Vec<ConversionField<'_>> {
         Vec::new()
     }
 
+    /// Puts numbers in place of those that no model of these sizes can have, or that were not chosen yet.
     fn adapt(&mut self, _sizes: &ModelSizes) {}
 
+    /// True if it depends on what the model does with a text.
     fn needs_text(&self) -> bool {
         false
     }
@@ -40,13 +53,37 @@ pub(super) trait Convert {
         true
     }
 
-    fn check(&self, plan: &ModelPlan) -> Result<(), ConvertError> {
-        self.plan(plan).map(drop)
-    }
-
+    /// Plan of the converted model; none where that depends on a text.
+    ///
+    /// # Errors
+    /// What stands in the way, and what to do.
     fn plan(&self, plan: &ModelPlan) -> Result<Option<ModelPlan>, ConvertError>;
 
-    fn run(&self, run: Run<'_>) -> Result<Converted, ConvertError>;
+    /// Converts one attention, the one of a number; returns the relative error of its products, none where no head computes, and the sweeps
+    /// of a search.
+    ///
+    /// # Errors
+    /// If weights cannot be read, or `tell` ends it.
+    fn attention(
+        &self,
+        _weights: &Weights<'_>,
+        _number: usize,
+        _tensors: &mut Tensors,
+        _tell: &mut Tell<'_>,
+    ) -> Result<(Option<f64>, usize), ConvertError> {
+        Ok((Some(0.0), 0))
+    }
+
+    /// Converts a model.
+    ///
+    /// # Errors
+    /// If it cannot be converted, or `run.each` ends it.
+    fn run(&self, mut run: Run<'_>) -> Result<Converted, ConvertError> {
+        let after = self.plan(run.plan)?.unwrap_or_else(|| run.plan.clone());
+        each_attention(&mut run, after, &mut |weights, number, tensors, tell| {
+            self.attention(weights, number, tensors, tell)
+        })
+    }
 }
 
 /// Names and explanations of a conversion.
@@ -283,7 +320,7 @@ pub struct PairsLeftOut {
 }
 
 /// A model on its way through a conversion.
-pub(super) struct Run<'a> {
+pub struct Run<'a> {
     pub plan: &'a ModelPlan,
     pub parameters: &'a ParameterSet,
     pub text: Option<&'a dyn ModelOnText>,
@@ -313,4 +350,41 @@ pub struct Converted {
     pub reuse: Option<Reuse>,
     /// The coverage of a config, where pairs are left out.
     pub coverage: Option<Coverage>,
+}
+
+/// Hears of a search: its beginning, the sweep and the error.
+pub type Tell<'a> = dyn FnMut(usize, usize, f64) -> ControlFlow<()> + 'a;
+
+/// Converts one attention, the one of a number; returns the relative error of its products, none where no head computes, and the sweeps of a
+/// search.
+type ConvertOne<'a> =
+    dyn FnMut(&Weights<'_>, usize, &mut Tensors, &mut Tell<'_>) -> Result<(Option<f64>, usize), ConvertError> + 'a;
+
+/// Converts a model to the plan `after`. Everything that `convert` leaves alone stays as it is, bit for bit.
+pub(super) fn each_attention(
+    run: &mut Run<'_>,
+    after: ModelPlan,
+    convert: &mut ConvertOne<'_>,
+) -> Result<Converted, ConvertError> {
+    let mut tensors = run.parameters.tensors();
+    let places = places(run.plan);
+    let mut attentions = Vec::with_capacity(places.len());
+    for (number, place) in places.iter().enumerate() {
+        let begun = Instant::now();
+        let weights = Weights::of(place);
+        if weights.heads.attending() == 0 {
+            continue;
+        }
+        weights.split(&mut tensors)?;
+        let mut tell = |start: usize, sweep: usize, relative_error: f64| {
+            let (attention, count) = (place.name.as_str(), places.len());
+            (run.each)(Progress { attention, number, count, start, sweep, relative_error })
+        };
+        let (relative_error, sweeps) = convert(&weights, number, &mut tensors, &mut tell)?;
+        let seconds = begun.elapsed().as_secs_f64();
+        attentions.push(ConvertedAttention { attention: place.name.clone(), relative_error, sweeps, seconds });
+    }
+    complete(&after, &mut tensors)?;
+    let parameters = ParameterSet::from_tensors(&after, tensors)?;
+    Ok(Converted { plan: after, parameters, attentions, found: None, reuse: None, coverage: None })
 }

@@ -7,10 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     ConvertError,
     description::{
-        Control, ControlRange, ConversionField, ConversionInfo, ConversionOption, Convert, Converted, FieldValue,
-        ModelSizes, Run,
+        Control, ControlRange, ConversionField, ConversionInfo, ConversionOption, Convert, FieldValue, ModelSizes, Tell,
     },
-    each_attention::each_attention,
     products::{norm_squared, share},
     weights::{Tensors, Weights, with_compatibility},
 };
@@ -92,52 +90,52 @@ impl Convert for ToGrouped {
         Ok(Some(with_compatibility(plan, &Compatibility::Grouped(Grouped { kv_heads }))))
     }
 
-    fn run(&self, mut run: Run<'_>) -> Result<Converted, ConvertError> {
-        let after = self.plan(run.plan)?.unwrap_or_else(|| run.plan.clone());
-        each_attention(&mut run, after, &mut |weights, _, tensors, _| {
-            Ok((attention(weights, self.kv_heads, tensors)?, 0))
-        })
+    /// Puts the mean of each group in place of its keys and values.
+    fn attention(
+        &self,
+        weights: &Weights<'_>,
+        _: usize,
+        tensors: &mut Tensors,
+        _: &mut Tell<'_>,
+    ) -> Result<(Option<f64>, usize), ConvertError> {
+        let (heads, size) = (&weights.heads, weights.heads.head_size);
+        let group =
+            |place: usize| heads.attending.get(place).map_or(0, |head| head * self.kv_heads / heads.heads.max(1));
+        let computing: Vec<usize> = heads.computing().map(group).collect();
+        let attending: Vec<usize> = (0..heads.attending()).map(group).collect();
+        let before = weights.scoring(tensors)?;
+        for (module, groups) in [("key", &computing), ("value", &attending)] {
+            let Some(map) = weights.map(tensors, module)? else { continue };
+            let mean = means(&map, groups, size);
+            let bias = weights.bias(tensors, module)?;
+            weights.remove(tensors, module);
+            if mean.columns > 0 {
+                weights.put(tensors, module, &mean.values, mean.columns)?;
+            }
+            if let Some(values) = bias.filter(|_| mean.columns > 0) {
+                let bias = Dense { rows: 1, columns: values.len(), values };
+                weights.put_bias(tensors, module, means(&bias, groups, size).values)?;
+            }
+        }
+        let Some(before) = before else { return Ok((None, 0)) };
+        let (query, key) = (&before.maps.query, &before.maps.key);
+        let mean = means(key, &computing, size);
+        let (mut all, mut lost, mut place, mut last) = (0.0, 0.0, 0, None);
+        for (head, group) in computing.iter().enumerate() {
+            if last.is_some_and(|last| last != group) {
+                place += 1;
+            }
+            last = Some(group);
+            let [query, own] = [query, key].map(|all| all.columns(head * size, size));
+            let mut away = mean.columns(place * size, size);
+            for (away, own) in away.values.iter_mut().zip(&own.values) {
+                *away -= own;
+            }
+            all += norm_squared(&query, &own);
+            lost += norm_squared(&query, &away);
+        }
+        Ok((Some(share(lost, all)), 0))
     }
-}
-
-/// Groups the keys and values of one attention; the error of its products, none where no head computes.
-fn attention(weights: &Weights<'_>, kv_heads: usize, tensors: &mut Tensors) -> Result<Option<f64>, ConvertError> {
-    let (heads, size) = (&weights.heads, weights.heads.head_size);
-    let group = |place: usize| heads.attending.get(place).map_or(0, |head| head * kv_heads / heads.heads.max(1));
-    let computing: Vec<usize> = heads.computing().map(group).collect();
-    let attending: Vec<usize> = (0..heads.attending()).map(group).collect();
-    let before = weights.scoring(tensors)?;
-    for (module, groups) in [("key", &computing), ("value", &attending)] {
-        let Some(map) = weights.map(tensors, module)? else { continue };
-        let mean = means(&map, groups, size);
-        let bias = weights.bias(tensors, module)?;
-        weights.remove(tensors, module);
-        if mean.columns > 0 {
-            weights.put(tensors, module, &mean.values, mean.columns)?;
-        }
-        if let Some(values) = bias.filter(|_| mean.columns > 0) {
-            let bias = Dense { rows: 1, columns: values.len(), values };
-            weights.put_bias(tensors, module, means(&bias, groups, size).values)?;
-        }
-    }
-    let Some(before) = before else { return Ok(None) };
-    let (query, key) = (&before.maps.query, &before.maps.key);
-    let mean = means(key, &computing, size);
-    let (mut all, mut lost, mut place, mut last) = (0.0, 0.0, 0, None);
-    for (head, group) in computing.iter().enumerate() {
-        if last.is_some_and(|last| last != group) {
-            place += 1;
-        }
-        last = Some(group);
-        let [query, own] = [query, key].map(|all| all.columns(head * size, size));
-        let mut away = mean.columns(place * size, size);
-        for (away, own) in away.values.iter_mut().zip(&own.values) {
-            *away -= own;
-        }
-        all += norm_squared(&query, &own);
-        lost += norm_squared(&query, &away);
-    }
-    Ok(Some(share(lost, all)))
 }
 
 /// The mean of the heads of each group, side by side; heads of one group stand together.

@@ -13,7 +13,6 @@ mod collaborative_attention;
 mod conversion;
 mod coverage;
 mod description;
-mod each_attention;
 mod error;
 mod grouped;
 mod model;
@@ -31,7 +30,7 @@ pub use collaborative_attention::ToCollaborative;
 pub use conversion::Conversion;
 pub use coverage::ToCoverage;
 pub use description::{
-    Control, ControlRange, ConversionField, ConversionInfo, ConversionOption, Converted, ConvertedAttention,
+    Control, ControlRange, ConversionField, ConversionInfo, ConversionOption, Convert, Converted, ConvertedAttention,
     FieldValue, Lenders, ModelOnText, ModelSizes, PairsLeftOut, Progress,
 };
 pub use error::ConvertError;

@@ -46,7 +46,7 @@ pub fn check(plan: &ModelPlan, conversion: &Conversion) -> Result<(), ConvertErr
             }
         }
     }
-    conversion.check(plan)
+    conversion.plan(plan).map(drop)
 }
 
 /// Plan of a converted model; none where that depends on a text.

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The tensors of a model by name.
-pub(super) type Tensors = BTreeMap<String, Tensor>;
+pub type Tensors = BTreeMap<String, Tensor>;
 
 /// Queries, keys and values as GPT-2 has them: one module.
 const JOINED: &str = "query_key_value";
@@ -23,7 +23,7 @@ const JOINED: &str = "query_key_value";
 const PARTS: [&str; 3] = ["query", "key", "value"];
 
 /// One attention of a model.
-pub(super) struct Place<'a> {
+pub struct Place<'a> {
     pub name: String,
     pub stack: &'a StackPlan,
     pub head_plan: &'a HeadPlan,
@@ -60,14 +60,14 @@ pub(super) fn with_compatibility(plan: &ModelPlan, compatibility: &Compatibility
 }
 
 /// What makes the scores of one attention.
-pub(super) struct Scoring {
+pub struct Scoring {
     pub maps: HeadMaps,
     /// Zeros where there is none. `[c d_k]`
     pub query_bias: Vec<f64>,
 }
 
 /// The weights of one attention of standard scoring.
-pub(super) struct Weights<'a> {
+pub struct Weights<'a> {
     pub place: &'a Place<'a>,
     pub heads: LayerHeads,
 }

@@ -4,9 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ConvertError,
-    description::{ConversionInfo, Convert, Converted, Run},
-    each_attention::each_attention,
-    weights::{places, with_compatibility},
+    description::{ConversionInfo, Convert, Tell},
+    weights::{Tensors, Weights, places, with_compatibility},
 };
 use crate::{
     attention::ModelPlan,
@@ -45,11 +44,14 @@ impl Convert for WithoutKeyBiases {
         Err(ConvertError::Refused { why })
     }
 
-    fn run(&self, mut run: Run<'_>) -> Result<Converted, ConvertError> {
-        let after = self.plan(run.plan)?.unwrap_or_else(|| run.plan.clone());
-        each_attention(&mut run, after, &mut |weights, _, tensors, _| {
-            tensors.remove(&weights.named("key.bias"));
-            Ok((Some(0.0), 0))
-        })
+    fn attention(
+        &self,
+        weights: &Weights<'_>,
+        _: usize,
+        tensors: &mut Tensors,
+        _: &mut Tell<'_>,
+    ) -> Result<(Option<f64>, usize), ConvertError> {
+        tensors.remove(&weights.named("key.bias"));
+        Ok((Some(0.0), 0))
     }
 }

@@ -59,8 +59,8 @@ impl Examples {
             }
             Dataset::Rows { tokens, answers, .. } | Dataset::Spans { tokens, answers } => {
                 let stream = part.of(&tokens.train, &tokens.validation);
-                Self::Rows(match (part.of(&answers.train, &answers.validation), objective) {
-                    (Answers::Spans(spans), Objective::Span(span)) => {
+                Self::Rows(match (part.of(&answers.train, &answers.validation), objective.spans()) {
+                    (Answers::Spans(spans), Some(span)) => {
                         Rows::of_questions(stream, &spans.questions, tokenizer, span, sequence)?
                     }
                     (own, _) => Rows::new(stream, own, tokenizer, answers.texts, sequence)?,

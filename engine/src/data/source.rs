@@ -67,7 +67,7 @@ pub fn preview(
 /// # Errors
 /// If they cannot be read, or the reading was stopped.
 pub fn held_out_pairs(config: &DataConfig, base_dir: &Path, progress: &dyn Progress) -> Result<Documents, DataError> {
-    let (objective, reading) = (&Objective::TRANSLATION, &Reading::default());
+    let (objective, reading) = (&Objective::of_pairs(0.0), &Reading::default());
     let context = LoadContext { objective, reading, base_dir, progress };
     reader(&config.source).split(config.validation_fraction, context).map(pairs_of)
 }
@@ -77,7 +77,7 @@ pub fn held_out_pairs(config: &DataConfig, base_dir: &Path, progress: &dyn Progr
 /// # Errors
 /// If they cannot be read, or the reading was stopped.
 pub fn all_pairs(source: &Source, base_dir: &Path, progress: &dyn Progress) -> Result<Documents, DataError> {
-    let (objective, reading) = (&Objective::TRANSLATION, &Reading::default());
+    let (objective, reading) = (&Objective::of_pairs(0.0), &Reading::default());
     let context = LoadContext { objective, reading, base_dir, progress };
     reader(source).all(KnownModel::default(), context).map(pairs_of)
 }

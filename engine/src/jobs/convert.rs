@@ -206,16 +206,15 @@ impl ModelOnText for OnText<'_> {
         let wanted = Approximation { coverage: coverage.clone(), examples };
         let model = (&loaded.plan, &loaded.parameters);
         // A run's pairs come from what it was trained on, which is not what it is measured on.
-        let made = if self.job.data.is_none() && text.subject.has_text {
+        if self.job.data.is_none() && text.subject.has_text {
             let corpus = Some(&text.subject.corpus);
             let tokenizer = text.subject.corpus.tokenizer.to_json();
-            approximate(context, model, &wanted, (&text.subject.config, tokenizer), corpus, text.tokens, control)?
+            Ok(approximate(context, model, &wanted, (&text.subject.config, tokenizer), corpus, text.tokens, control)?)
         } else {
             let held_out = text.subject.held_out(text.at_once, text.tokens).map_err(JobError::refusal)?;
             let batches = held_out.spread(examples, text.at_once);
-            approximate_from(model, &wanted, batches, text.tokens, control)?
-        };
-        Ok(PairsLeftOut { plan: made.plan, parameters: made.parameters, score_error: made.score_error })
+            Ok(approximate_from(model, &wanted, batches, text.tokens, control)?)
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::{
     attention::ModelPlan,
     checkpoint::load_model_dir,
     config::{Coverage, PartialCoverage, Restore, RunConfig},
+    convert::PairsLeftOut,
     data::{Batcher, Corpus, Reading, Silent},
     model::{Model, ParameterSet},
     objective::Batch,
@@ -87,13 +88,6 @@ fn pairs_of(
     Ok(choose(goal, &found.ok_or("It was stopped.")?)?)
 }
 
-/// A trained model as it would be if it did not use every score, with the error that this makes in the scores.
-pub(crate) struct Approximated {
-    pub(crate) plan: ModelPlan,
-    pub(crate) parameters: ParameterSet,
-    pub(crate) score_error: f64,
-}
-
 /// Leaves out what `wanted` says of a model that scores every pair, for sequences of `n` tokens. Pairs and directions come
 /// from the text that it was trained on: `corpus`, or the one of its config, in the tokens of a `tokenizer.json`.
 ///
@@ -107,7 +101,7 @@ pub(crate) fn approximate(
     corpus: Option<&Corpus>,
     n: usize,
     control: &JobControl,
-) -> Result<Approximated, JobError> {
+) -> Result<PairsLeftOut, JobError> {
     let _ = goal(plan, wanted, n)?;
     let own;
     let corpus = if let Some(corpus) = corpus {
@@ -130,7 +124,7 @@ pub(crate) fn approximate_from(
     examples: impl Iterator<Item = Batch>,
     n: usize,
     control: &JobControl,
-) -> Result<Approximated, JobError> {
+) -> Result<PairsLeftOut, JobError> {
     let failure = |error: &dyn std::fmt::Display| JobError::failure(error.to_string());
     let [exact, goal] = goal(plan, wanted, n)?;
     let parameters = parameters.with_positions(plan, n).map_err(|error| failure(&error))?;
@@ -139,7 +133,7 @@ pub(crate) fn approximate_from(
     let found = row_covariances(&model, examples, wanted.examples, &stopped)?;
     let chosen = choose(&goal, &found.ok_or_else(|| JobError::stopped("It was stopped."))?)?;
     let parameters = parameters.covering(&goal, &chosen.state).map_err(|error| failure(&error))?;
-    Ok(Approximated { plan: goal, parameters, score_error: chosen.report.score_error })
+    Ok(PairsLeftOut { plan: goal, parameters, score_error: chosen.report.score_error })
 }
 
 /// The plan for sequences of `n` tokens, as it is and as it is to be.

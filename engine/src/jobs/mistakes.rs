@@ -8,7 +8,7 @@ use crate::{
     config::Span,
     data::{HeldOut, PreviewImage},
     model::ForwardOptions,
-    objective::{Answers, Batch, Guess, Labels, Objective, Questions, Window, guesses},
+    objective::{Answers, Batch, Guess, Labels, Questions, Window, guesses},
     protocol::{AnswerPlaces, Mistake},
 };
 
@@ -29,7 +29,7 @@ pub(crate) fn mistakes(
     most: usize,
     should_stop: &dyn Fn() -> bool,
 ) -> Result<Option<Vec<Mistake>>, JobError> {
-    if let Objective::Span(span) = &subject.objective {
+    if let Some(span) = subject.objective.spans() {
         return other_answers(subject, span, held_out.batches(limit), most, should_stop);
     }
     let told = |error: &dyn std::fmt::Display| JobError::failure(error.to_string());
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_question_with_another_answer_is_told_with_places_and_probability() {
-        let span = Span::from(&crate::config::SpanTask::default());
+        let span = Span::default();
         // [CLS] how [SEP], then the paragraph: of what stands before it the first position alone counts, for no answer.
         let window = Window { question: 0, before: 3, first: 0, tokens: 4 };
         let mut logits = vec![vec![0.0, 0.0]; 7];

@@ -2,10 +2,10 @@
 
 use super::{control::JobControl, error::JobError, subject::Subject};
 use crate::{
-    config::{RunConfig, Span, TaskConfig},
+    config::RunConfig,
     data::{Asked, TextTokenizer, question_batches},
     model::{ForwardOptions, Model},
-    objective::{Guess, Paragraph, Question, Questions, guesses},
+    objective::{Guess, Objective, Paragraph, Question, Questions, guesses},
     protocol::{AnswerSpan, FoundAnswer, Prediction, commands, events},
 };
 
@@ -34,16 +34,8 @@ pub(crate) fn answer(
     control: &JobControl,
 ) -> Result<Prediction, JobError> {
     let told = |error: &dyn std::fmt::Display| JobError::refusal(error.to_string());
-    let span = match answering.config.and_then(|config| config.task.as_ref()) {
-        Some(TaskConfig::Span(task)) => Span::from(task),
-        Some(
-            TaskConfig::Classification(_)
-            | TaskConfig::Regression(_)
-            | TaskConfig::ImageClassification(_)
-            | TaskConfig::Translation(_),
-        )
-        | None => Span::from(&crate::config::SpanTask::default()),
-    };
+    let objective = answering.config.map(RunConfig::objective);
+    let span = objective.as_ref().and_then(Objective::spans).copied().unwrap_or_default();
     let Asked { questions, batches, cut_questions } =
         question_batches(questions(&job.rows), answering.tokenizer, &span, answering.sequence, AT_ONCE)
             .map_err(|error| told(&error))?;

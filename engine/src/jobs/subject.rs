@@ -7,7 +7,7 @@ use crate::{
     analysis::{NOT_YET, examples_at_once},
     attention::OutputPlan,
     checkpoint,
-    config::{DataConfig, DeviceChoice, LabelRules, Modality, Precision, RunConfig, Source, Translation},
+    config::{DataConfig, DeviceChoice, LabelRules, Modality, Precision, RunConfig, Source},
     data::{Corpus, DataError, Dataset, Edition, HeldOut, PairFraming, Reading, Silent, TextTokenizer},
     hub::name_of_snapshot,
     machine,
@@ -261,11 +261,11 @@ impl Subject {
         let objective = if let (Some(labels), true) = (&loaded.labels, has_table) {
             // Of a run with the numbers of its task.
             match (labels.objective(), config.objective()) {
-                (Objective::Span(_), own @ Objective::Span(_)) => own,
+                (of_labels, own) if of_labels.spans().is_some() && own.spans().is_some() => own,
                 (of_labels, _) => of_labels,
             }
         } else if translates {
-            Objective::Translation(Translation { label_smoothing: config.train.label_smoothing })
+            Objective::of_pairs(config.train.label_smoothing)
         } else {
             Objective::of_language_model(loaded.plan.stack.is_causal, config.train.mask_fraction)
         };

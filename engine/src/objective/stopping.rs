@@ -1,7 +1,7 @@
 //! The metric by which a run is judged: which of its checkpoints is the best, and whether it still improves.
 
 use super::{Direction, Metric, Objective, Showing, agreement, recorded::VALIDATION_LOSS, text_scores::TEXT_SCORES};
-use crate::config::{Problem, RunConfig, StopEarly, TaskConfig};
+use crate::config::{Problem, RunConfig, StopEarly};
 
 /// The metric by which the evaluations of a run are judged: that of `train.stop_early` where it is there, else the loss.
 ///
@@ -27,7 +27,10 @@ pub fn judging_metrics(config: &RunConfig) -> Vec<&'static Metric> {
         (true, Showing::FilledIn) => agreement::FILLED_IN,
         _ => &[],
     };
-    let of_translations = if matches!(config.task, Some(TaskConfig::Translation(_))) { TEXT_SCORES } else { &[] };
+    let of_translations = match config.task.as_ref().and_then(|task| task.scoring()) {
+        Some(_) => TEXT_SCORES,
+        None => &[],
+    };
     let all = objective.task().metrics().iter().chain(of_grammar).chain(of_translations);
     all.filter(|metric| metric.direction != Direction::None).collect()
 }

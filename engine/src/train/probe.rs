@@ -62,8 +62,8 @@ impl Probe {
             return translated(model, corpus, batch, sources, should_stop);
         }
         if objective.task().showing() == Showing::Answered {
-            return match (objective, &batch.answers) {
-                (Objective::Span(span), Some(Answers::Spans(spans))) => {
+            return match (objective.spans(), &batch.answers) {
+                (Some(span), Some(Answers::Spans(spans))) => {
                     spans::answered(model, batch, spans, span.max_answer, span.no_answer_threshold)
                 }
                 _ => answered(model, corpus, batch),

@@ -5,7 +5,7 @@ use super::{
     writing::{fastest_cache, goes_on, translation_marks},
 };
 use crate::{
-    config::{RunConfig, TaskConfig, TranslationTask},
+    config::{RunConfig, TextScoring},
     data::{HeldOut, TextTokenizer},
     generate::{Ending, GenerateError, Search, generate},
     model::Model,
@@ -40,16 +40,16 @@ impl TranslationMeasure {
     /// # Errors
     /// If tokens cannot be read as text.
     pub fn new(config: &RunConfig, tokenizer: &TextTokenizer, held_out: &HeldOut) -> Result<Option<Self>, TrainError> {
-        let Some(TaskConfig::Translation(TranslationTask { scored_pairs, beams })) = &config.task else {
+        let Some(TextScoring { pairs: scored, beams }) = config.task.as_ref().and_then(|task| task.scoring()) else {
             return Ok(None);
         };
-        let mut pairs = Vec::with_capacity(*scored_pairs);
-        for batch in held_out.spread(*scored_pairs, AT_ONCE) {
+        let mut pairs = Vec::with_capacity(scored);
+        for batch in held_out.spread(scored, AT_ONCE) {
             pairs.extend(pairs_of(&batch, tokenizer)?);
         }
         pairs.sort_by_key(|pair| pair.source.len());
         let longest = config.data.sequence_length + config.data.sequence_length / 2;
-        Ok(Some(Self { tokenizer: tokenizer.clone(), pairs, beams: *beams, longest }))
+        Ok(Some(Self { tokenizer: tokenizer.clone(), pairs, beams, longest }))
     }
 
     /// How many pairs are translated.

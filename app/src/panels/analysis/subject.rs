@@ -12,6 +12,7 @@ use headroom_engine::{
 
 use crate::{
     common::{leads_nowhere, mark_path},
+    compare::task_info,
     context::{Action, PanelContext, PanelId},
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
     panels::{
@@ -83,8 +84,8 @@ impl Subject {
     pub fn reads_images(&self, state: &mut State) -> bool {
         match &self.id {
             SubjectId::Run(run) => {
-                let task = state.records.get(run).and_then(|record| record.config.pointer("/task/kind"));
-                task.is_some_and(|kind| kind == "image_classification")
+                let task = state.records.get(run).and_then(|record| task_info(&record.config));
+                task.is_some_and(|task| task.reads_images)
             }
             SubjectId::Directory(_) => {
                 self.facts(state).is_ok_and(|facts| facts.is_some_and(|facts| facts.architecture == "vision"))

@@ -3,7 +3,7 @@ use std::{mem::discriminant, path::PathBuf, time::Duration};
 use egui::{Button, Frame, Margin, RichText, ScrollArea, Stroke, Ui};
 use headroom_engine::{
     config::counted,
-    config::{Fields, ModelKind, Problem, RunConfig},
+    config::{Fields, Problem, RunConfig},
 };
 
 use super::{
@@ -190,13 +190,13 @@ impl ConfigurePanel {
             });
             let source = discriminant(&config.data.source);
             section(ui, "Data", problems, &["data", "task"], |ui| data_ui(ui, form, config, preview, memory));
-            let had_pairs = config.model.kind == ModelKind::EncoderDecoder;
+            let had_pairs = config.model.kind.has_encoder();
             section(ui, "Model", problems, &["model"], |ui| {
                 let images = config.data.source.has_images();
-                let answers = config.answers_examples();
-                model_ui(ui, form, &mut config.model, answers, images);
+                let note = config.task.as_ref().filter(|task| task.answers_examples()).map(|task| task.info().note);
+                model_ui(ui, form, &mut config.model, note, images);
             });
-            let has_pairs = config.model.kind == ModelKind::EncoderDecoder;
+            let has_pairs = config.model.kind.has_encoder();
             if had_pairs != has_pairs {
                 follow_model_kind(&mut config.data.source, &mut config.model.encoder_layers, has_pairs, memory);
             }
@@ -365,9 +365,9 @@ impl Panel for ConfigurePanel {
 #[cfg(test)]
 mod tests {
     use headroom_engine::config::{
-        Answer, FileSource, FileTokenizer, GrammarSource, ImagesSource, ListOpsSource, NumberWordsSource, PairsSource,
-        PathfinderSource, RandomSource, Source, SquadSource, StopEarly, TableSource, TaskConfig, Tokenizer,
-        TranslationTask, fields_of, presets,
+        Answer, FileSource, FileTokenizer, GrammarSource, ImagesSource, ListOpsSource, ModelKind, NumberWordsSource,
+        PairsSource, PathfinderSource, RandomSource, Source, SquadSource, StopEarly, TableSource, TaskConfig,
+        Tokenizer, TranslationTask, fields_of, presets,
     };
 
     use super::*;

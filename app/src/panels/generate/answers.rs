@@ -6,6 +6,7 @@ use egui::{
     Button, Color32, Grid, Key, ProgressBar, RichText, Spinner, TextEdit, TextFormat, TextStyle, Ui, text::LayoutJob,
 };
 use headroom_engine::{
+    config::{TaskConfig, TaskOutput},
     data::PreviewImage,
     objective::Labels,
     protocol::{FoundAnswer, Target, Ticket},
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     common::{mark_path, pieces},
+    compare::task_of,
     context::{Action, PanelContext},
     export::TextTable,
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
@@ -62,11 +64,11 @@ impl About {
     /// What the model of a run with this config answers about.
     pub fn of(config: &serde_json::Value) -> Self {
         let part = |table: &str, key: &str| config.get(table).and_then(|table| table.get(key));
-        match part("task", "kind").and_then(serde_json::Value::as_str) {
-            None => Self::Nothing,
-            Some("span") => Self::Question,
-            Some("image_classification") => Self::Image,
-            Some(_) => {
+        let Some(task) = task_of(config) else { return Self::Nothing };
+        match TaskConfig::info_of(task) {
+            Some(task) if task.output == TaskOutput::Span => Self::Question,
+            Some(task) if task.reads_images => Self::Image,
+            Some(_) | None => {
                 let texts = part("data", "text").and_then(serde_json::Value::as_array).map_or(1, Vec::len);
                 if texts > 1 { Self::Pair } else { Self::Text }
             }

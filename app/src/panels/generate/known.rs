@@ -36,10 +36,10 @@ impl Known {
             }
             (_, Some(run)) if model.is_of_run() => {
                 let Some(record) = cx.state.records.get(&run.id) else { return Self::default() };
-                let kind = record.config.pointer("/model/kind");
+                let kind = record.config.pointer("/model/kind").and_then(|kind| ModelKind::named(kind.as_str()?));
                 let length = |path: &str| usize::try_from(record.config.pointer(path)?.as_u64()?).ok();
                 Self {
-                    fills_in: kind.is_some_and(|kind| kind == ModelKind::Encoder.name()),
+                    fills_in: kind.is_some_and(|kind| !kind.generates()),
                     is_mute: false,
                     positions: length("/model/positions").or_else(|| length("/data/sequence_length")),
                 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use egui::{Button, RichText, ScrollArea, Ui, vec2};
 use headroom_engine::{
-    config::counted,
+    config::{TaskOutput, counted},
     objective::Metric,
     protocol::Command,
     store::{RunId, RunState, RunSummary},
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     common::{ExportDialog, Exportable, RunOperation, no_runs_ui, perform, state_sign_ui, state_text, working_ui},
-    compare::{curve_x, why_missing},
+    compare::{curve_x, task_info, why_missing},
     context::{Panel, PanelContext},
     findings,
     panels::run_picker::run_list_ui,
@@ -193,9 +193,9 @@ impl LivePanel {
         cx.state.want_confusion(&run.id);
         if !cx.state.confusion.get(&run.id).is_some_and(Option::is_some) {
             cx.state.want_record(&run.id);
-            let task = cx.state.records.get(&run.id).and_then(|record| record.config.pointer("/task/kind"));
+            let task = cx.state.records.get(&run.id).and_then(|record| task_info(&record.config));
             // Answers to questions have no classes, but mistakes.
-            if task.is_some_and(|kind| kind == "span") {
+            if task.is_some_and(|task| task.output == TaskOutput::Span) {
                 self.mistakes.ui(ui, run, cx);
                 ui.add_space(8.0);
             }

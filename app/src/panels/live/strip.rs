@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use egui::{Align, FontId, Layout, ProgressBar, RichText, TextWrapMode, Ui, vec2};
 use headroom_engine::{
-    config::{RunConfig, TaskConfig},
+    config::RunConfig,
     machine::GpuReading,
     objective::{Direction, Metric, judging_metric, text_scores::TEXT_SCORES},
     store::{RunState, RunSummary, series_names},
@@ -180,7 +180,7 @@ pub fn judged_beside_loss(config: &RunConfig) -> Option<&'static Metric> {
     let judging = judging_metric(config).ok().filter(is_another);
     judging.or_else(|| match &config.task {
         None => None,
-        Some(TaskConfig::Translation(_)) => TEXT_SCORES.iter().find(is_another),
+        Some(task) if task.scoring().is_some() => TEXT_SCORES.iter().find(is_another),
         Some(_) => config.objective().task().metrics().iter().find(is_another),
     })
 }
@@ -223,6 +223,7 @@ pub fn progress_ui(ui: &mut Ui, numbers: &Numbers, current: Option<&CurrentRun>)
 #[cfg(test)]
 mod tests {
     use headroom_engine::{
+        config::TaskConfig,
         protocol::{Event, events},
         store::SeriesSummary,
     };

@@ -144,7 +144,7 @@ impl ConversionForm {
             let label = conversion.info().label;
             let combo = ComboBox::from_id_salt("kind").width(190.0).height(ALL_KINDS).selected_text(label);
             let combo = combo.show_ui(ui, |ui| {
-                for info in Conversion::examples().iter().map(Conversion::info) {
+                for info in Conversion::examples().iter().map(|conversion| conversion.info()) {
                     let is_shown = info == conversion.info();
                     if ui.selectable_label(is_shown, info.label).on_hover_text(info.note).clicked() {
                         self.kind.replace_range(.., info.word);

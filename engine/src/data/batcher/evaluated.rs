@@ -22,10 +22,7 @@ impl HeldOut {
         numbers.dedup();
         let cut = match &self.examples {
             Examples::Windows(windows) => {
-                let hidden = match objective {
-                    Objective::MaskedTokens(masked) => masked.share.to_string(),
-                    _ => String::new(),
-                };
+                let hidden = objective.hidden_share().map(|share| share.to_string()).unwrap_or_default();
                 format!("windows of {}, hidden {hidden}", windows.sequence())
             }
             Examples::Pairs(pairs) => {

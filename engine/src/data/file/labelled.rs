@@ -44,15 +44,7 @@ pub(in crate::data) enum Judged {
 
 impl Judged {
     pub(in crate::data) fn of(objective: &crate::objective::Objective) -> Self {
-        use crate::objective::Objective;
-        match objective {
-            Objective::Regression(_) => Self::Numbers,
-            Objective::Classification(_)
-            | Objective::MaskedTokens(_)
-            | Objective::NextToken(_)
-            | Objective::Translation(_)
-            | Objective::Span(_) => Self::Classes,
-        }
+        if objective.learns_numbers() { Self::Numbers } else { Self::Classes }
     }
 }
 

@@ -40,7 +40,7 @@ impl<'a> Part<'a> {
         objective: &Objective,
     ) -> Result<Self, TableError> {
         // Any number may be right; only what the task says is none.
-        if matches!(objective, Objective::Regression(_)) && reading.labels.unlabelled.is_none() {
+        if objective.learns_numbers() && reading.labels.unlabelled.is_none() {
             return Ok(Self { rows, path });
         }
         let all: Vec<String> = rows.labels.iter().map(|(label, _)| label.clone()).collect();
@@ -231,7 +231,7 @@ fn of_training(labels: &Labels) -> KnownClasses<'_> {
 
 /// The classes of a table: numbers in their order, words in theirs.
 fn labels_of(part: &Part<'_>, objective: &Objective, reading: &Reading) -> Result<Labels, TableError> {
-    if matches!(objective, Objective::Regression(_)) {
+    if objective.learns_numbers() {
         return Ok(Labels::Number);
     }
     let (path, rows) = (part.path.to_owned(), part.rows.labels.len());
@@ -324,7 +324,7 @@ fn answers(rows: &LabelledRows, objective: &Objective, reading: &Reading) -> Pre
     if rows.labels.is_empty() {
         return PreviewAnswers::Unknown;
     }
-    if matches!(objective, Objective::Regression(_)) {
+    if objective.learns_numbers() {
         let numbers: Option<Vec<f64>> =
             rows.labels.iter().map(|(label, _)| label.parse().ok().filter(|number: &f64| number.is_finite())).collect();
         return numbers.map_or(PreviewAnswers::Unknown, |numbers| PreviewAnswers::Numbers {

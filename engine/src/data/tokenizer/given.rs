@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::{TextTokenizer, limits::LARGEST_TOKENIZER};
 use crate::data::{DataError, read_file};
-use crate::objective::Objective;
+use crate::{config::NeededTokens, objective::Objective};
 
 impl TextTokenizer {
     /// Opens a `tokenizer.json`.
@@ -20,10 +20,10 @@ pub(in crate::data) fn given(path: &Path, objective: &Objective) -> Result<TextT
     let tokenizer = TextTokenizer::open_file(path)?;
     if !objective.task().serves(tokenizer.specials()) {
         let path = path.to_owned();
-        return Err(match objective {
-            Objective::MaskedTokens(_) | Objective::NextToken(_) => DataError::NoMask { path },
-            Objective::Translation(_) => DataError::NoEnd { path },
-            Objective::Classification(_) | Objective::Regression(_) | Objective::Span(_) => DataError::NoFrame { path },
+        return Err(match objective.needs() {
+            NeededTokens::Mask => DataError::NoMask { path },
+            NeededTokens::End => DataError::NoEnd { path },
+            NeededTokens::Frame => DataError::NoFrame { path },
         });
     }
     Ok(tokenizer)
@@ -36,12 +36,10 @@ pub(in crate::data) fn of_model(json: Option<&str>, objective: &Objective) -> Re
         return Ok(tokenizer);
     }
     Err(DataError::UnservingModelTokenizer {
-        lacks: match objective {
-            Objective::MaskedTokens(_) | Objective::NextToken(_) => "a mask token, such as [MASK]",
-            Objective::Translation(_) => "a token that ends a text, such as </s>",
-            Objective::Classification(_) | Objective::Regression(_) | Objective::Span(_) => {
-                "tokens that begin an example and end a text, such as [CLS] and [SEP]"
-            }
+        lacks: match objective.needs() {
+            NeededTokens::Mask => "a mask token, such as [MASK]",
+            NeededTokens::End => "a token that ends a text, such as </s>",
+            NeededTokens::Frame => "tokens that begin an example and end a text, such as [CLS] and [SEP]",
         },
     })
 }

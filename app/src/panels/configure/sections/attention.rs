@@ -1,5 +1,5 @@
 use egui::Ui;
-use headroom_engine::config::{AttentionConfig, Cache, ModelKind, RunConfig};
+use headroom_engine::config::{AttentionConfig, Cache, RunConfig};
 
 use super::{
     super::{
@@ -23,7 +23,7 @@ pub fn attention_ui(
     judged: &Judged<'_>,
     editor: &mut HeadEditor,
 ) {
-    if config.model.kind == ModelKind::EncoderDecoder {
+    if config.model.kind.has_encoder() {
         let others = [("encoder", &config.attention.encoder), ("cross-attention", &config.attention.cross)];
         let others: Vec<&str> = others.iter().filter(|(_, answers)| answers.is_some()).map(|(name, _)| *name).collect();
         note_ui(
@@ -43,7 +43,7 @@ pub fn attention_ui(
     ui.separator();
     coverage_ui(ui, form, config, judged);
     ui.separator();
-    let generates = config.model.kind != ModelKind::Encoder;
+    let generates = config.model.kind.generates();
     let attention = &mut config.attention;
     // An encoder reads all tokens at once. What a config file says of it all the same is shown, so that it can be changed.
     if generates || attention.cache != Cache::default() {

@@ -147,7 +147,7 @@ pub fn follow_name(config: &mut RunConfig) {
     let is_given = Source::examples().iter().any(|source| source.facts().run_names.contains(&name.as_str()));
     if is_given || is_preset || *name == RunConfig::default().name {
         let [of_decoder, of_other] = data.source.facts().run_names;
-        let usual = if model.kind == ModelKind::Decoder { of_decoder } else { of_other };
+        let usual = if model.kind.is_causal() { of_decoder } else { of_other };
         usual.clone_into(name);
     }
 }

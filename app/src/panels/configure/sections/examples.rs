@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use egui::{Label, RichText, Ui};
 use headroom_engine::{
-    config::{FieldSpec, ImageShape, ImagesSource, ListOpsSource, PathfinderSource, TaskConfig, counted},
+    config::{FieldSpec, ImageShape, ImagesSource, ListOpsSource, PathfinderSource, counted},
     data::{ExamplesPreview, ImagesPreview, PreviewExample, PreviewImage},
 };
 
@@ -59,9 +59,8 @@ impl SourceForm for ImagesSource {
     fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, context: SourceContext<'_>) {
         let found = context.images();
         images_ui(ui, form, self, found, context.thumbnails);
-        if let Some(TaskConfig::ImageClassification(classes)) = context.task {
-            let counts = found.map(|(found, _)| found.classes.as_slice());
-            weights_ui(ui, form, &mut classes.class_weights, counts);
+        if let Some(weights) = context.task.as_mut().and_then(|task| task.class_weights_mut()) {
+            weights_ui(ui, form, weights, found.map(|(found, _)| found.classes.as_slice()));
         }
     }
 }

@@ -10,24 +10,19 @@ use super::super::{
 };
 
 /// The transformer around the attention layers.
-/// `has_task`: whether it answers about examples; `reads_images`: whether these are images.
-pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig, has_task: bool, reads_images: bool) {
+/// `task_note`: explanation of a task whose examples are answered; `reads_images`: true if these are images.
+pub fn model_ui(
+    ui: &mut Ui,
+    form: &mut Form<'_>,
+    model: &mut ModelConfig,
+    task_note: Option<&'static str>,
+    reads_images: bool,
+) {
     form.optional_text(ui, field!("model.initial"), &mut model.initial);
     form.named(ui, field!("model.kind"), &mut model.kind, &ModelKind::ALL);
-    note_ui(
-        ui,
-        match model.kind {
-            ModelKind::Encoder if reads_images => "Learns to tell what an image shows; sees all of it.",
-            ModelKind::Encoder if has_task => "Learns to answer about a text as a whole; sees both sides.",
-            ModelKind::Encoder => "Learns to predict masked tokens; sees both sides.",
-            ModelKind::Decoder => "Learns to predict the next token; sees the ones before it.",
-            ModelKind::EncoderDecoder => {
-                "Learns to translate: reads a text, then writes another one that attends to it. Trained on pairs of texts."
-            }
-        },
-    );
+    note_ui(ui, task_note.filter(|_| !model.kind.generates()).unwrap_or(model.kind.info().note));
     form.size(ui, field!("model.layers"), &mut model.layers);
-    if model.kind == ModelKind::EncoderDecoder {
+    if model.kind.has_encoder() {
         form.optional_size(ui, field!("model.encoder_layers"), &mut model.encoder_layers);
     }
     form.size(ui, field!("model.heads"), &mut model.heads);

@@ -1,7 +1,7 @@
 //! Parts of a model that was trained before: which stay as they are, and how fast the others learn.
 
 use egui::Ui;
-use headroom_engine::config::{ModelKind, ModelPart, RunConfig, TrainConfig};
+use headroom_engine::config::{ModelPart, RunConfig, TrainConfig};
 
 use super::super::{
     field::{field, sentence},
@@ -10,7 +10,7 @@ use super::super::{
 
 /// Where a model was trained before, or a config file says something about parts.
 pub(super) fn parts_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
-    let is_of_one_stack = config.model.kind != ModelKind::EncoderDecoder;
+    let is_of_one_stack = !config.model.kind.has_encoder();
     let train = &mut config.train;
     let is_usual = train.freeze.is_empty() && train.layer_decay == TrainConfig::default().layer_decay;
     let is_wanted = !is_usual || (is_of_one_stack && config.model.initial.is_some());

@@ -159,31 +159,23 @@ fn sample(columns: &[(String, String)], name: &str) -> String {
 }
 
 fn task_ui(ui: &mut Ui, form: &mut Form<'_>, task: &mut Option<TaskConfig>, answers: Option<&PreviewAnswers>) {
-    let mut answer = match task {
-        Some(TaskConfig::Regression(_)) => Answer::Number,
-        Some(
-            TaskConfig::Classification(_)
-            | TaskConfig::ImageClassification(_)
-            | TaskConfig::Span(_)
-            | TaskConfig::Translation(_),
-        )
-        | None => Answer::Class,
-    };
+    let learns_numbers = task.as_ref().and_then(|task| task.objective()).is_some_and(|learnt| learnt.learns_numbers());
+    let mut answer = if learns_numbers { Answer::Number } else { Answer::Class };
     if form.choice(ui, field!("task.kind"), &mut answer, &[(Answer::Class, "A class"), (Answer::Number, "A number")]) {
         *task = Some(match answer {
             Answer::Class => TaskConfig::Classification(ClassificationTask::default()),
             Answer::Number => TaskConfig::Regression(RegressionTask::default()),
         });
     }
-    if let Some(unlabelled) = task.as_mut().and_then(TaskConfig::unlabelled_mut) {
+    if let Some(unlabelled) = task.as_mut().and_then(|task| task.unlabelled_mut()) {
         form.optional_text(ui, field!("task.unlabelled"), unlabelled);
     }
-    if let Some(TaskConfig::Classification(classes)) = task {
+    if let Some(weights) = task.as_mut().and_then(|task| task.class_weights_mut()) {
         let counts = match answers {
             Some(PreviewAnswers::Classes(counts)) => Some(counts.as_slice()),
             _ => None,
         };
-        weights_ui(ui, form, &mut classes.class_weights, counts);
+        weights_ui(ui, form, weights, counts);
     }
 }
 

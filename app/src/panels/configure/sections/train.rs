@@ -1,7 +1,7 @@
 use egui::Ui;
 use headroom_engine::{
     config::{
-        Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Objective, RunConfig, Schedule,
+        Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, NeededTokens, RunConfig, Schedule,
         StabilityChoice, TrainConfig, Unwatched, Watched, counted,
     },
     objective::judging_metrics,
@@ -25,8 +25,8 @@ fn times(count: u64) -> String {
 
 /// The loop.
 pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
-    let hides_tokens = matches!(config.objective(), Objective::MaskedTokens(_));
-    let translates = matches!(config.objective(), Objective::Translation(_));
+    let hides_tokens = config.objective().hidden_share().is_some();
+    let translates = config.objective().needs() == NeededTokens::End;
     let metrics = judging_metrics(config);
     let train = &mut config.train;
     length_ui(ui, form, train);
