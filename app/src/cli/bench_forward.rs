@@ -27,9 +27,11 @@ pub fn run(args: &BenchForwardArgs) -> CliResult {
         runs: whole(args.runs),
     };
     let threads = args.threads.map_or_else(cores, whole);
-    let found = in_pool(threads, || forward_times(&args.directory, &spec, &signals::is_stop_wanted))
-        .map_err(|error| CliError::of_training(&error))?
-        .map_err(|why| CliError::at("DIR", why))?;
+    let found = in_pool(threads, || {
+        forward_times(&args.directory, &spec, &signals::is_stop_wanted).map_err(|why| why.to_string())
+    })
+    .map_err(|error| CliError::of_training(&error))?
+    .map_err(|why| CliError::at("DIR", why))?;
     if args.json {
         return print::json(&json!({
             "seconds": found.seconds,

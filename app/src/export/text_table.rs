@@ -89,8 +89,11 @@ impl TextTable {
         let rule: Vec<&str> = (0..self.header.len()).map(alignment).collect();
         let mut lines = self.lines().map(|row| row.into_iter().map(markdown_cell).collect::<Vec<_>>().join(" | "));
         let heading = lines.next().unwrap_or_default();
-        let lines = [heading, rule.join(" | ")].into_iter().chain(lines);
-        lines.map(|line| format!("| {line} |\n")).collect()
+        let mut out = String::new();
+        for line in [heading, rule.join(" | ")].into_iter().chain(lines) {
+            out.extend(["| ", &line, " |\n"]);
+        }
+        out
     }
 
     /// RFC 4180 with `\n` line ends; numbers at full precision with a point, non-finite ones as `NaN`, `inf`, `-inf`.
