@@ -5,7 +5,7 @@ use headroom_engine::convert::{Conversion, ConversionField, ConversionOption, Fi
 
 use super::error::{CliError, CliResult};
 
-/// What was given, each option with its values; a switch has an empty one.
+/// Options with their values as given; a switch has an empty one.
 #[derive(Clone, Debug, Default)]
 pub struct ConversionArgs(Vec<(&'static str, Vec<String>)>);
 

@@ -128,7 +128,7 @@ impl TextTable {
         out + "\\bottomrule\n\\end{tabular}\n"
     }
 
-    /// What is shown, the header first where there is one.
+    /// Lines as they are shown, the header first where there is one.
     fn lines(&self) -> impl Iterator<Item = Vec<&str>> {
         let header = (!self.header.is_empty()).then(|| self.header.iter().map(String::as_str).collect());
         let rows = self.rows.iter().map(|row| self.padded(row).map(|cell| cell.shown.as_str()).collect());

@@ -44,7 +44,7 @@ pub struct FollowedJob {
     pub at: Option<(String, f64)>,
     /// Time of the first progress, and the share that was done then.
     since: Option<(Instant, f64)>,
-    /// How far it is.
+    /// Progress of the transfer.
     pub phase: Phase,
     /// The user told it to stop.
     pub is_stopping: bool,

@@ -14,7 +14,7 @@ use super::{
     range::{Outside, Range},
 };
 
-/// Whether a field names a kind, of which each has fields of its own.
+/// Returns true if a field names a kind, of which each has fields of its own.
 pub(super) fn is_kind(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(section, name)| name == "kind" && section != "model")
 }
@@ -92,7 +92,7 @@ fn sections_in(table: &Table, section: &str, kind: Option<&str>, found: &mut Vec
     }
 }
 
-/// Why data of this kind have no field that others have.
+/// Reason why data of this kind have no field that others have.
 fn absent(section: &str, kind: Option<&str>, name: &str) -> Option<&'static str> {
     kind.filter(|_| section == "data").and_then(|kind| data::why_absent(kind, name))
 }
@@ -116,7 +116,7 @@ fn wrong_type(path: impl Into<String>, value: &Value, expected: &'static str, ra
     Problem::new(path, ProblemKind::WrongType { given, expected, range })
 }
 
-/// Why a field cannot be read.
+/// Reason why a field cannot be read.
 fn fault(field: &FieldSpec, path: &str, value: &Value) -> Option<Problem> {
     let wrong = |expected, range| Some(wrong_type(path, value, expected, range));
     match (field.takes, value) {

@@ -132,7 +132,7 @@ impl FieldSpec {
         Self { takes, ..self }
     }
 
-    /// Of some kinds of its section alone.
+    /// A field of some kinds of its section alone.
     pub(super) const fn of(self, kinds: &'static [&'static str]) -> Self {
         Self { kinds, ..self }
     }
@@ -163,12 +163,12 @@ impl FieldSpec {
         self.path.rsplit_once('.').unwrap_or(("", self.path))
     }
 
-    /// Whether a section of this kind has it; none: of no kind.
+    /// Returns true if a section of this kind has it; none: of no kind.
     pub fn is_of(&self, kind: Option<&str>) -> bool {
         self.kinds.is_empty() || kind.is_some_and(|kind| self.kinds.contains(&kind))
     }
 
-    /// Whether a problem at `field` is to be shown at it: a kind stands for its whole section.
+    /// Returns true if a problem at `field` is to be shown at it: a kind stands for its whole section.
     pub fn is_at(&self, field: &str) -> bool {
         self.path == field || self.path.strip_suffix(".kind") == Some(field)
     }

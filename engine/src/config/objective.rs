@@ -105,7 +105,7 @@ impl Objective {
     /// Those of models of one stack that learn from plain text.
     pub const LANGUAGE_MODELS: [Self; 2] = [Self::MASKED_TOKENS, Self::NEXT_TOKEN];
 
-    /// What a model learns that writes texts from others: to predict each token, with as much smoothing of its labels (0..1).
+    /// Objective of a model that writes texts from others: to predict each token, with as much smoothing of its labels (0..1).
     pub const fn of_pairs(label_smoothing: f64) -> Self {
         Self::Translation(Translation { label_smoothing })
     }

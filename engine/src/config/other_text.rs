@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::{DataConfig, Modality, Source, TextPlace};
 
-/// What in another text is to be read, as far as it differs from how the model's own text is read.
+/// Place of what is read in another text, as far as it differs from how the model's own text is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OtherText {
-    /// Where the text stands.
+    /// Place of the text.
     pub place: TextPlace,
     /// Translations of the text, line by line.
     pub translations: Option<PathBuf>,

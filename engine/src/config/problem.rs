@@ -182,12 +182,12 @@ impl Problem {
         Self { field: format!("attention.{table}.{rest}"), ..self }
     }
 
-    /// Whether there is no field of that name.
+    /// Returns true if there is no field of that name.
     pub(super) fn is_of_unknown_field(&self) -> bool {
         matches!(self.kind, ProblemKind::UnknownField { .. })
     }
 
-    /// Whether a number lies outside of what its field takes.
+    /// Returns true if a number lies outside of what its field takes.
     pub(super) fn is_out_of_range(&self) -> bool {
         matches!(self.kind, ProblemKind::OutOfRange { .. })
     }

@@ -1,4 +1,4 @@
-//! Where examples come from. Each kind of data is described in its own file below `source/`; the list of the kinds stands here, and
+//! Sources of examples. Each kind of data is described in its own file below `source/`; the list of the kinds stands here, and
 //! nowhere else.
 
 mod facts;
@@ -65,7 +65,7 @@ macro_rules! kinds_of_data {
 
 macro_rules! declare {
     ($($(#[$about:meta])* $kind:ident($settings:ident),)+) => {
-        /// Where examples come from.
+        /// Source of examples.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "kind", rename_all = "snake_case")]
         pub enum Source {
@@ -153,32 +153,32 @@ impl Source {
         Self::examples().into_iter().find(|source| source.facts().modality == modality && !source.reads_files())
     }
 
-    /// Whether its examples stand on disk.
+    /// Returns true if its examples stand on disk.
     pub fn reads_files(&self) -> bool {
         self.facts().name.is_none()
     }
 
-    /// Whether it gives pairs of texts, for models that translate.
+    /// Returns true if it gives pairs of texts, for models that translate.
     pub fn has_pairs(&self) -> bool {
         self.facts().modality == Modality::Pairs
     }
 
-    /// Whether it gives texts or images with labels or answers, for models with a task.
+    /// Returns true if it gives texts or images with labels or answers, for models with a task.
     pub fn has_labels(&self) -> bool {
         matches!(self.facts().modality, Modality::Rows | Modality::Spans | Modality::Images)
     }
 
-    /// Whether it gives images, which have no text, no tokenizer and no sequence length of their own.
+    /// Returns true if it gives images, which have no text, no tokenizer and no sequence length of their own.
     pub fn has_images(&self) -> bool {
         self.facts().modality == Modality::Images
     }
 
-    /// Whether nothing is to be chosen about tokens: it has no text, or a vocabulary of its own.
+    /// Returns true if nothing is to be chosen about tokens: it has no text, or a vocabulary of its own.
     pub fn has_own_tokens(&self) -> bool {
         self.has_images() || !self.facts().symbols.is_empty()
     }
 
-    /// Whether it says itself which examples are held out, so that no share of them is.
+    /// Returns true if it says itself which examples are held out, so that no share of them is.
     pub fn has_own_split(&self) -> bool {
         self.facts().has_own_split || self.named_paths().any(|path| path.is_held_out && path.holds == Holds::Examples)
     }

@@ -139,7 +139,7 @@ pub struct ConversionOption {
     pub value_name: &'static str,
     /// Explanation.
     pub help: &'static str,
-    /// Why there is no conversion without it; none where it has a usual value.
+    /// Reason why there is no conversion without it; none where it has a usual value.
     pub required: Option<&'static str>,
     /// Beginning of the names of folders where several values make a model each.
     pub several: Option<&'static str>,
@@ -181,7 +181,7 @@ pub enum ControlRange {
 pub enum FieldValue<'a> {
     /// A whole number.
     Count(&'a mut usize, RangeInclusive<usize>),
-    /// What random numbers are drawn from.
+    /// Seed of random numbers.
     Seed(&'a mut u64),
     /// A number that is judged with the model.
     Number(&'a mut f64),
@@ -197,7 +197,7 @@ impl<'a> FieldValue<'a> {
     /// Takes over a value as the command line has it.
     ///
     /// # Errors
-    /// What the text has to be.
+    /// Demands on the text.
     pub fn read(&mut self, text: &str) -> Result<(), String> {
         match self {
             Self::Count(value, range) => {
@@ -282,7 +282,7 @@ pub struct Progress<'a> {
     pub relative_error: f64,
 }
 
-/// What a model does with a text, for conversions that depend on it.
+/// Behaviour of a model on a text, for conversions that depend on it.
 pub trait ModelOnText {
     /// Chooses who borrows from whom at this similarity at least.
     ///
@@ -344,7 +344,7 @@ pub struct Converted {
     pub parameters: ParameterSet,
     /// Result for each attention, in the order of a forward pass.
     pub attentions: Vec<ConvertedAttention>,
-    /// What was found on the text, as a sentence.
+    /// Finding on the text, as a sentence.
     pub found: Option<String>,
     /// The schedule of a config, where heads borrow.
     pub reuse: Option<Reuse>,

@@ -333,7 +333,7 @@ fn encoded(
     Ok((TokenParts { train, validation }, counts))
 }
 
-/// What the user should know of plain text or pairs.
+/// Notes for the user on plain text or pairs.
 fn warnings_of(tokens: &TokenParts, tokenizer: &TextTokenizer, objective: &Objective) -> Vec<String> {
     let mut warnings = Vec::new();
     if objective.task().separator(tokenizer.specials()).is_none() && !objective.task().reads_sources() {

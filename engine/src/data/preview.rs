@@ -1,4 +1,4 @@
-//! What is found in data before anything is trained on them.
+//! Findings in data before anything is trained on them.
 
 use serde::{Deserialize, Serialize};
 

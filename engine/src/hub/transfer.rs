@@ -15,7 +15,7 @@ pub struct Transfer {
     pub bytes: u64,
     /// Bytes of all of them, as far as that is known.
     pub total_bytes: u64,
-    /// How fast they went so far; 0 where that is not known yet.
+    /// Speed so far; 0 where that is not known yet.
     #[serde(with = "floats")]
     pub bytes_per_sec: f64,
 }

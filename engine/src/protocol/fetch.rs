@@ -19,7 +19,7 @@ pub struct Fetch {
 pub struct Fetching {
     /// What.
     pub name: RepoName,
-    /// How far it is.
+    /// Progress of the transfer.
     #[serde(flatten)]
     pub transfer: Transfer,
 }

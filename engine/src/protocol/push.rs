@@ -31,7 +31,7 @@ pub struct PreviewPush {
 pub struct Pushing {
     /// Where to, as given.
     pub name: RepoName,
-    /// How far it is.
+    /// Progress of the transfer.
     #[serde(flatten)]
     pub transfer: Transfer,
 }

@@ -10,7 +10,7 @@ use crate::{
     ops::{Activation, Gelu},
 };
 
-/// Of a generator's head and of a classifier's, whatever that of the layers is.
+/// Activation of a generator's head and of a classifier's, whatever that of the layers is.
 const GELU: Activation = Activation::Gelu(Gelu::Exact);
 
 pub(super) static ELECTRA: TextEncoder = TextEncoder {

@@ -56,7 +56,7 @@ pub(super) struct TokensHead {
     pub tables: [&'static str; 2],
     /// The bias of its table, and the tensor that it is a copy of.
     pub bias: Option<(&'static str, &'static str)>,
-    /// Where it is not that of the layers.
+    /// Activation where it is not that of the layers.
     pub activation: Option<Activation>,
 }
 

@@ -237,7 +237,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/handbook/conf
 const BEGIN: &str = "<!-- written by the test `the_handbook_lists_every_field`: begin -->\n";
 const END: &str = "<!-- end -->\n";
 
-/// What a field takes, in words.
+/// Values of a field, in words.
 fn takes(field: &FieldSpec) -> String {
     let names = || field.choices.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match field.takes {

@@ -39,9 +39,9 @@ pub struct SourceFacts {
     pub tasks: &'static [&'static str],
     /// The message where it has labels and a config has no task.
     pub without_task: Option<&'static str>,
-    /// Whether it always has held-out examples of its own.
+    /// True if it always has held-out examples of its own.
     pub has_own_split: bool,
-    /// Whether it is text by the rules of the built-in grammar, by which what a model writes can be checked.
+    /// True if it is text by the rules of the built-in grammar, by which what a model writes can be checked.
     pub follows_grammar: bool,
 }
 
@@ -71,12 +71,12 @@ pub trait SourceSettings {
         Vec::new()
     }
 
-    /// What else is wrong with it, as far as can be said without its files.
+    /// Other problems of it, as far as can be said without its files.
     fn problems(&self) -> Vec<Problem> {
         Vec::new()
     }
 
-    /// Why a task that is for other examples of this form is not learnt from it, where there is more to say than its tasks.
+    /// Reason why a task that is for other examples of this form is not learnt from it, where there is more to say than its tasks.
     fn refusal(&self, _task: &str) -> Option<&'static str> {
         None
     }
@@ -91,7 +91,7 @@ pub trait SourceSettings {
         None
     }
 
-    /// What becomes of pairs that are too long.
+    /// Treatment of pairs that are too long.
     fn long_pairs(&self) -> LongPairs {
         LongPairs::default()
     }
@@ -109,7 +109,7 @@ pub trait SourceSettings {
     /// The shape that its files were found to have; none where it is to be looked up.
     fn set_image_shape(&mut self, _found: Option<ImageShape>) {}
 
-    /// Where in its files the text stands.
+    /// Place of the text in its files.
     fn text_place(&self) -> TextPlace {
         TextPlace::default()
     }

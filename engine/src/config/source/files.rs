@@ -46,7 +46,7 @@ impl Source {
         self.named_paths().filter(|path| !path.is_held_out).map(|path| path.path).collect()
     }
 
-    /// Whether data of the same kind are read from the same file.
+    /// Returns true if data of the same kind are read from the same file.
     pub fn is_of_same_file(&self, other: &Self) -> bool {
         let file = |source: &Self| source.named_paths().next().map(|path| path.path);
         self.facts().kind == other.facts().kind && self.reads_files() && file(self) == file(other)

@@ -88,7 +88,7 @@ impl SourceSettings for ImagesSource {
     }
 }
 
-/// What all kinds of images share.
+/// Settings that all kinds of images share.
 pub(super) const OF_IMAGES: SourceFacts = SourceFacts {
     modality: Modality::Images,
     tasks: &["image_classification"],
@@ -96,7 +96,7 @@ pub(super) const OF_IMAGES: SourceFacts = SourceFacts {
     ..SourceFacts::USUAL
 };
 
-/// Why tasks of texts are not learnt from images.
+/// Reason why tasks of texts are not learnt from images.
 pub(super) fn classes_alone(task: &str) -> Option<&'static str> {
     ["classification", "regression"]
         .contains(&task)

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Where a path is kept.
+/// Place of a path.
 #[derive(Debug)]
 pub enum PathSlot<'a> {
     /// It is always there, and empty until somebody names it.
@@ -52,7 +52,7 @@ impl<'a> PathField<'a> {
         Self { name, holds: Holds::Labels, slot: PathSlot::Optional(path) }
     }
 
-    /// Whether the file is one of held-out examples.
+    /// Returns true if the file is one of held-out examples.
     pub fn is_held_out(&self) -> bool {
         self.name.starts_with(HELD_OUT)
     }

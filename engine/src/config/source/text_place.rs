@@ -1,6 +1,6 @@
 //! Places of texts and labels in files.
 
-/// Where in a file what is to be read stands, as far as somebody says it.
+/// Place in a file of what is to be read, as far as somebody says it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TextPlace {
     /// The field of objects that holds plain text.

@@ -9,7 +9,7 @@ use crate::config::Objective;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClassificationTask {
-    /// How much an example of a class counts in the training loss, by its label, above 0; 1 where a class is not named.
+    /// Weight of an example of a class in the training loss, by its label, above 0; 1 where a class is not named.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub class_weights: BTreeMap<String, f64>,
     /// Label text of rows that have no label and are left out, such as `"-1"`; `"none"`: every text is a class. When absent: `-` beside

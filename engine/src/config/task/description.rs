@@ -19,7 +19,7 @@ pub trait Describe {
         None
     }
 
-    /// How much an example of a class counts in the training loss, by its label; none where no classes are learnt.
+    /// Weight of an example of a class in the training loss, by its label; none where no classes are learnt.
     fn class_weights(&self) -> Option<&BTreeMap<String, f64>> {
         None
     }

@@ -55,7 +55,7 @@ pub(in crate::data) struct TableColumns<'a> {
     pub texts: &'a [Column],
     /// That of the label.
     pub label: &'a Column,
-    /// Whether the first row names the columns, where that is said.
+    /// True if the first row names the columns, where that is said.
     pub header: Option<bool>,
 }
 

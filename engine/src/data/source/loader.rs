@@ -1,4 +1,4 @@
-//! What every kind of data does.
+//! Reading of a kind of data.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use crate::data::row_answers::RowAnswers;
 use crate::data::{DataError, Documents, Progress, Reading, Split};
 use crate::objective::{Labels, Objective};
 
-/// What data are read for, and from where.
+/// Purpose of reading data, and their place.
 #[derive(Clone, Copy)]
 pub(in crate::data) struct LoadContext<'a> {
-    /// What is learnt of them.
+    /// Task that is learnt of them.
     pub objective: &'a Objective,
     /// Rules by which they are read.
     pub reading: &'a Reading,

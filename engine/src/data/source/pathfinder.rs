@@ -374,7 +374,7 @@ struct Drawn {
     classes: Vec<u32>,
 }
 
-/// Whether the discs are connected.
+/// Returns true if the discs are connected.
 fn labels() -> Labels {
     Labels::Classes(["0", "1"].map(str::to_owned).to_vec())
 }

@@ -27,7 +27,7 @@ const MOST_ATTEMPTS: usize = 5_000;
 const TEXTS: [&str; 8] =
     ["0bkq3m5x2a", "org/name", "0123456789abcdef0123456789abcdef01234567", "cpu", "encoder", "main", "a/b.json", "1.5"];
 
-/// What is wrong with a value.
+/// Fault of a value.
 #[derive(Debug, PartialEq)]
 pub(super) enum Fault {
     /// It has no such field.
@@ -66,7 +66,7 @@ impl de::Error for Fault {
     }
 }
 
-/// What was read last, by its path.
+/// Value that was read last, by its path.
 #[derive(Clone, PartialEq)]
 enum Last {
     Nothing,
@@ -230,7 +230,7 @@ impl Mended {
     }
 }
 
-/// What a type asks for at a place.
+/// Request of a type at a place.
 struct Asked<'a> {
     maker: &'a Maker,
     path: String,
@@ -257,7 +257,7 @@ impl Asked<'_> {
     }
 }
 
-/// What a visitor waits for, in words.
+/// Expectation of a visitor, in words.
 fn expected<'de>(visitor: &impl Visitor<'de>) -> String {
     struct Words<'a, V>(&'a V);
     impl<'de, V: Visitor<'de>> fmt::Display for Words<'_, V> {

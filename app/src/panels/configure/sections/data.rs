@@ -29,7 +29,7 @@ const USUAL_PATCH: usize = 4;
 /// What the other kinds of source were when they were left, so that looking at another kind loses nothing.
 #[derive(Default)]
 pub struct SourceMemory {
-    /// By their words in configs.
+    /// Sources by their words in configs.
     sources: BTreeMap<&'static str, Source>,
     task: Option<TaskConfig>,
     vocabulary: Option<usize>,

@@ -1,4 +1,4 @@
-//! Where a path that was found with a dialog goes.
+//! Places of paths that are found with a dialog.
 
 use headroom_engine::config::DataConfig;
 

@@ -10,13 +10,13 @@ use headroom_engine::{
 use super::super::form::Form;
 use crate::widgets::Thumbnails;
 
-/// What the fields of data are drawn with beside their settings.
+/// Surroundings of the fields of data beside their settings.
 pub(super) struct SourceContext<'a> {
-    /// What is learnt from them.
+    /// Task that is learnt from them.
     pub task: &'a mut Option<TaskConfig>,
     /// Pixels of a side of the squares in which images are read.
     pub patch: Option<usize>,
-    /// What was found in them.
+    /// Findings in them.
     pub preview: Option<&'a DataPreview>,
     /// Pictures that are shown.
     pub thumbnails: &'a mut Thumbnails,
@@ -25,7 +25,7 @@ pub(super) struct SourceContext<'a> {
 }
 
 impl<'a> SourceContext<'a> {
-    /// What was found of images, and the squares in which these are read.
+    /// Findings in images, and the squares in which these are read.
     pub fn images(&self) -> Option<(&'a ImagesPreview, Option<usize>)> {
         self.preview.and_then(DataPreview::images).map(|images| (images, self.patch))
     }
