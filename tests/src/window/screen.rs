@@ -207,6 +207,41 @@ impl Screen {
         results.extend_harness(&mut self.harness);
     }
 
+    /// Where everything that can be seen stands, a line each in the order of a screen reader: left, top, width and height in
+    /// points, role and words.
+    pub fn layout(&self) -> String {
+        let screen = self.harness.ctx.content_rect();
+        let line = |node: Node<'_>| {
+            let role = node.accesskit_node().role();
+            let words = words_of(&node).filter(|_| role != Role::TextRun)?;
+            let seen = node.rect().intersect(screen);
+            let [left, top, width, height] = [seen.left(), seen.top(), seen.width(), seen.height()].map(f32::round);
+            seen.is_positive().then(|| format!("{left} {top} {width} {height} {role:?} {words:?}\n"))
+        };
+        self.harness.root().children_recursive().filter_map(line).collect()
+    }
+
+    /// Compares the layout with a kept one, `tests/layouts/NAME.txt`; with `UPDATE_SNAPSHOTS=1` the file is written instead.
+    #[track_caller]
+    pub fn check_layout(&mut self, name: &str) {
+        self.settle();
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/layouts").join(name).with_extension("txt");
+        let now = self.layout();
+        if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+            std::fs::write(&path, now).expect("a file");
+            return;
+        }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        let missing = |of: &str, other: &str, sign: char| -> Vec<String> {
+            of.lines()
+                .filter(|line| !other.lines().any(|known| known == *line))
+                .map(|line| format!("{sign} {line}"))
+                .collect()
+        };
+        let changed = [missing(&kept, &now, '-'), missing(&now, &kept, '+')].concat();
+        assert!(kept == now, "the layout of {name} is not the one in {}:\n{}", path.display(), changed.join("\n"));
+    }
+
     /// Draws the screen and writes it as a PNG.
     pub fn save(&mut self, path: &Path) {
         self.settle();
