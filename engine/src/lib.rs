@@ -1,33 +1,19 @@
 //! The engine of Headroom: everything that computes or keeps, and no window code.
 //!
-//! Rooms, lowest floor first; a room uses only rooms below it. `engine/README.md` draws the house.
+//! What it stands on are crates of their own, lowest first: `config`, `ops`, `model`, `data`, `analysis`, `train`, `checkpoint`,
+//! `store`. `engine/README.md` draws them.
 
-pub mod advise;
-pub mod analysis;
-pub mod attention;
-pub mod checkpoint;
-pub mod config;
-pub mod convert;
-pub mod data;
-pub mod generate;
-pub mod hub;
 pub mod jobs;
 pub mod machine;
-pub mod model;
-pub mod objective;
-pub mod ops;
 pub mod protocol;
-pub mod speed;
-pub mod store;
-pub mod text;
-pub mod train;
 pub mod worker;
 
-/// The commit that this program was built from; known in release builds from a repository.
-pub const GIT_COMMIT: Option<&str> = option_env!("HEADROOM_GIT_COMMIT");
-
-/// Whether there were changes on top of that commit.
-pub const GIT_DIRTY: Option<bool> = match option_env!("HEADROOM_GIT_DIRTY") {
-    Some(text) => Some(matches!(text.as_bytes(), b"true")),
-    None => None,
-};
+pub use headroom_analysis as analysis;
+pub use headroom_checkpoint::{checkpoint, hub};
+pub use headroom_config::{config, kinds_of_data, text};
+pub use headroom_data as data;
+pub use headroom_model::{attention, generate, model, objective};
+pub use headroom_ops as ops;
+pub use headroom_store as store;
+pub use headroom_store::{GIT_COMMIT, GIT_DIRTY};
+pub use headroom_train::{advise, convert, speed, train};

@@ -2,7 +2,7 @@
 
     python3 tests/python/count_lines.py [FOLDER] [--modules]
 
-Product code is what is shipped: lines of Rust, CUDA and Python in `app/src`, `engine/src`, `engine/products/src` and `assets` that hold
+Product code is what is shipped: lines of Rust, CUDA and Python in `app/src`, the engine's crates and `assets` that hold
 more than a comment. Tests are what stands below `#[cfg(test)] mod ...`, in files of tests or that are declared so, and in `tests/`.
 Blank lines count nowhere.
 """
@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-PRODUCT = ["app/src", "engine/src", "engine/products/src", "assets"]
+PRODUCT = ["app/src", "engine/src", "engine/*/src", "assets"]
 ENDINGS = {".rs", ".cu", ".py"}
 
 
@@ -57,7 +57,8 @@ def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if argument != "--modules"]
     root = Path(arguments[0]) if arguments else Path(__file__).resolve().parents[2]
     modules: dict[str, Counter] = {}
-    for folder in [*PRODUCT, "tests"]:
+    folders = [path.relative_to(root).as_posix() for pattern in PRODUCT for path in sorted(root.glob(pattern))]
+    for folder in [*folders, "tests"]:
         for_tests = declared_tests(root / folder)
         for path in sorted((root / folder).rglob("*")):
             if path.suffix not in ENDINGS or not path.is_file():

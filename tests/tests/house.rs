@@ -15,28 +15,27 @@ mod declared;
 #[path = "house/tokens.rs"]
 mod tokens;
 
-/// The engine's rooms, lowest floor first. Rooms on one floor do not use each other.
-const FLOORS: [&[&str]; 20] = [
-    &["text"],
-    &["config"],
-    &["ops"],
-    &["attention"],
-    &["model"],
-    &["objective"],
-    &["data"],
-    &["analysis"],
-    &["convert"],
-    &["advise"],
-    &["generate"],
-    &["train"],
-    &["speed"],
-    &["checkpoint"],
-    &["hub"],
-    &["store"],
-    &["machine"],
-    &["protocol"],
-    &["jobs"],
-    &["worker"],
+/// The engine's crates, lowest first. Of who may use whom among them, the compiler makes sure.
+const ENGINE: [&str; 10] = [
+    "engine/products",
+    "engine/ops",
+    "engine/config",
+    "engine/model",
+    "engine/data",
+    "engine/analysis",
+    "engine/train",
+    "engine/checkpoint",
+    "engine/store",
+    "engine",
+];
+
+/// Rooms of a crate of the engine that has several, lowest floor first. Rooms on one floor do not use each other.
+const FLOORS: [(&str, &[&[&str]]); 5] = [
+    ("engine/config", &[&["text"], &["config"]]),
+    ("engine/model", &[&["attention"], &["model"], &["objective"], &["generate"]]),
+    ("engine/train", &[&["convert"], &["advise"], &["train"], &["speed"]]),
+    ("engine/checkpoint", &[&["checkpoint"], &["hub"]]),
+    ("engine", &[&["machine"], &["protocol"], &["jobs"], &["worker"]]),
 ];
 
 /// The rooms of the window and the command line, likewise.
@@ -56,6 +55,27 @@ const APP_FLOORS: [&[&str]; 11] = [
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Every Rust file of the engine, with its text.
+fn engine_sources() -> Vec<(PathBuf, String)> {
+    ENGINE.into_iter().flat_map(|folder| sources(&root().join(folder).join("src"))).collect()
+}
+
+/// Every Rust file of the engine and of the app, with its text.
+fn all_sources() -> Vec<(PathBuf, String)> {
+    let mut all = engine_sources();
+    all.extend(sources(&root().join("app/src")));
+    all
+}
+
+/// The folder of a room of the engine: a crate, or a module of one.
+fn room(name: &str) -> PathBuf {
+    let of_several = FLOORS.iter().find(|(_, floors)| floors.iter().any(|floor| floor.contains(&name)));
+    match of_several {
+        Some((of, _)) => root().join(of).join("src").join(name),
+        None => root().join("engine").join(name).join("src"),
+    }
 }
 
 /// Every Rust file below a folder, with its text.
@@ -176,7 +196,8 @@ fn groups_and_single_names_are_found() {
 
 #[test]
 fn rooms_use_only_rooms_below_them() {
-    let all = [faults("engine", &FLOORS), faults("app", &APP_FLOORS)].concat();
+    let of_engine = FLOORS.iter().flat_map(|(of, floors)| faults(of, floors));
+    let all: Vec<String> = of_engine.chain(faults("app", &APP_FLOORS)).collect();
     assert!(all.is_empty(), "{}", all.join("\n"));
 }
 
@@ -188,9 +209,9 @@ fn shipped(text: &str) -> String {
 /// The metrics of objectives are data everywhere else: no field, constant or word of one of them.
 #[test]
 fn only_objectives_name_their_metrics() {
-    let inside = root().join("engine/src/objective");
+    let inside = room("objective");
     let (mut faults, mut named) = (Vec::new(), 0);
-    for (path, text) in sources(&root().join("engine/src")).into_iter().chain(sources(&root().join("app/src"))) {
+    for (path, text) in all_sources() {
         let code = without_comments(&text).to_lowercase();
         for metric in ["perplexity", "masked_accuracy", "masked accuracy", "token_accuracy"] {
             match (path.starts_with(&inside), code.contains(metric)) {
@@ -208,7 +229,7 @@ fn only_objectives_name_their_metrics() {
 #[test]
 fn no_room_decides_by_the_architecture_what_is_learnt() {
     for room in ["analysis", "data", "generate", "objective", "speed", "store", "train", "jobs", "worker"] {
-        for (path, text) in sources(&root().join("engine/src").join(room)) {
+        for (path, text) in sources(&self::room(room)) {
             let is_test = path.components().any(|part| part.as_os_str() == "tests") || path.ends_with("tests.rs");
             let code = shipped(&text);
             for kind in ["ModelKind::Encoder", "ModelKind::Decoder", "ModelKind::EncoderDecoder"] {
@@ -230,7 +251,7 @@ fn the_engine_knows_no_window() {
     for window in ["accesskit", "eframe", "egui", "headroom-app", "rfd", "wgpu", "winit"] {
         assert!(!needed.contains(window), "the engine needs {window}");
     }
-    for (path, text) in sources(&root().join("engine/src")) {
+    for (path, text) in engine_sources() {
         let code = without_comments(&text);
         for window in ["egui::", "eframe::", "winit::"] {
             assert!(!code.contains(window), "{} names {window}", path.display());
@@ -280,9 +301,8 @@ fn few_files_name_a_job() {
         })
         .collect();
     assert!(jobs.len() > 10, "{jobs:?}");
-    let all: Vec<(PathBuf, String)> = ["engine/src", "app/src"]
+    let all: Vec<(PathBuf, String)> = all_sources()
         .into_iter()
-        .flat_map(|folder| sources(&root().join(folder)))
         .filter(|(path, _)| {
             !path.components().any(|part| ["wire_tests", "tests.rs"].iter().any(|test| part.as_os_str() == *test))
         })
@@ -312,7 +332,7 @@ fn few_files_name_a_job() {
 #[test]
 fn few_files_name_a_kind_of_data() {
     const MOST: usize = 4;
-    let list = fs::read_to_string(root().join("engine/src/config/source.rs")).unwrap();
+    let list = fs::read_to_string(root().join("engine/config/src/config/source.rs")).unwrap();
     let rows = list.split("$then! {\n").nth(1).unwrap().split("\n        }").next().unwrap();
     // `Grammar(GrammarSource),`
     let kinds: Vec<(&str, &str)> =
@@ -330,7 +350,7 @@ fn few_files_name_a_kind_of_data() {
         assert!(names.len() <= MOST, "{kind}: {names:?}");
     }
     // There is no second list of the kinds.
-    for (path, code) in all.iter().filter(|(path, _)| path != "engine/src/config/source.rs") {
+    for (path, code) in all.iter().filter(|(path, _)| path != "engine/config/src/config/source.rs") {
         let named = kinds.iter().filter(|(kind, _)| has_name(code, &format!("Source::{kind}"))).count();
         assert!(named <= 1, "{path} decides by the kind of data");
     }
@@ -338,8 +358,7 @@ fn few_files_name_a_kind_of_data() {
 
 /// Shipped code of the engine and of the window, by path below the repository.
 fn product() -> Vec<(String, String)> {
-    let all: Vec<(PathBuf, String)> =
-        ["engine/src", "app/src"].into_iter().flat_map(|folder| sources(&root().join(folder))).collect();
+    let all = all_sources();
     let of_tests: BTreeSet<PathBuf> = all
         .iter()
         .flat_map(|(path, text)| {
@@ -381,7 +400,7 @@ fn variants(file: &str, name: &str) -> Vec<(String, Option<String>)> {
 fn few_files_name_a_conversion() {
     const MOST: usize = 3;
     let product = product();
-    let all = variants("engine/src/convert/conversion.rs", "Conversion");
+    let all = variants("engine/train/src/convert/conversion.rs", "Conversion");
     assert!(all.len() > 7, "{all:?}");
     for (variant, held) in all {
         let held = held.unwrap();
@@ -394,7 +413,7 @@ fn few_files_name_a_conversion() {
         let is_own_type = held.starts_with("To") || held.starts_with("Without");
         let names =
             |code: &str| has_name(code, &format!("Conversion::{variant}")) || is_own_type && has_name(code, &held);
-        let lists = ["engine/src/convert/conversion.rs", "engine/src/convert/mod.rs"];
+        let lists = ["engine/train/src/convert/conversion.rs", "engine/train/src/convert/mod.rs"];
         let mut files: Vec<&str> = product
             .iter()
             .filter(|(path, code)| names(code) && path != own && !lists.contains(&path.as_str()))
@@ -404,7 +423,7 @@ fn few_files_name_a_conversion() {
         assert!(files.len() <= MOST, "{variant}: {files:?}");
     }
     let flags = ["drop-key-biases", "shared-weight", "choose-from", "restarts"].map(|flag| format!("\"{flag}\""));
-    for (path, code) in product.iter().filter(|(path, _)| !path.starts_with("engine/src/convert/")) {
+    for (path, code) in product.iter().filter(|(path, _)| !path.starts_with("engine/train/src/convert/")) {
         assert!(!flags.iter().any(|flag| code.contains(flag)), "{path} names an option of a conversion");
     }
 }
@@ -414,10 +433,11 @@ fn few_files_name_a_conversion() {
 fn few_files_name_a_task() {
     const MOST: usize = 5;
     let product = product();
-    for (variant, held) in variants("engine/src/config/task/task_config.rs", "TaskConfig") {
+    for (variant, held) in variants("engine/config/src/config/task/task_config.rs", "TaskConfig") {
         let mut names = vec![format!("TaskConfig::{variant}"), held.unwrap()];
         names.extend([format!("Objective::{variant}"), format!("Objective::{}", variant.to_uppercase())]);
-        let exports = |path: &str| path == "engine/src/config/mod.rs" || path == "engine/src/config/task/mod.rs";
+        let exports =
+            |path: &str| path == "engine/config/src/config/mod.rs" || path == "engine/config/src/config/task/mod.rs";
         let named = |code: &str| names.iter().any(|name| has_name(code, name));
         let files: Vec<&String> =
             product.iter().filter(|(path, code)| !exports(path) && named(code)).map(|(path, _)| path).collect();
@@ -430,17 +450,18 @@ fn few_files_name_a_task() {
 fn few_files_name_a_kind_of_model() {
     const MOST: usize = 8;
     let product = product();
-    let kinds: Vec<String> = variants("engine/src/config/model.rs", "ModelKind")
+    let kinds: Vec<String> = variants("engine/config/src/config/model.rs", "ModelKind")
         .into_iter()
         .map(|(kind, _)| format!("ModelKind::{kind}"))
         .collect();
-    let of =
-        |path: &str, code: &str| path == "engine/src/config/model.rs" || kinds.iter().any(|kind| has_name(code, kind));
+    let of = |path: &str, code: &str| {
+        path == "engine/config/src/config/model.rs" || kinds.iter().any(|kind| has_name(code, kind))
+    };
     let files: Vec<&String> = product.iter().filter(|(path, code)| of(path, code)).map(|(path, _)| path).collect();
     assert!(files.len() > 1 && files.len() <= MOST, "{files:?}");
     let lists_all = |code: &str| kinds.iter().all(|kind| has_name(code, kind));
     let lists: Vec<&String> = product.iter().filter(|(_, code)| lists_all(code)).map(|(path, _)| path).collect();
-    assert_eq!(lists, ["engine/src/attention/preset.rs"], "a family of each kind");
+    assert_eq!(lists, ["engine/model/src/attention/preset.rs"], "a family of each kind");
 }
 
 #[test]
@@ -455,11 +476,16 @@ fn the_door_alone_starts_engines() {
 
 /// Lines of shipped code with one of these words, by file below the engine's sources; tests inside of a file are left out.
 fn lines_with(rooms: &[&str], words: &[&str]) -> Vec<(String, String)> {
-    let engine = root().join("engine/src");
-    let files = rooms.iter().flat_map(|room| sources(&engine.join(room)));
     let mut found = Vec::new();
-    for (path, text) in files {
-        let name = path.strip_prefix(&engine).unwrap().display().to_string().replace('\\', "/");
+    let files = rooms.iter().flat_map(|room| {
+        let (first, inside) = room.split_once('/').unwrap_or((room, ""));
+        let folder = self::room(first);
+        sources(&folder.join(inside)).into_iter().map(move |(path, text)| {
+            let inside = path.strip_prefix(&folder).unwrap().display().to_string().replace('\\', "/");
+            (format!("{first}/{inside}"), text)
+        })
+    });
+    for (name, text) in files {
         let is_test = name.split('/').any(|part| part == "tests") || name.ends_with("tests.rs");
         let code = without_comments(text.split("#[cfg(test)]\nmod tests {").next().unwrap());
         let lines = code.lines().filter(|line| !is_test && words.iter().any(|word| line.contains(word)));
@@ -485,7 +511,7 @@ fn one_file_connects_to_sqlite() {
 #[test]
 fn stored_configs_are_read_by_their_record() {
     let mut faults = Vec::new();
-    for (path, text) in sources(&root().join("engine/src")).into_iter().chain(sources(&root().join("app/src"))) {
+    for (path, text) in all_sources() {
         let code = shipped(&text);
         let reads = ["from_toml(&record.", "from_json(&record.", "?.config_toml)"];
         let ways = reads.iter().filter(|way| code.contains(**way));
@@ -526,11 +552,25 @@ fn one_file_of_the_command_line_prints() {
     assert!(faults.is_empty(), "text from outside is escaped in cli/print.rs alone: {}", faults.join("; "));
 }
 
+/// History holds every picture that ever was: what is kept of a scene is its layout, and a picture of some.
+#[test]
+fn pictures_are_few_and_small() {
+    let folder = root().join("tests/tests/snapshots");
+    let sizes: Vec<u64> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).collect();
+    let bytes: u64 = sizes.iter().sum();
+    assert!(
+        sizes.len() <= 40 && bytes <= 4_000_000,
+        "{} pictures of {bytes} bytes: pack them, keep fewer",
+        sizes.len()
+    );
+}
+
 #[test]
 fn no_file_uses_itself_through_others() {
     let mut faults = Vec::new();
-    for sources in ["app/src", "engine/products/src", "engine/src"] {
-        faults.extend(cycles::cycles_in(&root().join(sources)).into_iter().map(|cycle| format!("{sources}/{cycle}")));
+    for of in ENGINE.into_iter().chain(["app"]) {
+        let cycles = cycles::cycles_in(&root().join(of).join("src"));
+        faults.extend(cycles.into_iter().map(|cycle| format!("{of}/src/{cycle}")));
     }
     assert!(faults.is_empty(), "move what is shared into a file below: {}", faults.join("\n"));
 }

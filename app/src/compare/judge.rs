@@ -140,6 +140,7 @@ fn objective_of(run: &RunSummary) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use headroom_engine::objective::LearnedTask;
     use headroom_engine::{objective::Objective, store::series_names};
 
     use super::*;

@@ -97,6 +97,7 @@ pub fn short_title(title: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use headroom_engine::objective::LearnedTask;
     use headroom_engine::store::series_names;
 
     use super::*;

@@ -12,7 +12,7 @@ use crate::{
     data::FieldNames,
     hub,
     model::{EmbeddingNoise, Model},
-    objective::{Batch, ConfusionMatrix},
+    objective::{Batch, ConfusionMatrix, LearnedTask},
     protocol::{EvaluationCounts, JobLabel, NoisyEvaluation, WorkKind, commands, events},
     train::{AgreementMeasure, TranslationMeasure, evaluate},
 };

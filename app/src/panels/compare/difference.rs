@@ -189,6 +189,7 @@ fn minus(own: &Series, x: &[f64], y: &[f64]) -> Series {
 
 #[cfg(test)]
 mod tests {
+    use headroom_engine::objective::LearnedTask;
     use headroom_engine::{
         objective::Objective,
         store::{RunState, SeriesData, series_names},

@@ -6,7 +6,7 @@ use egui::{Align, FontId, Layout, ProgressBar, RichText, TextWrapMode, Ui, vec2}
 use headroom_engine::{
     config::RunConfig,
     machine::GpuReading,
-    objective::{Direction, Metric, judging_metric, text_scores::TEXT_SCORES},
+    objective::{Direction, LearnedTask, Metric, judging_metric, text_scores::TEXT_SCORES},
     store::{RunState, RunSummary, series_names},
 };
 
