@@ -1,30 +1,17 @@
-//! The window and the command line of Headroom.
+//! The command line of Headroom, and its window.
+//!
+//! What they stand on are crates of their own, lowest first: `figures`, `widgets`, `results`, `window`. `app/README.md` draws them.
 
 pub mod cli;
-pub mod common;
-pub mod compare;
-pub mod context;
-pub mod door;
+
+pub use headroom_figures::{export, format, plot, theme};
 #[cfg(test)]
-mod examples;
-pub mod export;
-pub mod file_dialogs;
-mod findings;
-pub mod fonts;
-pub mod format;
-pub mod keys;
-pub mod link;
-mod measured;
-pub mod messages;
-pub mod panels;
-pub mod plot;
-pub mod race_dialog;
-pub mod settings;
-pub mod shell;
-pub mod state;
-pub mod theme;
-pub mod widgets;
-pub mod window;
+use headroom_results::examples;
+pub use headroom_results::{compare, findings, measured};
+pub use headroom_widgets::{keys, widgets};
+pub use headroom_window::{
+    common, context, door, file_dialogs, fonts, link, messages, panels, race_dialog, settings, shell, state, window,
+};
 
 /// The program: opens the window, or carries out the command that its arguments name.
 pub fn main() -> std::process::ExitCode {

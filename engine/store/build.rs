@@ -14,7 +14,7 @@ fn main() {
                 println!("cargo:rerun-if-changed={path}");
             }
         }
-        for folder in ["..", "../../app/src"] {
+        for folder in ["..", "../../app"] {
             println!("cargo:rerun-if-changed={folder}");
         }
         let dirty = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|changes| !changes.is_empty());

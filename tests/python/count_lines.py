@@ -2,7 +2,7 @@
 
     python3 tests/python/count_lines.py [FOLDER] [--modules]
 
-Product code is what is shipped: lines of Rust, CUDA and Python in `app/src`, the engine's crates and `assets` that hold
+Product code is what is shipped: lines of Rust, CUDA and Python in the crates of `app` and `engine` and `assets` that hold
 more than a comment. Tests are what stands below `#[cfg(test)] mod ...`, in files of tests or that are declared so, and in `tests/`.
 Blank lines count nowhere.
 """
@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-PRODUCT = ["app/src", "engine/src", "engine/*/src", "assets"]
+PRODUCT = ["app/src", "app/*/src", "engine/src", "engine/*/src", "assets"]
 ENDINGS = {".rs", ".cu", ".py"}
 
 

@@ -2,7 +2,7 @@
 
     python rotary_angles.py > ../golden/hf/rotary_angles.json
 
-Needs `torch` and `transformers` 5. `engine/src/checkpoint/families/rotary.rs` reads the same settings and compares.
+Needs `torch` and `transformers` 5. `engine/checkpoint/src/checkpoint/families/rotary.rs` reads the same settings and compares.
 """
 
 import json

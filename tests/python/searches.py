@@ -13,7 +13,7 @@
     python searches.py run tests/fixtures/searches 30 2 --groups  (transformers 4.49)
 
 and an encoder-decoder of Headroom's (`own`), the export of a run of the preset `number-words` with 1 layer, 2 heads, width 16,
-feed-forward 16, sequence length 24 and 60 steps. `engine/src/checkpoint/search_goldens.rs` replays it.
+feed-forward 16, sequence length 24 and 60 steps. `engine/checkpoint/src/checkpoint/search_goldens.rs` replays it.
 """
 
 import json

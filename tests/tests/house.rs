@@ -29,29 +29,32 @@ const ENGINE: [&str; 10] = [
     "engine",
 ];
 
-/// Rooms of a crate of the engine that has several, lowest floor first. Rooms on one floor do not use each other.
-const FLOORS: [(&str, &[&[&str]]); 5] = [
+/// Rooms of a crate that has several, lowest floor first. Rooms on one floor do not use each other.
+const FLOORS: [(&str, &[&[&str]]); 9] = [
     ("engine/config", &[&["text"], &["config"]]),
     ("engine/model", &[&["attention"], &["model"], &["objective"], &["generate"]]),
     ("engine/train", &[&["convert"], &["advise"], &["train"], &["speed"]]),
     ("engine/checkpoint", &[&["checkpoint"], &["hub"]]),
     ("engine", &[&["machine"], &["protocol"], &["jobs"], &["worker"]]),
+    ("app/figures", &[&["format", "theme"], &["plot"], &["export"]]),
+    ("app/widgets", &[&["keys"], &["widgets"]]),
+    ("app/results", &[&["examples"], &["compare", "findings", "measured"]]),
+    (
+        "app/window",
+        &[
+            &["file_dialogs", "fonts", "messages", "settings"],
+            &["door", "state"],
+            &["context", "link"],
+            &["common"],
+            &["panels"],
+            &["race_dialog", "shell"],
+            &["window"],
+        ],
+    ),
 ];
 
-/// The rooms of the window and the command line, likewise.
-const APP_FLOORS: [&[&str]; 11] = [
-    &["examples", "file_dialogs", "fonts", "format", "keys", "messages", "settings", "theme"],
-    &["plot"],
-    &["export"],
-    &["compare", "findings", "measured", "widgets"],
-    &["door", "state"],
-    &["context", "link"],
-    &["common"],
-    &["panels"],
-    &["race_dialog", "shell"],
-    &["window"],
-    &["cli"],
-];
+/// The crates of the window and the command line, lowest first.
+const APP: [&str; 5] = ["app/figures", "app/widgets", "app/results", "app/window", "app"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -65,8 +68,13 @@ fn engine_sources() -> Vec<(PathBuf, String)> {
 /// Every Rust file of the engine and of the app, with its text.
 fn all_sources() -> Vec<(PathBuf, String)> {
     let mut all = engine_sources();
-    all.extend(sources(&root().join("app/src")));
+    all.extend(app_sources());
     all
+}
+
+/// Every Rust file of the window and the command line, with its text.
+fn app_sources() -> Vec<(PathBuf, String)> {
+    APP.into_iter().flat_map(|folder| sources(&root().join(folder).join("src"))).collect()
 }
 
 /// The folder of a room of the engine: a crate, or a module of one.
@@ -173,13 +181,11 @@ fn faults(crate_name: &str, floors: &[&[&str]]) -> Vec<String> {
 }
 
 /// Names of all crates that a crate needs to be built, by cargo itself.
-fn needs(package: &str, depth: Option<&str>) -> BTreeSet<String> {
+fn needs(package: &str, options: &[&str]) -> BTreeSet<String> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["tree", "--offline", "--package", package, "--edges", "normal,build", "--prefix", "none", "--format"]);
     cargo.arg("{p}").current_dir(root());
-    if let Some(depth) = depth {
-        cargo.args(["--depth", depth]);
-    }
+    cargo.args(options);
     let output = cargo.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
@@ -196,8 +202,7 @@ fn groups_and_single_names_are_found() {
 
 #[test]
 fn rooms_use_only_rooms_below_them() {
-    let of_engine = FLOORS.iter().flat_map(|(of, floors)| faults(of, floors));
-    let all: Vec<String> = of_engine.chain(faults("app", &APP_FLOORS)).collect();
+    let all: Vec<String> = FLOORS.iter().flat_map(|(of, floors)| faults(of, floors)).collect();
     assert!(all.is_empty(), "{}", all.join("\n"));
 }
 
@@ -246,7 +251,7 @@ fn no_room_decides_by_the_architecture_what_is_learnt() {
 
 #[test]
 fn the_engine_knows_no_window() {
-    let needed = needs("headroom-engine", None);
+    let needed = needs("headroom-engine", &[]);
     assert!(needed.contains("candle-core"), "cargo tree lists too little: {needed:?}");
     for window in ["accesskit", "eframe", "egui", "headroom-app", "rfd", "wgpu", "winit"] {
         assert!(!needed.contains(window), "the engine needs {window}");
@@ -261,13 +266,38 @@ fn the_engine_knows_no_window() {
 
 #[test]
 fn the_window_knows_no_tensors() {
-    let needed = needs("headroom-app", Some("1"));
-    assert!(needed.contains("egui") && needed.contains("headroom-engine"), "{needed:?}");
-    for tensors in ["candle-core", "candle-nn", "gemm", "safetensors", "sqlx", "tokenizers"] {
-        assert!(!needed.contains(tensors), "the window needs {tensors} itself");
+    for package in ["headroom-app", "headroom-figures", "headroom-results", "headroom-widgets", "headroom-window"] {
+        let needed = needs(package, &["--depth", "1"]);
+        assert!(needed.len() > 3, "{needed:?}");
+        for tensors in ["candle-core", "candle-nn", "gemm", "safetensors", "sqlx", "tokenizers"] {
+            assert!(!needed.contains(tensors), "{package} needs {tensors} itself");
+        }
     }
-    for (path, text) in sources(&root().join("app/src")) {
+    for (path, text) in app_sources() {
         assert!(!without_comments(&text).contains("candle"), "{} names candle", path.display());
+    }
+}
+
+#[test]
+fn figures_and_drawings_know_no_engine() {
+    for package in ["headroom-figures", "headroom-widgets"] {
+        let needed = needs(package, &[]);
+        assert!(needed.contains("egui"), "{needed:?}");
+        let engine = ["headroom-engine", "headroom-model", "headroom-ops", "headroom-store", "candle-core", "sqlx"];
+        assert!(!engine.iter().any(|engine| needed.contains(*engine)), "{package}: {needed:?}");
+    }
+}
+
+/// A machine without a screen needs no toolkit of windows: the feature `window` alone brings them.
+#[test]
+fn without_its_window_the_program_needs_none() {
+    let toolkits = ["eframe", "rfd", "wgpu", "winit", "x11rb", "zbus"];
+    let with = needs("headroom-app", &[]);
+    assert!(toolkits[..4].iter().all(|toolkit| with.contains(*toolkit)), "{with:?}");
+    let without = needs("headroom-app", &["--no-default-features"]);
+    assert!(without.contains("headroom-engine"), "{without:?}");
+    for toolkit in toolkits {
+        assert!(!without.contains(toolkit), "the program needs {toolkit} without its window");
     }
 }
 
@@ -466,11 +496,9 @@ fn few_files_name_a_kind_of_model() {
 
 #[test]
 fn the_door_alone_starts_engines() {
-    let app = root().join("app/src");
-    for (path, text) in sources(&app) {
-        let inside = path.strip_prefix(&app).unwrap().to_owned();
-        let may = inside.starts_with("door.rs");
-        assert!(may || !without_comments(&text).contains("Engine::start"), "{} starts an engine", inside.display());
+    for (path, text) in app_sources() {
+        let may = path.ends_with("app/window/src/door.rs");
+        assert!(may || !without_comments(&text).contains("Engine::start"), "{} starts an engine", path.display());
     }
 }
 
@@ -540,7 +568,7 @@ fn one_file_of_the_command_line_prints() {
     let cli = root().join("app/src/cli");
     let ways = ["print!", "println!", "io::stdout", "io::stderr", "dbg!", ".println(", ".set_message(", ".suspend("];
     let mut faults = Vec::new();
-    for (path, text) in sources(&root().join("app/src")) {
+    for (path, text) in app_sources() {
         let code = without_comments(&text);
         if path == cli.join("print.rs") {
             assert!(ways.iter().any(|way| code.contains(way)), "this test reads no code");
@@ -568,7 +596,7 @@ fn pictures_are_few_and_small() {
 #[test]
 fn no_file_uses_itself_through_others() {
     let mut faults = Vec::new();
-    for of in ENGINE.into_iter().chain(["app"]) {
+    for of in ENGINE.into_iter().chain(APP) {
         let cycles = cycles::cycles_in(&root().join(of).join("src"));
         faults.extend(cycles.into_iter().map(|cycle| format!("{of}/src/{cycle}")));
     }

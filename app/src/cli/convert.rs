@@ -10,7 +10,7 @@ use headroom_engine::{
 };
 
 use crate::export::TextTable;
-use crate::format;
+use crate::findings;
 
 use super::{
     convert_args::ConvertArgs,
@@ -141,7 +141,7 @@ fn tell(converted: &events::Converted) -> CliResult {
     if let Some(why) = unpriced {
         print::line(format!("What it changed in maps and outputs was not measured: {why}."))?;
     }
-    format::left_out(left_out).map_or(Ok(()), print::line)
+    findings::not_taken_over(left_out).map_or(Ok(()), print::line)
 }
 
 fn tell_price(price: &Price) -> CliResult {
@@ -159,7 +159,7 @@ fn tell_price(price: &Price) -> CliResult {
     print::block(&table.to_plain())?;
     print::line("The output of the last layer is that after the norm at the end, where the model has one.")?;
     let (Some(before), Some(now)) = (price.loss_before, price.loss) else {
-        return format::without_loss(price).map_or(Ok(()), print::line);
+        return findings::without_loss(price).map_or(Ok(()), print::line);
     };
     print::line(format!("Loss {} nats, {} before", plain::number(now), plain::number(before)))
 }

@@ -165,9 +165,17 @@ pub fn run(store: &Store, given: Option<&Path>, query: &str) -> CliResult<RunRec
 }
 
 /// Opens the window.
+#[cfg(feature = "window")]
 pub fn window(given: Option<&Path>) -> CliResult {
     crate::window::run_window(path(given)?).map_err(|error| match error.downcast_ref::<EngineError>() {
         Some(EngineError::Store(cause)) => CliError::of_store(cause, format!("{error:#}")),
         _ => CliError::Failed(format!("{error:#}")),
     })
+}
+
+/// Says that this program was built without the window.
+#[cfg(not(feature = "window"))]
+pub fn window(_: Option<&Path>) -> CliResult {
+    let message = "This program was built without the window, for machines without a screen. List its commands with: headroom help";
+    Err(CliError::Failed(message.to_owned()))
 }

@@ -464,7 +464,7 @@ mod tests {
         config::{RunConfig, from_toml, to_toml},
         jobs::{JobControl, Monitor},
         machine::GpuReader,
-        objective::Objective,
+        objective::{LearnedTask, Objective},
         protocol::Outbox,
         store::{
             CheckpointKind, CheckpointRecord, NewCheckpoint, NewRun, OpenMode, RunId, RunRecord, Store, series_names,

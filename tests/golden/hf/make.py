@@ -5,7 +5,7 @@
 
 Needs `torch`, `transformers` and `safetensors`. Weights are drawn from seed 1 and saved in 32 bits; inputs come from seed 2, and
 outputs are computed in double precision from the saved weights. Attention maps and hidden states are stacked over layers.
-`engine/src/checkpoint/goldens.rs` compares them with Headroom's, and the committed goldens of this folder that have no script of their own were
+`engine/checkpoint/src/checkpoint/goldens.rs` compares them with Headroom's, and the committed goldens of this folder that have no script of their own were
 written by this one.
 """
 

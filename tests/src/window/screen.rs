@@ -214,6 +214,8 @@ impl Screen {
         let line = |node: Node<'_>| {
             let role = node.accesskit_node().role();
             let words = words_of(&node).filter(|_| role != Role::TextRun)?;
+            // What stands outside of what is scrolled to has no place.
+            node.accesskit_node().bounding_box()?;
             let seen = node.rect().intersect(screen);
             let [left, top, width, height] = [seen.left(), seen.top(), seen.width(), seen.height()].map(f32::round);
             seen.is_positive().then(|| format!("{left} {top} {width} {height} {role:?} {words:?}\n"))

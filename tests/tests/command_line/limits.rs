@@ -262,7 +262,7 @@ fn partial_coverage_works_where_there_are_more_positions_than_tokens() {
 }
 
 /// A directory of 112 KB took 18 GB, a footer of 8 KB asked for 17, and panics of libraries were errors of the program's own. The
-/// same as `cargo run -p headroom-tests --bin hostile_files`.
+/// same as `cargo run -p headroom-tools --bin hostile_files`.
 #[cfg(target_os = "linux")]
 #[test]
 fn files_whose_sizes_are_lies_are_refused_in_little_memory() {

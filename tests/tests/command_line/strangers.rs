@@ -316,7 +316,7 @@ fn a_sparse_spill_file_is_kept_and_not_read() {
     assert!(!again.stderr.contains("damaged"), "{}", again.stderr);
 }
 
-/// The short version of `cargo run -p headroom-tests --bin hostile_stores -- --count 100`.
+/// The short version of `cargo run -p headroom-tools --bin hostile_stores -- --count 100`.
 #[test]
 fn hostile_stores_do_no_harm() {
     let mut stores = HostileStores::new(binary());

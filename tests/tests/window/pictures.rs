@@ -5,7 +5,7 @@
 //! there is none, pictures fail. After a wanted change: `UPDATE_SNAPSHOTS=1 cargo test -p headroom-tests --test window
 //! pictures`, then look at every picture and line that changed, and pack the pictures with `oxipng -o 4`: `house` allows 40 of
 //! them and 4 MB.
-//! The pictures of the README are of real runs: `src/bin/readme_pictures.rs` draws them.
+//! The pictures of the README are of real runs: `tools/src/bin/readme_pictures.rs` draws them.
 
 use std::time::{Duration, SystemTime};
 

@@ -21,7 +21,7 @@ use std::{fmt, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ImageShape, MOST_SIDE};
+use super::{ImageShape, MOST_SIDE, field_spec::Choice};
 
 pub use facts::{Modality, SourceFacts, SourceSettings};
 pub use long_pairs::LongPairs;
@@ -73,6 +73,9 @@ macro_rules! declare {
         }
 
         impl Source {
+            /// Word and label of each kind, in the order of menus.
+            pub(super) const KINDS: &[Choice] = &[$(($settings::FACTS.kind, $settings::FACTS.label)),+];
+
             /// One of each kind with its usual settings, in the order of menus.
             pub fn examples() -> Vec<Self> {
                 vec![$(Self::$kind($settings::default())),+]

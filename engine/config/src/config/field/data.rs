@@ -1,19 +1,12 @@
-use super::super::field_spec::{FieldSpec, Takes};
+use super::super::{
+    field_spec::{FieldSpec, Takes},
+    source::Source,
+};
 
 /// Fields of the data: common ones, and those of each source.
 pub(super) const FIELDS: &[FieldSpec] = &[
-    FieldSpec::new("data.kind", "Source", "Where the text, the images or the expressions come from.").names(&[
-        ("grammar", "Built-in English"),
-        ("random", "Random words"),
-        ("file", "Your own files"),
-        ("number_words", "Number words, to translate"),
-        ("pairs", "Your own pairs, to translate"),
-        ("table", "A table with labels"),
-        ("squad", "Questions about paragraphs"),
-        ("images", "Images with classes"),
-        ("pathfinder", "Pathfinder images"),
-        ("listops", "ListOps expressions"),
-    ]),
+    FieldSpec::new("data.kind", "Source", "Where the text, the images or the expressions come from.")
+        .names(Source::KINDS),
     FieldSpec::new("data.words", "Words", "Amount of generated text.")
         .unit("words")
         .whole(1_000, 100_000_000)

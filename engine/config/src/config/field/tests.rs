@@ -18,8 +18,7 @@ use super::{
     *,
 };
 use crate::config::{
-    self, End, FieldSpec, Range, RunConfig, Source, Takes, data::COMMON, data::why_absent, field_check::is_kind,
-    from_toml_with,
+    self, End, FieldSpec, Range, RunConfig, Takes, data::COMMON, data::why_absent, field_check::is_kind, from_toml_with,
 };
 
 /// Notes the names of a struct's fields.
@@ -292,11 +291,4 @@ fn the_handbook_lists_every_field() {
     } else {
         assert_eq!(found, written, "{}", PathBuf::from(PAGE).display());
     }
-}
-
-#[test]
-fn a_kind_of_data_has_the_same_label_in_its_facts_and_in_the_registry() {
-    let facts: Vec<(&str, &str)> =
-        Source::examples().iter().map(|source| (source.facts().kind, source.facts().label)).collect();
-    assert_eq!(field("data.kind").choices, facts);
 }

@@ -24,14 +24,19 @@ pub struct FileSource {
     pub column: Option<String>,
 }
 
+impl FileSource {
+    /// Facts about data of this kind.
+    pub(super) const FACTS: SourceFacts = SourceFacts {
+        kind: "file",
+        label: "Your own files",
+        run_names: ["text decoder", "text encoder"],
+        ..SourceFacts::USUAL
+    };
+}
+
 impl SourceSettings for FileSource {
     fn facts(&self) -> &'static SourceFacts {
-        &SourceFacts {
-            kind: "file",
-            label: "Your own files",
-            run_names: ["text decoder", "text encoder"],
-            ..SourceFacts::USUAL
-        }
+        &Self::FACTS
     }
 
     fn path_fields(&mut self) -> Vec<PathField<'_>> {

@@ -20,16 +20,21 @@ impl Default for GrammarSource {
     }
 }
 
+impl GrammarSource {
+    /// Facts about data of this kind.
+    pub(super) const FACTS: SourceFacts = SourceFacts {
+        kind: "grammar",
+        label: "Built-in English",
+        name: Some("the built-in grammar"),
+        run_names: ["grammar decoder", "grammar encoder"],
+        follows_grammar: true,
+        ..SourceFacts::USUAL
+    };
+}
+
 impl SourceSettings for GrammarSource {
     fn facts(&self) -> &'static SourceFacts {
-        &SourceFacts {
-            kind: "grammar",
-            label: "Built-in English",
-            name: Some("the built-in grammar"),
-            run_names: ["grammar decoder", "grammar encoder"],
-            follows_grammar: true,
-            ..SourceFacts::USUAL
-        }
+        &Self::FACTS
     }
 
     fn amount_mut(&mut self) -> Option<(&mut usize, &mut u64)> {

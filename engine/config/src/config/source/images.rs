@@ -34,9 +34,15 @@ pub struct ImagesSource {
     pub channels: Option<usize>,
 }
 
+impl ImagesSource {
+    /// Facts about data of this kind.
+    pub(super) const FACTS: SourceFacts =
+        SourceFacts { kind: "images", label: "Images with classes", run_names: ["image classifier"; 2], ..OF_IMAGES };
+}
+
 impl SourceSettings for ImagesSource {
     fn facts(&self) -> &'static SourceFacts {
-        &SourceFacts { kind: "images", label: "Images with classes", run_names: ["image classifier"; 2], ..OF_IMAGES }
+        &Self::FACTS
     }
 
     fn path_fields(&mut self) -> Vec<PathField<'_>> {

@@ -47,20 +47,25 @@ impl ListOpsSource {
         ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "[MIN", "[MAX", "[MED", "[SM", "]"];
 }
 
+impl ListOpsSource {
+    /// Facts about data of this kind.
+    pub(super) const FACTS: SourceFacts = SourceFacts {
+        kind: "listops",
+        label: "ListOps expressions",
+        modality: Modality::Rows,
+        name: Some("ListOps expressions"),
+        run_names: ["listops"; 2],
+        symbols: &Self::SYMBOLS,
+        tasks: &["classification"],
+        without_task: Some("expressions are for a task; set {task.kind} to {task.kind=classification}"),
+        has_own_split: true,
+        ..SourceFacts::USUAL
+    };
+}
+
 impl SourceSettings for ListOpsSource {
     fn facts(&self) -> &'static SourceFacts {
-        &SourceFacts {
-            kind: "listops",
-            label: "ListOps expressions",
-            modality: Modality::Rows,
-            name: Some("ListOps expressions"),
-            run_names: ["listops"; 2],
-            symbols: &Self::SYMBOLS,
-            tasks: &["classification"],
-            without_task: Some("expressions are for a task; set {task.kind} to {task.kind=classification}"),
-            has_own_split: true,
-            ..SourceFacts::USUAL
-        }
+        &Self::FACTS
     }
 
     /// What does not fit.

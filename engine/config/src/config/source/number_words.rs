@@ -21,16 +21,21 @@ impl Default for NumberWordsSource {
     }
 }
 
+impl NumberWordsSource {
+    /// Facts about data of this kind.
+    pub(super) const FACTS: SourceFacts = SourceFacts {
+        kind: "number_words",
+        label: "Number words, to translate",
+        modality: Modality::Pairs,
+        name: Some("number words"),
+        run_names: ["number words"; 2],
+        tasks: &["translation"],
+        ..SourceFacts::USUAL
+    };
+}
+
 impl SourceSettings for NumberWordsSource {
     fn facts(&self) -> &'static SourceFacts {
-        &SourceFacts {
-            kind: "number_words",
-            label: "Number words, to translate",
-            modality: Modality::Pairs,
-            name: Some("number words"),
-            run_names: ["number words"; 2],
-            tasks: &["translation"],
-            ..SourceFacts::USUAL
-        }
+        &Self::FACTS
     }
 }

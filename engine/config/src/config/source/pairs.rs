@@ -40,16 +40,21 @@ pub struct PairsSource {
     pub long: LongPairs,
 }
 
+impl PairsSource {
+    /// Facts about data of this kind.
+    pub(super) const FACTS: SourceFacts = SourceFacts {
+        kind: "pairs",
+        label: "Your own pairs, to translate",
+        modality: Modality::Pairs,
+        run_names: ["translation"; 2],
+        tasks: &["translation"],
+        ..SourceFacts::USUAL
+    };
+}
+
 impl SourceSettings for PairsSource {
     fn facts(&self) -> &'static SourceFacts {
-        &SourceFacts {
-            kind: "pairs",
-            label: "Your own pairs, to translate",
-            modality: Modality::Pairs,
-            run_names: ["translation"; 2],
-            tasks: &["translation"],
-            ..SourceFacts::USUAL
-        }
+        &Self::FACTS
     }
 
     fn path_fields(&mut self) -> Vec<PathField<'_>> {

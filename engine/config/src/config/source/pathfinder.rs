@@ -36,16 +36,21 @@ impl PathfinderSource {
     pub const SIZES: [usize; 4] = [32, 64, 128, 256];
 }
 
+impl PathfinderSource {
+    /// Facts about data of this kind.
+    pub(super) const FACTS: SourceFacts = SourceFacts {
+        kind: "pathfinder",
+        label: "Pathfinder images",
+        name: Some("Pathfinder images"),
+        run_names: ["pathfinder"; 2],
+        has_own_split: true,
+        ..OF_IMAGES
+    };
+}
+
 impl SourceSettings for PathfinderSource {
     fn facts(&self) -> &'static SourceFacts {
-        &SourceFacts {
-            kind: "pathfinder",
-            label: "Pathfinder images",
-            name: Some("Pathfinder images"),
-            run_names: ["pathfinder"; 2],
-            has_own_split: true,
-            ..OF_IMAGES
-        }
+        &Self::FACTS
     }
 
     fn problems(&self) -> Vec<Problem> {

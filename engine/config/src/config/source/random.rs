@@ -20,15 +20,20 @@ impl Default for RandomSource {
     }
 }
 
+impl RandomSource {
+    /// Facts about data of this kind.
+    pub(super) const FACTS: SourceFacts = SourceFacts {
+        kind: "random",
+        label: "Random words",
+        name: Some("random words"),
+        run_names: ["random control"; 2],
+        ..SourceFacts::USUAL
+    };
+}
+
 impl SourceSettings for RandomSource {
     fn facts(&self) -> &'static SourceFacts {
-        &SourceFacts {
-            kind: "random",
-            label: "Random words",
-            name: Some("random words"),
-            run_names: ["random control"; 2],
-            ..SourceFacts::USUAL
-        }
+        &Self::FACTS
     }
 
     fn amount_mut(&mut self) -> Option<(&mut usize, &mut u64)> {

@@ -27,17 +27,22 @@ fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
+impl SquadSource {
+    /// Facts about data of this kind.
+    pub(super) const FACTS: SourceFacts = SourceFacts {
+        kind: "squad",
+        label: "Questions about paragraphs",
+        modality: Modality::Spans,
+        run_names: ["question answering"; 2],
+        tasks: &["span"],
+        without_task: Some("questions about paragraphs are for a task; set {task.kind} to {task.kind=span}"),
+        ..SourceFacts::USUAL
+    };
+}
+
 impl SourceSettings for SquadSource {
     fn facts(&self) -> &'static SourceFacts {
-        &SourceFacts {
-            kind: "squad",
-            label: "Questions about paragraphs",
-            modality: Modality::Spans,
-            run_names: ["question answering"; 2],
-            tasks: &["span"],
-            without_task: Some("questions about paragraphs are for a task; set {task.kind} to {task.kind=span}"),
-            ..SourceFacts::USUAL
-        }
+        &Self::FACTS
     }
 
     fn path_fields(&mut self) -> Vec<PathField<'_>> {

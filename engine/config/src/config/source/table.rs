@@ -42,20 +42,25 @@ impl Default for TableSource {
     }
 }
 
+impl TableSource {
+    /// Facts about data of this kind.
+    pub(super) const FACTS: SourceFacts = SourceFacts {
+        kind: "table",
+        label: "A table with labels",
+        modality: Modality::Rows,
+        run_names: ["text classifier"; 2],
+        tasks: &["classification", "regression"],
+        without_task: Some(
+            "a table is for a task; set {task.kind} to {task.kind=classification} or {task.kind=regression}, or read the text of a column \
+             with {data.kind} = {data.kind=file}",
+        ),
+        ..SourceFacts::USUAL
+    };
+}
+
 impl SourceSettings for TableSource {
     fn facts(&self) -> &'static SourceFacts {
-        &SourceFacts {
-            kind: "table",
-            label: "A table with labels",
-            modality: Modality::Rows,
-            run_names: ["text classifier"; 2],
-            tasks: &["classification", "regression"],
-            without_task: Some(
-                "a table is for a task; set {task.kind} to {task.kind=classification} or {task.kind=regression}, or read the text of a column \
-                 with {data.kind} = {data.kind=file}",
-            ),
-            ..SourceFacts::USUAL
-        }
+        &Self::FACTS
     }
 
     fn path_fields(&mut self) -> Vec<PathField<'_>> {
