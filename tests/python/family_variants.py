@@ -3,7 +3,7 @@
     python family_variants.py PROGRAM FOLDER [--only WORD] [--save FOLDER NAME ...]
 
 Makes each variant with the installed `transformers` (4 or 5), saves it as that version does, and has it read the same tokens here
-and there. PROGRAM is the test program of the engine (`cargo test -p headroom-engine --lib --no-run` names it): with
+and there. PROGRAM is the test program of checkpoints (`cargo test -p headroom-checkpoint --lib --no-run` names it): with
 `HEADROOM_GOLDENS` it compares the models of a folder with the `io.safetensors` beside each. Prints a line a variant and the counts.
 `--save` copies the variants of these names to a folder, as fixtures.
 

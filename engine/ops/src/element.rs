@@ -60,7 +60,7 @@ pub enum Products {
 
 /// Whether the fused operations can take this tensor; otherwise it goes through `composed`.
 pub fn is_fused(tensor: &Tensor) -> bool {
-    #[cfg(test)]
+    #[cfg(any(test, feature = "testing"))]
     if super::gpu::is_emulating() {
         return false;
     }

@@ -205,7 +205,7 @@ mod tests {
     fn blobs_of_wrong_lengths_are_refused_before_they_are_read() {
         for (sql, told) in [
             ("UPDATE example_outcomes SET loss = zeroblob(15)", "the losses of 4 examples take 16 bytes, not 15"),
-            ("UPDATE example_outcomes SET loss = zeroblob(50000000)", "not 50000000"),
+            ("UPDATE example_outcomes SET loss = zeroblob(5000000)", "not 5000000"),
             ("UPDATE example_outcomes SET labels = zeroblob(5)", "labels of 4 examples do not take 5 bytes"),
             ("UPDATE example_outcomes SET correct = zeroblob(12)", "correct labels of 4 examples do not take 12 bytes"),
             ("UPDATE example_outcomes SET correct = x''", "correct labels of 4 examples do not take 0 bytes"),

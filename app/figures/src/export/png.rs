@@ -128,7 +128,7 @@ mod tests {
         assert!(to_png(&huge, 4.0).unwrap_err().to_string().contains("too large"));
     }
 
-    /// Writes pictures to look at: `cargo test -p headroom-app --lib look_at -- --ignored`.
+    /// Writes pictures to look at: `cargo test -p headroom-figures --lib look_at -- --ignored`.
     #[test]
     #[ignore = "writes pictures for people to look at"]
     fn look_at_the_figures() {

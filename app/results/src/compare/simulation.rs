@@ -224,7 +224,7 @@ fn a_difference_of_three_standard_deviations_is_found_with_five_seeds() {
     }
 }
 
-/// Writes both tables: `TABLES=verdicts.md cargo test -p headroom-app --lib compare::simulation -- --ignored`.
+/// Writes both tables: `TABLES=verdicts.md cargo test -p headroom-results --lib compare::simulation -- --ignored`.
 #[test]
 #[ignore = "writes tables for documents"]
 fn tables() {

@@ -40,9 +40,7 @@ pub use device::has_kernels;
 pub use dropout::{dropout, residual, sum};
 pub use embedding::embedding;
 #[cfg(any(test, feature = "testing"))]
-pub use emulated::emulating;
-#[cfg(test)]
-pub use emulated::is_on as is_emulating;
+pub use emulated::{emulating, is_on as is_emulating};
 pub use flash::{CoreMask, has_joint_core, joint_core};
 pub use gelu::gelu;
 pub use heads::{merge_heads, split_heads};

@@ -549,7 +549,7 @@ fn a_killed_program_loses_at_most_the_last_second() {
     use std::io::{BufRead, BufReader};
     let folder = folder();
     let mut child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "--nocapture", "store::tests::faults::log_until_killed"])
+        .args(["--ignored", "--exact", "--nocapture", "tests::faults::log_until_killed"])
         .env("HEADROOM_TEST_STORE", database(&folder))
         .stdout(std::process::Stdio::piped())
         .spawn()
