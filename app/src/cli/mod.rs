@@ -2,7 +2,7 @@
 //!
 //! [`main`] reads the arguments, opens the window when there is no command, and turns what happened into an exit
 //! code: 0 done, 1 failed, 2 bad input. Answers go to standard output, everything else to standard error. One file a
-//! command; [`follow`] is what `train` and `resume` share.
+//! command; `follow` is what `train` and `resume` share.
 
 mod advise;
 mod advise_model;

@@ -87,7 +87,7 @@ pub struct AnalysisContext<'a> {
 /// If nothing can be found out, or `should_stop` said so.
 pub fn analyse(
     model: &Model,
-    batches: impl Iterator<Item = Batch>,
+    batches: &mut dyn Iterator<Item = Batch>,
     context: &AnalysisContext<'_>,
 ) -> Result<Analysis, AnalysisError> {
     let (plan, spec) = (model.plan(), context.spec);

@@ -43,7 +43,7 @@ impl<T> ScoreBatch<'_, T> {
 }
 
 /// Second moments of scores, summed up example by example. Vectors are maps row by row, without the later keys of a causal
-/// model: see [`Packing`].
+/// model: see `Packing`.
 #[derive(Clone, Debug)]
 pub struct SpectraSum<T> {
     shape: ScoreShape,

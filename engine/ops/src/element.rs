@@ -61,7 +61,7 @@ pub enum Products {
 /// Whether the fused operations can take this tensor; otherwise it goes through `composed`.
 pub fn is_fused(tensor: &Tensor) -> bool {
     #[cfg(any(test, feature = "testing"))]
-    if super::gpu::is_emulating() {
+    if super::emulation::is_on() {
         return false;
     }
     tensor.device().is_cpu() && matches!(tensor.dtype(), DType::F32 | DType::F64)

@@ -27,6 +27,8 @@ mod decoding;
 mod dropout;
 mod element;
 mod embedding;
+#[cfg(any(test, feature = "testing"))]
+mod emulation;
 mod flows;
 mod gelu;
 mod gpu;
@@ -78,10 +80,10 @@ pub use decoding::{
 pub use dropout::{dropout, residual};
 pub use element::Products;
 pub use embedding::embedding;
+#[cfg(any(test, feature = "testing"))]
+pub use emulation::emulating;
 pub use flows::Flows;
 pub use gelu::{gelu, gelu_of_linear};
-#[cfg(any(test, feature = "testing"))]
-pub use gpu::emulating;
 pub use gpu::{FLASH_SIZES, device_peak_bytes, give_memory_back, open_cuda, round_factors};
 pub use gradients::Gradients;
 pub use headroom_products::multiplies_pairs;

@@ -146,7 +146,7 @@ fn analysed(context: &JobContext, job: &commands::Analyse) -> Result<(Analysis, 
                 control.should_stop()
             },
         };
-        analyse(&subject.model, held_out.spread(spec.examples, at_once), &wanted).map_err(JobError::from)
+        analyse(&subject.model, &mut held_out.spread(spec.examples, at_once), &wanted).map_err(JobError::from)
     };
     let (mut bases, mut of_spaces) = (Vec::new(), Vec::new());
     for (number, Subspace { target, data }) in job.subspaces.iter().enumerate() {

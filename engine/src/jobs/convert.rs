@@ -294,7 +294,7 @@ impl Text {
             tell: &|_, _| {},
             should_stop: &|| control.should_stop(),
         };
-        let found = analyse(&self.subject.model, held_out.spread(job.examples, self.at_once), &wanted);
+        let found = analyse(&self.subject.model, &mut held_out.spread(job.examples, self.at_once), &wanted);
         let found = found.map_err(|error| match error {
             AnalysisError::Stopped => ConvertError::Stopped.into(),
             error => JobError::from(error),

@@ -83,7 +83,7 @@ fn run(context: &JobContext, job: &commands::Generate) -> Result<events::Generat
         let mut of_texts: Vec<Telling> = batch.iter().map(|_| Telling::default()).collect();
         let free = free_memory(&Device::Cpu);
         let numbers: Vec<u64> = (first as u64..).take(batch.len()).collect();
-        let found = generate_numbered(&model, (batch, &numbers), &text_model.marks, &search, free, |progress| {
+        let found = generate_numbered(&model, (batch, &numbers), &text_model.marks, &search, free, &mut |progress| {
             if let Some(telling) = of_texts.get_mut(progress.source) {
                 telling.costs.push(TokenCost { seconds: progress.seconds, bytes: progress.filled_bytes });
                 if telling.pace.is_due_for(batch.len()) {

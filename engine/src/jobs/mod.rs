@@ -1,6 +1,6 @@
-//! Background jobs: one file each, which says how a job is listed, done and ended ([`Job`]).
+//! Background jobs: one file each, which says how a job is listed, done and ended (`Job`).
 //!
-//! A job is the payload of its command. The scheduler and the engine thread see jobs as [`QueuedJob`]s and know none by name.
+//! A job is the payload of its command. The scheduler and the engine thread see jobs as `QueuedJob`s and know none by name.
 
 mod analyse;
 mod checkpoints;

@@ -99,7 +99,7 @@ fn run(context: &JobContext, job: &commands::EvaluateTranslation) -> Result<even
         let sources: Vec<Vec<u32>> = batch.iter().map(|waiting| waiting.tokens.clone()).collect();
         let free = free_memory(&Device::Cpu);
         let numbers: Vec<u64> = batch.iter().map(|waiting| waiting.pair as u64).collect();
-        let found = generate_numbered(&model, (&sources, &numbers), &text_model.marks, &job.search, free, |_| {
+        let found = generate_numbered(&model, (&sources, &numbers), &text_model.marks, &job.search, free, &mut |_| {
             stopped |= control.should_stop();
             if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });

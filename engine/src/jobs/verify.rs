@@ -70,7 +70,7 @@ fn run(context: &JobContext, job: &commands::ProveCaches) -> Result<events::Cach
     for (number, precision) in job.precisions.iter().enumerate() {
         let model = text_model.model(*precision)?;
         let mut pace = Pace::default();
-        let each = |done: usize| {
+        let mut each = |done: usize| {
             if pace.is_due() {
                 let of_all = number as f64 + done as f64 / sources.len().max(1) as f64;
                 let label = format!("{}: {done} of {}", precision.name(), counted(sources.len() as u64, "text"));
@@ -81,7 +81,8 @@ fn run(context: &JobContext, job: &commands::ProveCaches) -> Result<events::Cach
             if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let room = (job.batch, free_memory(&Device::Cpu));
-        let found = prove_caches(&model, &sources, &text_model.marks, &job.search, room, reference.as_deref(), each);
+        let found =
+            prove_caches(&model, &sources, &text_model.marks, &job.search, room, reference.as_deref(), &mut each);
         let (proof, texts) = found?;
         let is_cut = proof.stopped;
         proofs.push(PrecisionProof { precision: *precision, proof });

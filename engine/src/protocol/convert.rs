@@ -77,7 +77,7 @@ pub struct Converting {
     pub relative_error: f64,
 }
 
-/// Answer to [`super::Command::Convert`].
+/// Answer to [`super::commands::Convert`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Converted {
     /// The model, as given.

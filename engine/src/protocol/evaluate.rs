@@ -40,7 +40,7 @@ pub struct Evaluate {
     pub base_dir: PathBuf,
 }
 
-/// Answer to [`super::Command::Evaluate`].
+/// Answer to [`super::commands::Evaluate`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Evaluation {
     /// What was evaluated, as given.

@@ -24,7 +24,7 @@ pub struct Fetching {
     pub transfer: Transfer,
 }
 
-/// Answer to [`super::Command::Fetch`].
+/// Answer to [`super::commands::Fetch`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Fetched {
     /// What is here now.

@@ -51,7 +51,7 @@ pub struct Generating {
     pub costs: Vec<TokenCost>,
 }
 
-/// Answer to [`super::Command::Generate`].
+/// Answer to [`super::commands::Generate`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Generated {
     /// The model, as given.

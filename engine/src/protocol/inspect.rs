@@ -18,7 +18,7 @@ pub struct HubDescribed {
     pub facts: Box<HubFacts>,
 }
 
-/// Answer to [`super::Command::Inspect`].
+/// Answer to [`super::commands::Inspect`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Inspected {
     /// What the hub says. All text in it is the hub's.

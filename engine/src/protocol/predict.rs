@@ -21,7 +21,7 @@ pub struct Predict {
     pub images: Option<PathBuf>,
 }
 
-/// A [`super::Command::Predict`] is being answered. At most some 30 a second.
+/// A [`super::commands::Predict`] is being answered. At most some 30 a second.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Predicting {
     /// Texts or images with an answer.
@@ -30,7 +30,7 @@ pub struct Predicting {
     pub count: usize,
 }
 
-/// Answer to [`super::Command::Predict`].
+/// Answer to [`super::commands::Predict`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Predicted {
     /// The model, as given.
@@ -48,7 +48,7 @@ pub struct Predicted {
     pub pictures: Vec<PreviewImage>,
 }
 
-/// Answer to [`super::Command::Predict`] of a model that answers questions about paragraphs.
+/// Answer to [`super::commands::Predict`] of a model that answers questions about paragraphs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AnswersFound {
     /// The model, as given.

@@ -19,7 +19,7 @@ pub struct Push {
     pub public: bool,
 }
 
-/// Says what a [`super::Command::Push`] would send, without asking a hub; answered by [`super::Event::PushPreviewed`].
+/// Says what a [`super::commands::Push`] would send, without asking a hub; answered by [`super::Event::PushPreviewed`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PreviewPush {
     /// Which model.
@@ -36,7 +36,7 @@ pub struct Pushing {
     pub transfer: Transfer,
 }
 
-/// Answer to [`super::Command::Push`].
+/// Answer to [`super::commands::Push`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pushed {
     /// The model, as given.

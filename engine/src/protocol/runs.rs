@@ -85,7 +85,7 @@ pub struct Runs {
     pub runs: Vec<RunSummary>,
 }
 
-/// The runs whose records cannot be read; with [`Event::Runs`], whenever they are others than before.
+/// The runs whose records cannot be read; with [`super::Event::Runs`], whenever they are others than before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Damaged {
     /// These runs, in the order of their making; deleted ones left out.

@@ -52,7 +52,7 @@ pub struct Translating {
     pub pairs: usize,
 }
 
-/// Answer to [`super::Command::EvaluateTranslation`].
+/// Answer to [`super::commands::EvaluateTranslation`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TranslationEvaluated {
     /// The model, as given.

@@ -38,7 +38,7 @@ pub struct ProvingCaches {
     pub fraction: f64,
 }
 
-/// Answer to [`super::Command::ProveCaches`].
+/// Answer to [`super::commands::ProveCaches`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CachesProved {
     /// The model, as given.

@@ -1,4 +1,4 @@
-//! The engine and its doors: takes [`Command`]s, owns the device and the run queue, sends [`Event`]s.
+//! The engine and its doors: takes [`Command`](crate::protocol::Command)s, owns the device and the run queue, sends [`Event`](crate::protocol::Event)s.
 //!
 //! Three threads work behind the doors: the scheduler (queue, store, answers; never computes), the engine thread (one job at
 //! a time: train, evaluate, measure) and the monitor (the load of the machine and its GPUs once a second). Checks, exports and

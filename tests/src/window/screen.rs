@@ -18,7 +18,7 @@ use headroom_app::{
 use headroom_engine::protocol::Command;
 
 /// Longer than anything here takes on a slow machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(4);
 
 /// Makes the window over a context.
 type Make = Box<dyn FnOnce(&Context) -> Program>;

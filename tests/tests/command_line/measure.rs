@@ -248,7 +248,7 @@ fn generation_is_measured_with_every_cache_kept_and_shown() {
             "2",
             "--largest-batch",
             "--memory",
-            "120000000",
+            "200000000",
             "--name",
             "texts",
             "--json",

@@ -59,13 +59,13 @@ impl Names {
         Some(line.shortened(&others))
     }
 
-    /// The name, or as much of it as [`BRIEF`] letters hold.
+    /// The name, or as much of it as `BRIEF` letters hold.
     pub fn brief(&self, name: &str) -> String {
         self.elided(name, BRIEF as f32, |_| 1.0).unwrap_or_else(|| name.to_owned())
     }
 }
 
-/// A name of at most [`BRIEF`] letters, where it stands alone.
+/// A name of at most `BRIEF` letters, where it stands alone.
 pub fn brief(name: &str) -> String {
     Names::default().brief(name)
 }

@@ -22,7 +22,7 @@ pub struct Group {
 
 /// Runs with the same value of `key`. A run without the key is in a group of its own kind, "not set": "none" is the value
 /// of some keys.
-/// Groups are in the order of their first run. `configs` are flat, see [`super::flatten`].
+/// Groups are in the order of their first run. `configs` are flat, see [`super::flatten()`].
 pub fn group_by(configs: &[&BTreeMap<String, Value>], key: &str) -> Vec<Group> {
     gather(configs.iter().map(|config| {
         let value = config.get(key).map_or_else(|| "not set".to_owned(), plain);

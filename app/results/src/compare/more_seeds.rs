@@ -29,7 +29,7 @@ struct ConfigSeeds {
 }
 
 /// Runs that bring every config among `runs` to `count` seeds, seed by seed, so that all configs have the same seeds as far as
-/// possible: pairs tell more. `configs` are the flat configs of the runs, [`super::flatten`]; the first run is the baseline, whose seeds the
+/// possible: pairs tell more. `configs` are the flat configs of the runs, [`super::flatten()`]; the first run is the baseline, whose seeds the
 /// others take first.
 pub fn further_runs(runs: &[&RunSummary], configs: &[&BTreeMap<String, Value>], count: usize) -> Vec<FurtherRun> {
     let groups = group_all_but(configs, "seed");

@@ -2,7 +2,7 @@ use rayon::prelude::*;
 
 use super::curve::Errors;
 
-/// Residual variance below this share of the largest variance counts as none, as in [`super::greedy`].
+/// Residual variance below this share of the largest variance counts as none, as in [`super::greedy()`].
 const NOTHING: f64 = 1e-12;
 
 /// Residual variance below this share of an entry's own variance is what rounding left: divided by, it makes any number.

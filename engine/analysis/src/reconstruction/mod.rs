@@ -1,7 +1,7 @@
 //! Reconstruction of scores from partial computation (Eigen analysis of self-attention, section 3.1).
 //!
 //! A vector a of scores (a query's row, or a whole map row by row) has the second-moment matrix `C = E[a aᵀ]`, no mean
-//! subtracted. Some of its entries P are computed, the others follow from them by a linear map `R a_P`. [`greedy`]
+//! subtracted. Some of its entries P are computed, the others follow from them by a linear map `R a_P`. [`greedy()`]
 //! chooses P (equation 9), [`RestorationMap`] is the best R for it (equation 7), and the trace of the residual
 //! covariance (equation 8) is the mean squared error of that. [`RowCovariances`] takes samples as they come.
 //! [`ReconstructionSum`] makes a [`Reconstruction`] of the scores of a model as examples come: errors on the examples that

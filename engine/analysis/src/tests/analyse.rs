@@ -60,7 +60,7 @@ fn found(model: &Model, batches: Vec<Batch>, bases: &[Basis]) -> Result<Analysis
         tell: &|_, _| (),
         should_stop: &|| false,
     };
-    analyse(model, batches.into_iter(), &wanted)
+    analyse(model, &mut batches.into_iter(), &wanted)
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn an_analysis_that_is_stopped_says_so() {
         tell: &|_, _| (),
         should_stop: &|| true,
     };
-    let stopped = analyse(&model, batches(&[3]).into_iter(), &wanted);
+    let stopped = analyse(&model, &mut batches(&[3]).into_iter(), &wanted);
     assert!(matches!(stopped, Err(AnalysisError::Stopped)));
 }
 
@@ -175,7 +175,7 @@ fn progress_counts_what_comes_after_the_text_was_read_and_names_it() {
         tell: &|doing, share| told.borrow_mut().push((doing, share)),
         should_stop: &|| false,
     };
-    analyse(&model, batches(&[1, 2]).into_iter(), &wanted).unwrap();
+    analyse(&model, &mut batches(&[1, 2]).into_iter(), &wanted).unwrap();
     let told = told.into_inner();
     assert!(told.windows(2).all(|pair| pair[0].1 <= pair[1].1), "{told:?}");
     let shares =

@@ -117,7 +117,7 @@ impl AttentionConfig {
 pub enum Cache {
     /// Nothing: every step computes the whole prefix again.
     None(NoCache),
-    /// Keys and values, or what they are made of, of every position: what [`crate::ops::ScoringForm::memory`] says.
+    /// Keys and values, or what they are made of, of every position: what `ops::ScoringForm::memory` says.
     KeyValue(KeyValueCache),
     /// The hidden states of what all rows of a source attend to, a prompt or what an encoder read, in place of their keys and
     /// values (EL-attention, Yan et al., 2021); of tokens that were written, keys and values.

@@ -6,7 +6,7 @@ pub const LISTED: usize = 8;
 /// Characters of one name that a message shows: tensors have long ones.
 const NAME_CHARACTERS: usize = 120;
 
-/// Comma-separated names of a list of any length: the first [`LISTED`], then "and N more".
+/// Comma-separated names of a list of any length: the first `LISTED`, then "and N more".
 pub fn listed<T: AsRef<str>>(names: &[T]) -> String {
     listed_first(names, LISTED)
 }

@@ -2,7 +2,7 @@
 //! with an encoder. Plain data in and out.
 //!
 //! [`generate`] searches as `transformers` does, over a [`Decoder`](crate::model::Decoder) whose cache is its own affair.
-//! [`continue_text`] keeps nothing between tokens and goes on past the positions of a model; a run that trains shows with it
+//! [`continue_text()`] keeps nothing between tokens and goes on past the positions of a model; a run that trains shows with it
 //! what it can do. [`prove_caches`] shows that what is kept between tokens changes none.
 //!
 //! Uses `ops`, `attention`, `model` and `objective`.

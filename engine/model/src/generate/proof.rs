@@ -64,7 +64,7 @@ pub fn prove_caches(
     search: &Search,
     (batch, free_bytes): (usize, Option<u64>),
     reference: Option<&[Vec<u32>]>,
-    mut each: impl FnMut(usize) -> ControlFlow<()>,
+    each: &mut dyn FnMut(usize) -> ControlFlow<()>,
 ) -> Result<(CacheProof, Vec<Vec<u32>>), GenerateError> {
     let row = |cache| ProvedCache {
         cache,
@@ -89,7 +89,7 @@ pub fn prove_caches(
             }
             let search = Search { cache: row.cache.clone(), ..search.clone() };
             let mut stopped = false;
-            let found = generate_numbered(model, (chunk, &numbers), marks, &search, free_bytes, |_| {
+            let found = generate_numbered(model, (chunk, &numbers), marks, &search, free_bytes, &mut |_| {
                 stopped = stopped || each(first).is_break();
                 if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });

@@ -44,10 +44,10 @@ pub fn generate(
     marks: &Marks,
     search: &Search,
     free_bytes: Option<u64>,
-    each: impl FnMut(Progress<'_>) -> ControlFlow<()>,
+    mut each: impl FnMut(Progress<'_>) -> ControlFlow<()>,
 ) -> Result<Generated, GenerateError> {
     let numbers: Vec<u64> = (0..sources.len() as u64).collect();
-    generate_numbered(model, (sources, &numbers), marks, search, free_bytes, each)
+    generate_numbered(model, (sources, &numbers), marks, search, free_bytes, &mut each)
 }
 
 /// As [`generate`], for some of many sources. Each has its number among all of them, by which its tokens are drawn, so that they do
@@ -61,7 +61,7 @@ pub fn generate_numbered(
     marks: &Marks,
     search: &Search,
     free_bytes: Option<u64>,
-    mut each: impl FnMut(Progress<'_>) -> ControlFlow<()>,
+    each: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
 ) -> Result<Generated, GenerateError> {
     if sources.len() != numbers.len() {
         let why = format!("{} sources have {} numbers; give each its own.", sources.len(), numbers.len());

@@ -1,5 +1,5 @@
 //! Metrics of models that learn the built-in grammar: whether what they write or fill in agrees. They are measured by the
-//! grammar's checker ([`Checker`](crate::data::Checker)), beside what every evaluation measures.
+//! grammar's checker (`data::Checker`), beside what every evaluation measures.
 
 use super::{Direction, Metric, Quantity};
 

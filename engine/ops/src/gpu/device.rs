@@ -13,7 +13,7 @@ pub fn has_kernels(tensor: &Tensor) -> bool {
     let is_device = match tensor.device() {
         Device::Cuda(_) => cfg!(feature = "cuda"),
         #[cfg(any(test, feature = "testing"))]
-        Device::Cpu => emulated::is_on(),
+        Device::Cpu => crate::emulation::is_on(),
         _ => false,
     };
     is_device && tensor.elem_count() > 0 && matches!(tensor.dtype(), DType::F32 | DType::F64 | DType::F16 | DType::BF16)

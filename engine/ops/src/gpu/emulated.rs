@@ -1,7 +1,7 @@
 //! Kernels on a processor, for tests: the same sources, compiled by the machine's C++ compiler.
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
-use std::{cell::Cell, ffi::CString, process::Command, sync::OnceLock};
+use std::{ffi::CString, process::Command, sync::OnceLock};
 
 use candle_core::{Result, bail};
 use libloading::Library;
@@ -10,27 +10,6 @@ use super::{launch::Launch, source::emulated_source};
 
 /// `emulate` in `emulation/threads.cpp`.
 type Emulate = unsafe extern "C" fn(*const std::ffi::c_char, u32, u32, u32, *const u64) -> i32;
-
-thread_local! {
-    static IS_ON: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether tensors of this thread that lie on the CPU stand in for such on a GPU.
-pub fn is_on() -> bool {
-    IS_ON.get()
-}
-
-/// Calls a function whose tensors on the CPU go through the kernels. Only what this very thread does is emulated.
-pub fn emulating<R>(f: impl FnOnce() -> R) -> R {
-    struct Restore(bool);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            IS_ON.set(self.0);
-        }
-    }
-    let _restore = Restore(IS_ON.replace(true));
-    f()
-}
 
 fn library() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();

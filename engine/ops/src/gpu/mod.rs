@@ -1,7 +1,7 @@
 //! Kernels of our own for NVIDIA GPUs, and what calls them.
 //!
 //! A kernel is CUDA C++ in `kernels/`, compiled for the card when it is first used. What is launched and with which
-//! numbers is a [`Launch`], plain data. So the same operations run on a processor in the tests: `emulation/` compiles the
+//! numbers is a `Launch`, plain data. So the same operations run on a processor in the tests: `emulation/` compiles the
 //! same sources with a C++ compiler and runs the threads of a block as coroutines, and every operation is held against
 //! its slow reference there, in every element type. What only a GPU can show is how fast they are.
 //!
@@ -39,8 +39,6 @@ pub use cross_entropy::{cross_entropy, cross_entropy_by_row, vocabulary_loss};
 pub use device::has_kernels;
 pub use dropout::{dropout, residual, sum};
 pub use embedding::embedding;
-#[cfg(any(test, feature = "testing"))]
-pub use emulated::{emulating, is_on as is_emulating};
 pub use flash::{CoreMask, has_joint_core, joint_core};
 pub use gelu::gelu;
 pub use heads::{merge_heads, split_heads};

@@ -9,7 +9,7 @@ use crate::kernels::AdamWScalars;
 use crate::tracked::{self, Computed};
 use crate::{
     AdamW, AdamWConfig, Affine, BlockDropout, DropoutStream, Gelu, Gradients, IGNORED_LABEL, MaskSpec, Orientation,
-    Parameter, composed,
+    Parameter, composed, emulating,
     random::{Purpose, Stream},
     testing::{assert_close, numbers, value_and_gradients, values, variable},
 };

@@ -3,7 +3,7 @@
 //!
 //! The process that holds the engine makes `control.sock` in the store's folder ([`ControlServer`]), readable and writable
 //! for its user alone, and removes it at its end; a second engine on the store takes `control-2.sock`, and so on. A request is a
-//! line, a [`super::Request`] as JSON; its notices come back as lines, with the ticket of the request. Requests that start,
+//! line, a [`Request`](crate::protocol::Request) as JSON; its notices come back as lines, with the ticket of the request. Requests that start,
 //! read or change runs are refused: the socket is for the queue.
 
 mod client;

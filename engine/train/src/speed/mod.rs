@@ -3,7 +3,7 @@
 //! [`StepSpeed`] times whole training steps of a config on random tokens, so that no corpus is needed and nothing but
 //! the step is measured. [`compare`] takes several in turn, step by step, so that a machine that drifts cannot favour
 //! one of them. A [`SweepSpec`] says which fields of a config take which values, and which sides are compared at every
-//! point; [`measure`] carries it out, and what comes of it is a [`SweepResult`]. With a [`GenerationSpec`] texts are generated in
+//! point; [`measure()`] carries it out, and what comes of it is a [`SweepResult`]. With a [`GenerationSpec`] texts are generated in
 //! place of training steps, and the sides are caches. Memory is measured in processes of their own
 //! ([`MemoryProbe`]), so that it does not depend on what was measured before. May be used from the store and the
 //! worker; uses generate, train and what is below it.

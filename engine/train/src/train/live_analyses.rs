@@ -56,7 +56,7 @@ impl LiveAnalyses {
             tell: &|_, _| (),
             should_stop,
         };
-        analyse(model, held_out.spread(self.examples, self.at_once), &wanted)
+        analyse(model, &mut held_out.spread(self.examples, self.at_once), &wanted)
     }
 
     /// Notes how long one took; `counts`: it was neither the one before the first step nor the one after the last.

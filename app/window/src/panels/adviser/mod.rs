@@ -2,7 +2,7 @@
 //! predicted beside what was measured.
 //!
 //! Three sections (heads, dimensions, pairs), each with a switch and a slider; everything follows the sliders at once, since
-//! what does not depend on them is kept ([`derived`]).
+//! what does not depend on them is kept (`derived`).
 
 mod chart;
 mod conversions;

@@ -7,7 +7,7 @@
 //! [`HeadAttention`] is a whole layer of small differentiable operations, for every form and every reuse of maps: the slow
 //! reference of the fused operation, and what runs where there is none.
 //!
-//! A new method is a file here and an arm in [`family`].
+//! A new method is a file here and an arm in [`family()`].
 //!
 //! # How parameters start
 //! Every method starts with raw scores (before the scale and the mask) of the variance that standard attention has on

@@ -309,7 +309,7 @@ fn caches_are_proved_to_lose_nothing() {
         let mut other = expected.clone();
         other[1].push(0);
         let mut done = Vec::new();
-        let (proof, texts) = prove_caches(&model, &sources, &marks(), &search, (2, None), Some(&other), |count| {
+        let (proof, texts) = prove_caches(&model, &sources, &marks(), &search, (2, None), Some(&other), &mut |count| {
             done.push(count);
             ControlFlow::Continue(())
         })
@@ -335,7 +335,7 @@ fn a_proof_that_is_stopped_keeps_the_batches_that_are_done() {
     let sources = vec![vec![1, 2]; 5];
     let search = Search { max_new_tokens: 4, ..Search::default() };
     let stop = |done| if done >= 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-    let (proof, texts) = prove_caches(&model, &sources, &marks(), &search, (2, None), None, stop).unwrap();
+    let (proof, texts) = prove_caches(&model, &sources, &marks(), &search, (2, None), None, &mut { stop }).unwrap();
     assert_eq!((proof.texts, texts.len(), proof.stopped), (2, 2, true));
     assert!(proof.caches.iter().all(|row| row.identical == 2 && row.as_reference.is_none()));
 }
@@ -442,7 +442,7 @@ fn what_is_kept_in_half_the_bytes_is_half_as_much() {
             assert_eq!((kept(&whole), kept(&half) > 0), (2 * kept(&half), true), "{kind:?} {}", search.cache.word());
             let proved = |model: &Model| {
                 let all = |_| ControlFlow::Continue(());
-                let (proof, _) = prove_caches(model, &sources, &marks, &search, (3, None), None, all).unwrap();
+                let (proof, _) = prove_caches(model, &sources, &marks, &search, (3, None), None, &mut { all }).unwrap();
                 proof.caches.iter().find(|row| row.cache == search.cache).unwrap().cache_bytes
             };
             assert_eq!(proved(&whole), 2 * proved(&half));

@@ -209,7 +209,7 @@ fn dots_tile<const L: usize, const R: usize, const FUSED: bool, const IN_LANES: 
     products
 }
 
-/// The sums of a tile, lane by lane; see `combined` of [`combine`](super::combine).
+/// The sums of a tile, lane by lane; see `combined` of `combine`.
 #[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
 #[inline(always)]
 fn dots_summed<const L: usize, const R: usize, const FUSED: bool>(
