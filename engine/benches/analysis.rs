@@ -227,7 +227,7 @@ fn live() {
                 should_stop: &|| false,
             };
             let started = Instant::now();
-            analyse(&model, std::iter::once(batch.clone()), &wanted).expect("it can be analysed");
+            analyse(&model, &mut std::iter::once(batch.clone()), &wanted).expect("it can be analysed");
             started.elapsed().as_secs_f64()
         })
         .collect();

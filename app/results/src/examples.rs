@@ -1,4 +1,5 @@
 //! Runs for tests.
+#![expect(clippy::expect_used, reason = "test code: a broken premise is to end the test")]
 
 use std::collections::BTreeMap;
 

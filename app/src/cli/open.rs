@@ -6,10 +6,7 @@ use std::{
     time::Duration,
 };
 
-use headroom_engine::{
-    store::{OpenMode, RunFilter, RunId, RunRecord, Store, StoreError, StorePaths},
-    worker::EngineError,
-};
+use headroom_engine::store::{OpenMode, RunFilter, RunId, RunRecord, Store, StoreError, StorePaths};
 
 use super::{
     error::{CliError, CliResult},
@@ -167,9 +164,11 @@ pub fn run(store: &Store, given: Option<&Path>, query: &str) -> CliResult<RunRec
 /// Opens the window.
 #[cfg(feature = "window")]
 pub fn window(given: Option<&Path>) -> CliResult {
-    crate::window::run_window(path(given)?).map_err(|error| match error.downcast_ref::<EngineError>() {
-        Some(EngineError::Store(cause)) => CliError::of_store(cause, format!("{error:#}")),
-        _ => CliError::Failed(format!("{error:#}")),
+    crate::window::run_window(path(given)?).map_err(|error| {
+        match error.downcast_ref::<headroom_engine::worker::EngineError>() {
+            Some(headroom_engine::worker::EngineError::Store(cause)) => CliError::of_store(cause, format!("{error:#}")),
+            _ => CliError::Failed(format!("{error:#}")),
+        }
     })
 }
 

@@ -248,7 +248,7 @@ fn generation_is_measured_with_every_cache_kept_and_shown() {
             "2",
             "--largest-batch",
             "--memory",
-            "200000000",
+            "150000000",
             "--name",
             "texts",
             "--json",

@@ -3,6 +3,7 @@
 //! [`run_window`] is the door of the program; tests draw a [`Program`] or a [`HeadroomWindow`] without a platform.
 
 mod actions;
+#[cfg(feature = "platform")]
 mod clicks;
 mod closing;
 mod drop_hint;
