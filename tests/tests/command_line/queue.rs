@@ -328,37 +328,47 @@ fn a_signal_in_the_first_moments_is_answered_in_json() {
         &["train", "c.toml", "--steps", "20"],
     ];
     program.write("c.toml", TINY_DECODER);
-    let (mut stopped, mut at_once, mut answered) = (0, 0, 0);
+    let ask = |arguments: &[&str], delay: u64, signal: &str, number: u32| {
+        let _ = fs::remove_dir_all(program.path("out"));
+        let mut command = program.command(&[arguments, &["--json"][..]].concat());
+        let child = command.spawn().unwrap();
+        // The second signal in a row would end it without an answer: one alone is sent.
+        wait_until_caught(child.id(), number);
+        std::thread::sleep(Duration::from_millis(delay));
+        let _ = std::process::Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+        let output = child.wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        let what = format!("{arguments:?}, {signal} after {delay} ms, {:?}: {told}", output.status);
+        let last = told.lines().last().unwrap_or_default();
+        let value = serde_json::from_str(&told).or_else(|_| serde_json::from_str::<Value>(last));
+        let value = value.unwrap_or_else(|error| panic!("{what}: {error}"));
+        if value["event"] == "failed" {
+            assert_eq!(output.status.code(), Some(1), "{what}");
+            let message = value["problems"][0]["message"].as_str().unwrap_or_default();
+            assert!(message.to_lowercase().contains("stop"), "{what}");
+        } else {
+            assert!(output.status.code().is_some(), "{what}");
+        }
+        (value["event"] == "failed", what)
+    };
+    let (mut stopped, mut answered) = (0, 0);
     for (place, arguments) in commands.iter().enumerate() {
         for (delay, signal, number) in [(0, "INT", 2), (5, "TERM", 15), (40, "HUP", 1), (150, "INT", 2)] {
-            let _ = fs::remove_dir_all(program.path("out"));
-            let mut command = program.command(&[arguments, &["--json"][..]].concat());
-            let child = command.spawn().unwrap();
-            // The second signal in a row would end it without an answer: one alone is sent.
-            wait_until_caught(child.id(), number);
-            std::thread::sleep(Duration::from_millis(delay));
-            let _ = std::process::Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
-            let output = child.wait_with_output().unwrap();
-            let told = String::from_utf8_lossy(&output.stdout).into_owned();
-            let what = format!("{arguments:?}, {signal} after {delay} ms, {:?}: {told}", output.status);
-            let last = told.lines().last().unwrap_or_default();
-            let value = serde_json::from_str(&told).or_else(|_| serde_json::from_str::<Value>(last));
-            let value = value.unwrap_or_else(|error| panic!("{what}: {error}"));
-            if value["event"] == "failed" {
-                assert_eq!(output.status.code(), Some(1), "{what}");
-                let message = value["problems"][0]["message"].as_str().unwrap_or_default();
-                assert!(message.to_lowercase().contains("stop"), "{what}");
-                stopped += 1;
-                at_once += usize::from(place < 3 && delay == 0);
-            } else {
-                assert!(output.status.code().is_some(), "{what}");
-                answered += 1;
+            let (mut is_stopped, mut what) = ask(arguments, delay, signal, number);
+            // This one is sent before anything is answered, but where the machine kept whoever sends it waiting.
+            let is_too_early = place < 3 && delay == 0;
+            for _ in 0..5 {
+                if !is_too_early || is_stopped {
+                    break;
+                }
+                (is_stopped, what) = ask(arguments, delay, signal, number);
             }
+            assert!(!is_too_early || is_stopped, "nothing is answered before this signal: {what}");
+            stopped += usize::from(is_stopped);
+            answered += usize::from(!is_stopped);
         }
     }
-    // On a busy machine some end before the signal is sent.
-    assert!(at_once > 0, "what computes is stopped by a signal at once");
-    assert!(stopped >= 5, "{stopped} were stopped, {answered} had answered");
+    assert!(stopped >= 8, "{stopped} were stopped, {answered} had answered");
 }
 
 /// A closed terminal stops a run as a polite kill does, unless whoever started it wanted it to outlive the terminal.
