@@ -1,7 +1,5 @@
 //! Measuring training steps and texts in the window.
 
-use std::path::PathBuf;
-
 use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
@@ -12,9 +10,7 @@ use headroom_engine::{
 use headroom_tests::{Program, Screen, fill_with_benchmarks, fill_with_generation};
 use tempfile::TempDir;
 
-fn store(folder: &TempDir) -> PathBuf {
-    folder.path().join("headroom.db")
-}
+use crate::common::store;
 
 #[test]
 fn a_tiny_sweep_comes_in_and_is_there_after_a_restart() {
