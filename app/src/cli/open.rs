@@ -7,6 +7,8 @@ use std::{
 };
 
 use headroom_engine::store::{OpenMode, RunFilter, RunId, RunRecord, Store, StoreError, StorePaths};
+#[cfg(feature = "window")]
+use headroom_engine::worker::EngineError;
 
 use super::{
     error::{CliError, CliResult},
@@ -164,11 +166,9 @@ pub fn run(store: &Store, given: Option<&Path>, query: &str) -> CliResult<RunRec
 /// Opens the window.
 #[cfg(feature = "window")]
 pub fn window(given: Option<&Path>) -> CliResult {
-    crate::window::run_window(path(given)?).map_err(|error| {
-        match error.downcast_ref::<headroom_engine::worker::EngineError>() {
-            Some(headroom_engine::worker::EngineError::Store(cause)) => CliError::of_store(cause, format!("{error:#}")),
-            _ => CliError::Failed(format!("{error:#}")),
-        }
+    crate::window::run_window(path(given)?).map_err(|error| match error.downcast_ref::<EngineError>() {
+        Some(EngineError::Store(cause)) => CliError::of_store(cause, format!("{error:#}")),
+        _ => CliError::Failed(format!("{error:#}")),
     })
 }
 
