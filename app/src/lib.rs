@@ -1,6 +1,6 @@
 //! The command line of Headroom, and its window.
 //!
-//! What they stand on are crates of their own, lowest first: `figures`, `widgets`, `results`, `window`. `app/README.md` draws them.
+//! They stand on crates of their own, lowest first: `figures`, `widgets`, `results`, `window`. `app/README.md` draws them.
 
 pub mod cli;
 

@@ -1,6 +1,6 @@
 //! The engine of Headroom: everything that computes or keeps, and no window code.
 //!
-//! What it stands on are crates of their own, lowest first: `config`, `ops`, `model`, `data`, `analysis`, `train`, `checkpoint`,
+//! It stands on crates of its own, lowest first: `config`, `ops`, `model`, `data`, `analysis`, `train`, `checkpoint`,
 //! `store`. `engine/README.md` draws them.
 
 pub mod jobs;

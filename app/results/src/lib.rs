@@ -1,4 +1,4 @@
-//! What runs, analyses and measurements come to, as figures and words.
+//! Figures and words for the results of runs, analyses and measurements.
 
 use headroom_figures::{export, format, plot, theme};
 

@@ -1,4 +1,4 @@
-//! The window: what it shows, its panels, and its door to an engine.
+//! The window: its state, its panels, and its door to an engine.
 
 use headroom_figures::{export, format, plot, theme};
 #[cfg(test)]

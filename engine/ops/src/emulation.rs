@@ -1,4 +1,4 @@
-//! Whether tensors on the CPU stand in for such on a GPU, for tests.
+//! Tensors on the CPU that stand in for such on a GPU, for tests.
 
 use std::cell::Cell;
 
@@ -6,7 +6,7 @@ thread_local! {
     static IS_ON: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether tensors of this thread that lie on the CPU stand in for such on a GPU.
+/// True if tensors of this thread that lie on the CPU stand in for such on a GPU.
 pub fn is_on() -> bool {
     IS_ON.get()
 }

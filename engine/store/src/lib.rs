@@ -86,7 +86,7 @@ pub use writer::StoreWriter;
 /// The commit that this program was built from; known in release builds from a repository.
 pub const GIT_COMMIT: Option<&str> = option_env!("HEADROOM_GIT_COMMIT");
 
-/// Whether there were changes on top of that commit.
+/// True if there were changes on top of that commit.
 pub const GIT_DIRTY: Option<bool> = match option_env!("HEADROOM_GIT_DIRTY") {
     Some(text) => Some(matches!(text.as_bytes(), b"true")),
     None => None,

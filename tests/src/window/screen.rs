@@ -207,7 +207,7 @@ impl Screen {
         results.extend_harness(&mut self.harness);
     }
 
-    /// Where everything that can be seen stands, a line each in the order of a screen reader: left, top, width and height in
+    /// The place of everything that can be seen, a line each in the order of a screen reader: left, top, width and height in
     /// points, role and words.
     pub fn layout(&self) -> String {
         let screen = self.harness.ctx.content_rect();

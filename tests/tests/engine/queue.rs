@@ -1,4 +1,4 @@
-//! What waits in the engine's queue.
+//! Measurements that wait in the engine's queue.
 
 use std::{path::PathBuf, time::Duration};
 

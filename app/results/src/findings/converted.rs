@@ -1,10 +1,10 @@
-//! What a conversion could not tell or take over, in sentences.
+//! Sentences about what a conversion could not tell or take over.
 
 use headroom_engine::{convert::Price, text::listed};
 
 use crate::format::number;
 
-/// Why a conversion tells no loss, in a sentence; none where it tells one.
+/// The reason why a conversion tells no loss, in a sentence; none where it tells one.
 pub fn without_loss(price: &Price) -> Option<String> {
     match (price.loss_before, price.loss) {
         (Some(_), Some(_)) => None,
@@ -14,7 +14,7 @@ pub fn without_loss(price: &Price) -> Option<String> {
     }
 }
 
-/// What a conversion did not take over from the directory of the model, in a sentence; none where there is nothing.
+/// Names what a conversion did not take over from the directory of the model, in a sentence; none where there is nothing.
 pub fn not_taken_over(names: &[String]) -> Option<String> {
     let copy = "Copy what another program wants of it.";
     (!names.is_empty()).then(|| format!("Not taken over, since nothing here reads it: {}. {copy}", listed(names)))

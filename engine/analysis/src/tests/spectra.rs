@@ -294,7 +294,7 @@ fn intervals_of_a_sketch_hold_the_truth() {
     }
 }
 
-/// What every way takes and how far off it is, for MEASURED.md: `cargo test -p headroom-analysis --lib -- --ignored
+/// Time and error of every way, for MEASURED.md: `cargo test -p headroom-analysis --lib -- --ignored
 /// --nocapture time_against_error`.
 #[test]
 #[ignore = "it measures"]

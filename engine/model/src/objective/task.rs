@@ -89,7 +89,7 @@ pub trait Task {
     }
 }
 
-/// What an objective, which a config names, is to whatever trains, evaluates and measures.
+/// The task of an objective that a config names, for whatever trains, evaluates and measures.
 pub trait LearnedTask {
     /// The task: its batches, its loss and its metrics.
     fn task(&self) -> &dyn Task;
