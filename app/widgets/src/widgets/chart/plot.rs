@@ -42,7 +42,8 @@ const SMALL_PLOT: f32 = 260.0;
 /// A line chart, built anew each frame from borrowed lines.
 ///
 /// ```no_run
-/// # use headroom_app::{plot::{Series, XAxis}, widgets::{Chart, ChartLine, ChartState, SharedX}};
+/// # use headroom_figures::plot::{Series, XAxis};
+/// # use headroom_widgets::widgets::{Chart, ChartLine, ChartState, SharedX};
 /// # fn panel(ui: &mut egui::Ui, loss: &Series, state: &mut ChartState, shared: &mut SharedX) {
 /// let lines = [ChartLine::new(0, "baseline", loss)];
 /// let shown = Chart::new("loss", "Training loss", &lines).x(XAxis::Step).y_unit("nats/token").show(ui, state, shared);

@@ -87,7 +87,8 @@ pub enum HeatLine {
 /// A heat map, built anew each frame; its textures are not.
 ///
 /// ```no_run
-/// # use headroom_app::{plot::{HeatAxis, HeatData}, widgets::{HeatMap, HeatState}};
+/// # use headroom_figures::plot::{HeatAxis, HeatData};
+/// # use headroom_widgets::widgets::{HeatMap, HeatState};
 /// # fn panel(ui: &mut egui::Ui, similarity: &HeatData, state: &mut HeatState) {
 /// let layers = HeatAxis::numbered("Layer", "L");
 /// let shown = HeatMap::new("similarity of layers", similarity).axes(&layers, &layers).value("Similarity").show(ui, state);
