@@ -1,16 +1,27 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::SqlSafeStr;
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::sqlite::SqliteConnection;
 
 use super::clock::now_ms;
 use super::connect::{Access, connect};
 use super::{StoreError, StorePaths, schema};
 
-static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
+/// Every change of the format: version, description and text. The build script lists them: sqlx's own macro would compile SQLite and
+/// sqlx a second time, for the compiler.
+const CHANGES: &[(i64, &str, &str)] = &include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
+
+static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
+    let migration = |&(version, description, text): &(i64, &'static str, &'static str)| {
+        Migration::new(version, description.into(), MigrationType::Simple, text.into_sql_str(), false)
+    };
+    Migrator::with_migrations(CHANGES.iter().map(migration).collect())
+});
 
 /// Marks the database as Headroom's (SQLite's `application_id`): "Head".
 const APPLICATION: i64 = 0x4865_6164;
@@ -43,7 +54,7 @@ const TOUCH: [&str; 15] = [
 
 /// The newest format that this program knows.
 pub(crate) fn known_version() -> i64 {
-    MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0)
+    CHANGES.iter().map(|change| change.0).max().unwrap_or(0)
 }
 
 /// Makes the store's folder, and sees that the files in it can be written.

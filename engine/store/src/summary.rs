@@ -28,20 +28,13 @@ pub(crate) async fn update(
     Ok(())
 }
 
-#[derive(sqlx::FromRow)]
-struct Known {
-    direction: String,
-    last_attempt: Option<i64>,
-    last_step: Option<i64>,
-    best: Option<f64>,
-    best_step: Option<i64>,
-    count: Option<i64>,
-}
+/// Columns of a summary: direction, last attempt and step, best value and step, count.
+type Known = (String, Option<i64>, Option<i64>, Option<f64>, Option<i64>, Option<i64>);
 
 /// Adds rows that come after all others; false if they do not.
 async fn append(connection: &mut SqliteConnection, rows: &[Row]) -> sqlx::Result<bool> {
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Ok(true) };
-    let known: Known = sqlx::query_as(
+    let (direction, last_attempt, last_step, mut best, mut best_step, count): Known = sqlx::query_as(
         "SELECT direction, last_attempt, last_step, best, best_step, count
          FROM series LEFT JOIN series_summary ON series = id AND run = ? WHERE id = ?",
     )
@@ -49,12 +42,11 @@ async fn append(connection: &mut SqliteConnection, rows: &[Row]) -> sqlx::Result
     .bind(first.series)
     .fetch_one(&mut *connection)
     .await?;
-    let end = known.last_attempt.zip(known.last_step);
+    let end = last_attempt.zip(last_step);
     if end.is_some_and(|end| (first.attempt, first.step) <= end) {
         return Ok(false);
     }
-    let direction = Direction::parse(&known.direction);
-    let (mut best, mut best_step) = (known.best, known.best_step);
+    let direction = Direction::parse(&direction);
     for row in rows {
         if direction.improves(row.value, best) {
             (best, best_step) = (Some(row.value), Some(row.step));
@@ -68,7 +60,7 @@ async fn append(connection: &mut SqliteConnection, rows: &[Row]) -> sqlx::Result
     )
     .bind(first.run)
     .bind(first.series)
-    .bind(known.count.unwrap_or(0).saturating_add(rows.len() as i64))
+    .bind(count.unwrap_or(0).saturating_add(rows.len() as i64))
     .bind(last.attempt)
     .bind(last.step)
     .bind((!last.value.is_nan()).then_some(last.value))
