@@ -30,7 +30,7 @@ use super::{
     train,
 };
 use crate::{
-    compare::{Delta, Verdict, best_delta, untested_words},
+    compare::{Comparison, Verdict, untested_words},
     export::TextTable,
     findings, format,
 };
@@ -398,7 +398,7 @@ fn run_before(reading: &Store, kept: &AdviceRecord) -> CliResult<RunRecord> {
 }
 
 /// The advised run, what came of it, and what to think of its loss.
-fn outcome(reading: &Store, kept: &AdviceRecord) -> CliResult<(RunRecord, Outcome, Option<Delta>)> {
+fn outcome(reading: &Store, kept: &AdviceRecord) -> CliResult<(RunRecord, Outcome, Option<Comparison>)> {
     let (before, after) = (run_before(reading, kept)?, reading.run(kept.run.as_str())?);
     let (old, new) = (newest(reading, &before)?, newest(reading, &after)?);
     let outcome = findings::outcome(
@@ -408,14 +408,14 @@ fn outcome(reading: &Store, kept: &AdviceRecord) -> CliResult<(RunRecord, Outcom
     );
     let curve = |run: &RunRecord| Curve::read(reading, &run.summary.id, series_names::VALIDATION_LOSS);
     let (old, new) = (curve(&before)?, curve(&after)?);
-    let losses = best_delta(
+    let losses = Comparison::of_best(
         &new.course(&after.summary, series_names::VALIDATION_LOSS),
         &old.course(&before.summary, series_names::VALIDATION_LOSS),
     );
     Ok((after, outcome, losses))
 }
 
-fn outcome_json(advised: &RunRecord, kept: &AdviceRecord, outcome: &Outcome, losses: Option<&Delta>) -> Json {
+fn outcome_json(advised: &RunRecord, kept: &AdviceRecord, outcome: &Outcome, losses: Option<&Comparison>) -> Json {
     json!({
         "event": "outcome",
         "run": advised.summary.id,
@@ -425,7 +425,7 @@ fn outcome_json(advised: &RunRecord, kept: &AdviceRecord, outcome: &Outcome, los
         "beside": kept.advised.beside,
         "prediction": kept.advised.prediction,
         "rows": outcome.rows,
-        "loss_judged": losses.map(|losses| curves::as_json(losses, None)),
+        "loss_judged": losses.map(curves::as_json),
     })
 }
 
@@ -435,7 +435,7 @@ fn tell_outcome(
     advised: &RunRecord,
     kept: &AdviceRecord,
     outcome: &Outcome,
-    losses: Option<&Delta>,
+    losses: Option<&Comparison>,
 ) -> CliResult {
     let named = |run: &RunId| reading.run(run.as_str()).map_or_else(|_| run.to_string(), |run| run.summary.name);
     let against = match &kept.advised.beside {
@@ -450,11 +450,11 @@ fn tell_outcome(
         kept.advised.words
     )))?;
     let mut table = TextTable::new(["", "before", "predicted", "came out", ""]);
-    for row in findings::outcome_rows(outcome, losses.map(|losses| losses.words(format::delta)).as_deref()) {
+    for row in findings::outcome_rows(outcome, losses.map(|losses| losses.delta.words(format::delta)).as_deref()) {
         table.row(row.map(|cell| plain::ascii(&cell.replace(" ± ", " +/-"))));
     }
     print::line(table.to_plain())?;
-    if losses.is_some_and(|losses| losses.verdict == Verdict::NotTested) {
+    if losses.is_some_and(|losses| losses.delta.verdict == Verdict::NotTested) {
         let runs = [run_before(reading, kept)?, advised.clone()];
         print::line(more_seeds::text(store, &untested_words(1, 1), &runs, None))?;
     }

@@ -21,8 +21,9 @@ use super::{
 };
 use crate::{
     compare::{
-        Delta, NotJudged, RATE, Reading, Standing, Verdict, common_step, direction_between, flatten, group_all_but,
-        is_rate, not_judged_words, unequal_samples_words, unequal_training_words, untested_sentence, why_not_judged,
+        Comparison, NotJudged, RATE, Reading, Standing, Verdict, common_step, flatten, group_all_but, is_rate,
+        judged_direction, not_judged_words, unequal_samples_words, unequal_training_words, untested_sentence,
+        why_not_judged,
     },
     export::TextTable,
     findings::probe_samples,
@@ -93,7 +94,7 @@ impl<'a> Judge<'a> {
         let seeds = |index: usize| {
             let mut all = metrics.iter().flat_map(|metric| [Part::Last, Part::Best].map(|part| (metric, part)));
             all.find_map(|(metric, part)| {
-                let (delta, _) = self.against_first(index, metric, part)?;
+                let delta = self.against_first(index, metric, part)?.delta;
                 (delta.verdict == Verdict::NotTested).then(|| delta.basis.seeds()).flatten()
             })
         };
@@ -103,12 +104,10 @@ impl<'a> Judge<'a> {
         untested_sentence(&others)
     }
 
-    /// The difference of a run to the first, and where one of the two is not done the step that it was taken at, with the run's
-    /// value there; none for the first itself and where one has no value.
-    fn against_first(&self, index: usize, metric: &str, part: Part) -> Option<(Delta, Option<(u64, f64)>)> {
+    /// Comparison of a run with the first, where one of the two is not done at the last step that both reached; none for the first itself
+    /// and where one has no value.
+    fn against_first(&self, index: usize, metric: &str, part: Part) -> Option<Comparison> {
         let (base, own) = (self.records.first()?, self.records.get(index).filter(|_| index > 0)?);
-        let not_judged = not_judged(self.records, index);
-        let direction = if is_rate(metric) { Direction::None } else { direction_between(metric, not_judged) };
         // A series of which no values are the better ones has no curve here.
         let until =
             common_step([&base.summary, &own.summary].into_iter(), metric).filter(|_| self.curves.contains_key(metric));
@@ -121,13 +120,13 @@ impl<'a> Judge<'a> {
                 Part::Best => course.best(until),
             }
         };
-        let (own, base) = (reading(index, own)?, reading(0, base)?);
-        let (value, base_value) = (own.value, base.value);
-        let mut delta = Delta::measured(&[own], &[base], direction)?;
-        if self.standings.is_some() {
-            delta.verdict = Verdict::Neutral;
-        }
-        Some((delta.or_same(value, base_value, plain::number), until.map(|step| (step, value))))
+        // With seeds that repeat, no single run is called better or worse.
+        let direction = if self.standings.is_some() {
+            Direction::None
+        } else {
+            judged_direction(metric, not_judged(self.records, index))
+        };
+        Comparison::measured(&[reading(index, own)?], &[reading(0, base)?], direction, until, plain::number)
     }
 }
 
@@ -193,12 +192,8 @@ fn delta(records: &[RunRecord], index: usize, value: impl Fn(&RunRecord) -> Opti
 
 fn as_json(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String, Vec<Value>>) -> Value {
     let records = judge.records;
-    let judged = |index: usize, metric: &str, part: Part| {
-        judge.against_first(index, metric, part).map(|(delta, reached)| {
-            let step = reached.map(|(step, _)| step);
-            curves::as_json(&delta, step)
-        })
-    };
+    let judged =
+        |index: usize, metric: &str, part: Part| judge.against_first(index, metric, part).as_ref().map(curves::as_json);
     let runs: Vec<Value> = records
         .iter()
         .enumerate()
@@ -314,10 +309,10 @@ fn as_text(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String,
             let shown = plain::maybe(records.get(index).and_then(value));
             match judge.against_first(index, name, part) {
                 // Beside a difference stands the value that it is of.
-                Some((delta, Some((step, value)))) => {
-                    format!("{} ({})", plain::number(value), curves::words(&delta, Some(step)))
+                Some(found) if found.at_step.is_some() => {
+                    format!("{} ({})", plain::number(found.own.mean), curves::words(&found))
                 }
-                Some((delta, None)) => format!("{shown} ({})", curves::words(&delta, None)),
+                Some(found) => format!("{shown} ({})", curves::words(&found)),
                 None => shown,
             }
         };
@@ -337,7 +332,8 @@ fn as_text(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String,
     }
     text += &table.to_plain();
     let is_at_step = |metric: &String, part: Part| {
-        (1..records.len()).any(|index| judge.against_first(index, metric, part).is_some_and(|(_, at)| at.is_some()))
+        (1..records.len())
+            .any(|index| judge.against_first(index, metric, part).is_some_and(|found| found.at_step.is_some()))
     };
     if metrics.iter().any(|metric| is_at_step(metric, Part::Last) || is_at_step(metric, Part::Best)) {
         text += "\nat: the value and its difference are those of this step, the last that both reached; the first run stands \
@@ -394,7 +390,7 @@ mod tests {
             records[1].summary.held_out_hash = Some(hash.to_owned());
             let curves = BTreeMap::from([(metric, vec![Curve::default(), Curve::default()])]);
             let judge = Judge { path: None, records: &records, names: Vec::new(), curves, standings: None };
-            let difference = |part| judge.against_first(1, metric, part).map(|(delta, _)| delta.absolute);
+            let difference = |part| judge.against_first(1, metric, part).map(|found| found.delta.absolute);
             assert_eq!((difference(Part::Last), difference(Part::Best)), (Some(1.0), Some(0.5)), "{hash}");
         }
     }
@@ -412,7 +408,7 @@ mod tests {
         let names = vec!["slow".to_owned(), "fast".to_owned()];
         let judge = Judge { path: None, records: &records, names, curves, standings: None };
         for part in [Part::Last, Part::Best] {
-            let told = judge.against_first(1, metric, part).map(|(delta, _)| (delta.absolute, delta.verdict));
+            let told = judge.against_first(1, metric, part).map(|found| (found.delta.absolute, found.delta.verdict));
             assert_eq!(told, Some((200.0, Verdict::Neutral)), "not even unclear");
         }
         let (metrics, differences) = ([metric.to_owned()], BTreeMap::new());

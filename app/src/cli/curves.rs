@@ -7,7 +7,7 @@ use headroom_engine::{
 use serde_json::{Value, json};
 
 use super::{error::CliResult, plain};
-use crate::compare::{Basis, Course, Delta, RunOutcomes, Verdict};
+use crate::compare::{Basis, Comparison, Course, RunOutcomes, Verdict};
 
 /// A curve over steps.
 #[derive(Default)]
@@ -49,8 +49,9 @@ fn read_outcomes(store: &Store, run: &RunId) -> CliResult<RunOutcomes> {
 }
 
 /// A difference in a cell: `-0.0123 +/-0.0200, unclear`, with the step that it was taken at where a run still trains.
-pub fn words(delta: &Delta, until: Option<u64>) -> String {
-    let at = until.map(|step| format!(" at {}", plain::count(step))).unwrap_or_default();
+pub fn words(comparison: &Comparison) -> String {
+    let Comparison { delta, at_step, .. } = comparison;
+    let at = at_step.map(|step| format!(" at {}", plain::count(step))).unwrap_or_default();
     if delta.verdict == Verdict::Same {
         return format!("={at}");
     }
@@ -66,7 +67,8 @@ pub fn words(delta: &Delta, until: Option<u64>) -> String {
 }
 
 /// A difference for scripts.
-pub fn as_json(delta: &Delta, until: Option<u64>) -> Value {
+pub fn as_json(comparison: &Comparison) -> Value {
+    let Comparison { delta, at_step, .. } = comparison;
     let verdict = match delta.verdict {
         Verdict::Same => "same",
         Verdict::Neutral => "none",
@@ -75,7 +77,7 @@ pub fn as_json(delta: &Delta, until: Option<u64>) -> Value {
     };
     let seeds = delta.basis.seeds();
     json!({
-        "difference": delta.absolute, "half_width": delta.half_width, "verdict": verdict, "at_step": until,
+        "difference": delta.absolute, "half_width": delta.half_width, "verdict": verdict, "at_step": at_step,
         "rests_on": match delta.basis {
             Basis::Exact => "exact",
             Basis::Pairs(_) => "pairs",

@@ -153,7 +153,7 @@ pub fn entrants_json(records: &[RunRecord], all: &[Standing]) -> Vec<Json> {
                 };
                 let Value { summary, against } = value;
                 let sd = summary.sd.is_finite().then_some(summary.sd);
-                let judged = against.map(|against| curves::as_json(&against, None));
+                let judged = against.map(|against| curves::as_json(&against));
                 let value = json!({
                     "mean": summary.mean, "sd": sd, "n": summary.n, "delta": value.delta(), "relative": value.relative(),
                     "judged": judged,
@@ -191,10 +191,10 @@ fn as_csv(figures: &[Figure], all: &[Standing]) -> String {
                 number(value.map(|value| value.summary.sd)),
                 number(value.and_then(Value::delta)),
                 number(value.and_then(Value::relative)),
-                number(value.and_then(|value| value.against?.half_width)),
+                number(value.and_then(|value| value.against?.delta.half_width)),
                 value
                     .and_then(|value| value.against)
-                    .map(|against| against.verdict.word())
+                    .map(|against| against.delta.verdict.word())
                     .unwrap_or_default()
                     .to_owned(),
             ]);
@@ -206,7 +206,11 @@ fn as_csv(figures: &[Figure], all: &[Standing]) -> String {
 
 /// The difference of a figure of the machine or of the model's size, as a share of the first's.
 fn share_words(value: &Value) -> Option<String> {
-    if value.against?.verdict == Verdict::Same { Some("=".to_owned()) } else { value.relative().map(plain::percent) }
+    if value.against?.delta.verdict == Verdict::Same {
+        Some("=".to_owned())
+    } else {
+        value.relative().map(plain::percent)
+    }
 }
 
 fn as_text(
@@ -255,7 +259,7 @@ pub fn standings_text(path: Option<&Path>, records: &[RunRecord], all: &[Standin
                 let sd = value.map(|value| value.summary.sd).filter(|sd| sd.is_finite());
                 cells.push(sd.map(plain::number).unwrap_or_default());
                 let against = value.and_then(|value| value.against);
-                cells.push(against.map(|against| curves::words(&against, None)).unwrap_or_default());
+                cells.push(against.map(|against| curves::words(&against)).unwrap_or_default());
             } else {
                 cells.push(value.and_then(share_words).unwrap_or_default());
             }

@@ -2,7 +2,7 @@
 
 use headroom_engine::store::{RunState, RunSummary, series_names};
 
-use super::{Delta, Reading, RunOutcomes, WithinRunSpread, direction_between, metric_value, why_not_judged};
+use super::{Reading, RunOutcomes, WithinRunSpread};
 
 /// The curve of a metric of one run: as much of it as is loaded.
 #[derive(Clone, Copy)]
@@ -82,23 +82,10 @@ pub fn common_step<'a>(runs: impl Iterator<Item = &'a RunSummary> + Clone, serie
     steps?.into_iter().min()
 }
 
-/// The difference of the best values of two runs by the rule of [`Delta`]: one run each is not tested. None where one has no value,
-/// or did not train to its end: the best of half a training says nothing against that of a whole one.
-pub fn best_delta(own: &Course<'_>, baseline: &Course<'_>) -> Option<Delta> {
-    if [own, baseline].iter().any(|course| course.run.state != RunState::Finished) {
-        return None;
-    }
-    let direction = direction_between(own.series, why_not_judged(baseline.run, own.run));
-    let (reading, base) = (own.best(None)?, baseline.best(None)?);
-    let values = (reading.value, base.value);
-    let delta = Delta::measured(&[reading], &[base], direction)?;
-    Some(delta.or_same(values.0, values.1, |value| metric_value(own.series, value)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{compare::Verdict, examples};
+    use crate::examples;
 
     const LOSS: &str = series_names::VALIDATION_LOSS;
 
@@ -133,24 +120,6 @@ mod tests {
         let (x, y) = ([100.0, 200.0, 300.0, 400.0], [1.0, 3.0, 2.5, 2.0]);
         let course = Course { run: &run, series: LOSS, x: &x, y: &y, outcomes: None };
         assert_eq!(course.best(Some(300)).unwrap().value, 2.5, "not 1.0: then all pairs were scored");
-    }
-
-    #[test]
-    fn best_values_are_told_once_both_runs_are_done_and_one_run_each_is_not_tested() {
-        let x: Vec<f64> = (1..=8).map(f64::from).collect();
-        let verdict = |own: (RunState, f64), base: RunState| {
-            let (mut one, other) = (run(own.0, 8), run(base, 8));
-            one.metrics.get_mut(LOSS).unwrap().best = Some(own.1);
-            let course = |run| Course { run, series: LOSS, x: &x, y: &[1.0; 8], outcomes: None };
-            best_delta(&course(&one), &course(&other)).map(|delta| delta.verdict)
-        };
-        let done = RunState::Finished;
-        assert_eq!(verdict((done, 0.4), done), Some(Verdict::NotTested), "however steady both are");
-        assert_eq!(verdict((done, 0.500_001), done), Some(Verdict::Same), "both are written 0.5000");
-        for early in [RunState::Running, RunState::Queued, RunState::Stopped] {
-            assert_eq!(verdict((early, 0.4), done), None, "{early}");
-            assert_eq!(verdict((done, 0.4), early), None, "{early}: the one that it is held against");
-        }
     }
 
     #[test]

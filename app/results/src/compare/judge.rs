@@ -128,9 +128,10 @@ pub fn is_rate(series: &str) -> bool {
 pub const RATE: &str = "What else the machine did then is not known, so no run is called faster: the panel Speed and \
                         `headroom bench` measure speed.";
 
-/// Which values of a series are the better ones between two runs, whatever the text where it is a rate.
-pub fn direction_between(series: &str, why_not: Option<NotJudged>) -> Direction {
-    if !is_rate(series) && why_not.is_some() { Direction::None } else { Direction::of(series) }
+/// Which values of a series are the better ones between two runs; none where a difference is told and not judged: that of a rate, and
+/// of runs that have a reason for it.
+pub fn judged_direction(series: &str, not_judged: Option<NotJudged>) -> Direction {
+    if is_rate(series) || not_judged.is_some() { Direction::None } else { Direction::of(series) }
 }
 
 /// What a run learns, by the metrics that its objective alone has; none as long as it was not evaluated.
@@ -243,10 +244,10 @@ mod tests {
     }
 
     #[test]
-    fn the_good_values_of_a_rate_are_the_same_whatever_the_text() {
+    fn a_loss_is_judged_unless_there_is_a_reason_and_a_rate_never() {
         let why = Some(NotJudged::Text);
-        assert_eq!(direction_between(series_names::VALIDATION_LOSS, None), Direction::Lower);
-        assert_eq!(direction_between(series_names::VALIDATION_LOSS, why), Direction::None);
-        assert_eq!(direction_between(series_names::TRAIN_TOKENS_PER_SEC, why), Direction::Higher);
+        assert_eq!(judged_direction(series_names::VALIDATION_LOSS, None), Direction::Lower);
+        assert_eq!(judged_direction(series_names::VALIDATION_LOSS, why), Direction::None);
+        assert_eq!(judged_direction(series_names::TRAIN_TOKENS_PER_SEC, None), Direction::None);
     }
 }

@@ -4,6 +4,7 @@
 //! Pure functions over plain data. May be used by the panels; draws nothing.
 
 mod align;
+mod comparison;
 mod course;
 mod diff;
 mod evidence;
@@ -26,13 +27,14 @@ mod within_run;
 mod x_axis;
 
 pub use align::{Aligned, Alignment, align};
-pub use course::{Course, best_delta, common_step};
+pub use comparison::Comparison;
+pub use course::{Course, common_step};
 pub use diff::{ConfigDiff, DiffRow};
 pub use evidence::{Basis, Delta, Reading, SEEDS_ALONE, Verdict, untested_words};
 pub use flatten::{flatten, plain};
 pub use frontier::pareto_front;
 pub use group::{Group, common_keys, group_all_but, group_by, is_finished, short_key};
-pub use judge::{NotJudged, RATE, direction_between, is_rate, judged_by_most, not_judged_words, why_not_judged};
+pub use judge::{NotJudged, RATE, is_rate, judged_by_most, judged_direction, not_judged_words, why_not_judged};
 pub use metric::{
     LOSS_UNIT, common_loss_unit, loss_unit, metric_spread, metric_value, series_axis, series_hint, series_title,
     series_unit, short_title, task_info, task_of,

@@ -9,8 +9,8 @@ use headroom_engine::{
 use serde_json::Value as Json;
 
 use super::{
-    Delta, Group, NotJudged, Reading, Summary, flatten, group_all_but, is_finished, name_of_seeds, task_of,
-    why_not_judged,
+    Comparison, Group, NotJudged, Reading, Summary, flatten, group_all_but, is_finished, judged_direction,
+    name_of_seeds, task_of, why_not_judged,
 };
 use crate::format;
 
@@ -106,19 +106,10 @@ impl Figure {
         matches!(self, Self::Parameters | Self::FlopsPerStep)
     }
 
-    /// Whether it is of held-out text.
-    fn is_held_out(self) -> bool {
-        self.series().is_some()
-    }
-
-    /// Which values are judged to be the good ones: memory may be that of whatever else the program held, and speed depends on what
-    /// else the machine did.
-    fn direction(self) -> Direction {
-        match self {
-            Self::BestLoss | Self::LastLoss => Direction::Lower,
-            Self::Metric(series) => Metric::find(series).map_or(Direction::None, |metric| metric.direction),
-            Self::Parameters | Self::FlopsPerStep | Self::StepsPerSec | Self::PeakMemory => Direction::None,
-        }
+    /// Which values are the good ones between entrants that are `not_judged` for a reason, or are: those of memory may be of whatever
+    /// else the program held, and speed depends on what else the machine did.
+    fn direction(self, not_judged: Option<NotJudged>) -> Direction {
+        self.series().map_or(Direction::None, |series| judged_direction(series, not_judged))
     }
 
     /// The figure of one run.
@@ -143,18 +134,18 @@ pub struct Value {
     /// Over its finished runs.
     pub summary: Summary,
     /// Against the first entrant, seed by seed where seeds repeat; none for that itself.
-    pub against: Option<Delta>,
+    pub against: Option<Comparison>,
 }
 
 impl Value {
     /// The difference to the first.
     pub fn delta(&self) -> Option<f64> {
-        self.against.map(|against| against.absolute)
+        self.against.map(|against| against.delta.absolute)
     }
 
     /// The same as a share of the first.
     pub fn relative(&self) -> Option<f64> {
-        self.against.and_then(|against| against.relative)
+        self.against.and_then(|against| against.delta.relative)
     }
 }
 
@@ -176,8 +167,8 @@ pub struct Standing {
 impl Standing {
     /// Seeds of the first and of this one, where one of them has a single seed so that no difference was tested.
     pub fn untested(&self) -> Option<(usize, usize)> {
-        let tested = self.values.values().filter_map(|value| value.against).find(|against| !against.is_tested());
-        tested.and_then(|against| against.basis.seeds())
+        let mut all = self.values.values().filter_map(|value| value.against);
+        all.find(|against| !against.delta.is_tested()).and_then(|against| against.delta.basis.seeds())
     }
 }
 
@@ -229,20 +220,15 @@ pub fn standings(runs: &[RunRecord], reading: &dyn Fn(usize, Figure, Reading) ->
         let value = |figure: Figure| {
             let own = readings(&counted, figure);
             let summary = Summary::of(&own.iter().map(|reading| reading.value).collect::<Vec<f64>>())?;
-            let against = (!all.is_empty())
-                .then(|| {
-                    let base = readings(&finished(first), figure);
-                    let direction =
-                        if figure.is_held_out() && not_judged.is_some() { Direction::None } else { figure.direction() };
-                    let delta = if figure.is_exact() {
-                        Delta::exact(own.first()?.value, base.first()?.value, direction)
-                    } else {
-                        Delta::measured(&own, &base, direction)
-                    }?;
-                    let mean = base.iter().map(|reading| reading.value).sum::<f64>() / base.len() as f64;
-                    Some(delta.or_same(mean + delta.absolute, mean, |value| figure.written(value)))
-                })
-                .flatten();
+            let against = || {
+                let base = readings(&finished(first), figure);
+                let (direction, write) = (figure.direction(not_judged), |value| figure.written(value));
+                if figure.is_exact() {
+                    return Comparison::exact(own.first()?.value, base.first()?.value, direction, write);
+                }
+                Comparison::measured(&own, &base, direction, None, write)
+            };
+            let against = if all.is_empty() { None } else { against() };
             Some((figure, Value { summary, against }))
         };
         let values = figures.iter().copied().filter_map(value).collect();
@@ -315,7 +301,7 @@ mod tests {
         }
         assert_eq!(Figure::of_runs(&runs)[2], Figure::Metric(ACCURACY));
         let all = standings(&runs, &|_, _, reading| reading);
-        let against = all[1].values[&Figure::Metric(ACCURACY)].against.unwrap();
+        let against = all[1].values[&Figure::Metric(ACCURACY)].against.unwrap().delta;
         assert!((against.absolute - 0.1025).abs() < 1e-12 && against.verdict == Verdict::Better, "{against:?}");
         assert_eq!(Figure::Metric(ACCURACY).title(), "best Accuracy");
     }
@@ -334,11 +320,12 @@ mod tests {
         });
         assert_eq!(Figure::of_runs(&runs)[2], Figure::Metric(BLEU));
         assert!(!Figure::of_runs(&runs).contains(&Figure::Metric("translation/chrf")), "no run has it");
-        let against = standings(&runs, &|_, _, reading| reading)[1].values[&Figure::Metric(BLEU)].against.unwrap();
+        let against =
+            standings(&runs, &|_, _, reading| reading)[1].values[&Figure::Metric(BLEU)].against.unwrap().delta;
         assert!((against.absolute - 10.05).abs() < 1e-9 && against.verdict == Verdict::Better, "higher is better");
         assert_eq!(against.examples, None, "no mean over examples");
         let alone = standings(&[runs[0].clone(), runs[2].clone()], &|_, _, reading| reading);
-        let against = alone[1].values[&Figure::Metric(BLEU)].against.unwrap();
+        let against = alone[1].values[&Figure::Metric(BLEU)].against.unwrap().delta;
         assert_eq!((against.absolute, against.verdict), (10.0, Verdict::NotTested), "one seed each");
         assert_eq!((alone[0].untested(), alone[1].untested()), (None, Some((1, 1))));
         assert_eq!(Figure::Metric(BLEU).title(), "best BLEU");
@@ -356,7 +343,7 @@ mod tests {
             run(4, "race: wide", 2, 8, 4.000_001, done),
         ];
         let wide = &standings(&runs, &|_, _, reading| reading)[1];
-        let verdict = |figure: Figure| wide.values[&figure].against.unwrap().verdict;
+        let verdict = |figure: Figure| wide.values[&figure].against.unwrap().delta.verdict;
         assert_eq!(verdict(Figure::BestLoss), Verdict::Same, "both are 3.000 in the table");
         assert_eq!(verdict(Figure::StepsPerSec), Verdict::Same);
         assert_eq!(verdict(Figure::Parameters), Verdict::Neutral, "80 is not 40");
@@ -376,7 +363,7 @@ mod tests {
             fast(3, "race: quick", 1, 1.0),
             fast(4, "race: quick", 2, 1.01),
         ];
-        let against = standings(&runs, &|_, _, reading| reading)[1].values[&Figure::StepsPerSec].against.unwrap();
+        let against = standings(&runs, &|_, _, reading| reading)[1].values[&Figure::StepsPerSec].against.unwrap().delta;
         assert!(against.relative.is_some_and(|relative| relative > 8.0), "{against:?}");
         assert_eq!(against.verdict, Verdict::Neutral, "what else ran meanwhile is not known");
     }
@@ -398,7 +385,7 @@ mod tests {
         let wide = &all[1].values;
         assert_eq!((wide[&Figure::BestLoss].delta(), wide[&Figure::LastLoss].delta()), (Some(-1.5), Some(-1.5)));
         assert_eq!(wide[&Figure::Parameters].relative(), Some(1.0));
-        let against = wide[&Figure::BestLoss].against.unwrap();
+        let against = wide[&Figure::BestLoss].against.unwrap().delta;
         assert_eq!(
             (against.basis, against.verdict),
             (Basis::Untested(2, 1), Verdict::NotTested),
@@ -419,7 +406,7 @@ mod tests {
             run(3, "race: wide", 1, 8, 1.5, done),
             run(4, "race: wide", 2, 8, 3.49, done),
         ];
-        let against = standings(&runs, &|_, _, reading| reading)[1].values[&Figure::BestLoss].against.unwrap();
+        let against = standings(&runs, &|_, _, reading| reading)[1].values[&Figure::BestLoss].against.unwrap().delta;
         assert_eq!((against.basis, against.verdict), (Basis::Pairs(2), Verdict::Better));
         assert!((against.absolute + 0.505).abs() < 1e-12);
     }

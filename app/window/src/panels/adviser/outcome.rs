@@ -9,7 +9,7 @@ use headroom_engine::{
 };
 
 use crate::{
-    compare::{Course, Delta, Verdict, best_delta},
+    compare::{Comparison, Course, Delta, Verdict},
     context::{Action, PanelContext, PanelId},
     findings, format,
     plot::{CurveX, Series},
@@ -62,7 +62,8 @@ fn judged_losses(before: &RunSummary, after: &RunSummary, cx: &mut PanelContext<
     };
     let (old, new) = (curve(before), curve(after));
     let old = Course { run: before, series: LOSS, x: old.x(), y: old.y(), outcomes: None };
-    best_delta(&Course { run: after, series: LOSS, x: new.x(), y: new.y(), outcomes: None }, &old)
+    let new = Course { run: after, series: LOSS, x: new.x(), y: new.y(), outcomes: None };
+    Comparison::of_best(&new, &old).map(|comparison| comparison.delta)
 }
 
 impl Outcomes {

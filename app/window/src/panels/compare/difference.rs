@@ -9,7 +9,7 @@ use super::{
     view::View,
 };
 use crate::{
-    compare::{Alignment, Band, NotJudged, align, curve_x, direction_between, why_not_judged},
+    compare::{Alignment, Band, NotJudged, align, curve_x, is_rate, why_not_judged},
     plot::{Series, Version, XAxis},
     state::State,
 };
@@ -112,8 +112,9 @@ impl DifferenceMaker {
 /// Whether the metric of two bundles is counted in different units: their difference would be of nothing.
 fn learns_something_else(base: &Bundle, other: &Bundle, metric: &str) -> bool {
     let (Some(base), Some(other)) = (base.runs.first(), other.runs.first()) else { return false };
-    let why_not = why_not_judged(base, other).filter(|why| *why == NotJudged::Objective);
-    Direction::of(metric) != direction_between(metric, why_not)
+    Direction::of(metric) != Direction::None
+        && !is_rate(metric)
+        && why_not_judged(base, other) == Some(NotJudged::Objective)
 }
 
 /// The curves of these runs that are loaded and have points.
@@ -251,7 +252,7 @@ mod tests {
         assert_eq!(other.name, "other");
         let last = [Measure::Last(METRIC.to_owned())];
         let table = rows(&grouped, &last, &[], None, Band::None, Some(&baseline), &Courses::default());
-        assert_eq!(table[1].entries[0].against.unwrap().absolute, 1.5);
+        assert_eq!(table[1].entries[0].against.unwrap().delta.absolute, 1.5);
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub(super) fn why_untested(rows: &[Row], measures: &[Measure]) -> Option<String>
     let seeds = |row: &Row| {
         let mut entries = row.entries.iter().zip(measures).filter(|(_, measure)| is_metric(measure));
         let found = entries.find(|(entry, _)| entry.verdict() == Verdict::NotTested)?;
-        found.0.against?.basis.seeds()
+        found.0.against?.delta.basis.seeds()
     };
     let others = rows.iter().filter(|row| !row.is_baseline);
     let untested: Vec<(&str, (usize, usize))> =

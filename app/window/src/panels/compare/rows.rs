@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     compare::{
-        Band, Delta, NotJudged, RATE, Reading, Summary, Verdict, common_step, direction_between, is_rate,
+        Band, Comparison, NotJudged, RATE, Reading, Summary, Verdict, common_step, is_rate, judged_direction,
         metric_spread, metric_value, series_title, short_title, why_not_judged,
     },
     export::{Cell, TextTable},
@@ -94,14 +94,6 @@ impl Measure {
         }
     }
 
-    /// Which values are the good ones between runs that are `not_judged` for a reason, or are.
-    pub fn direction(&self, not_judged: Option<NotJudged>) -> Direction {
-        match self {
-            Self::Last(series) | Self::Best(series) | Self::At(series, _) => direction_between(series, not_judged),
-            Self::Parameters | Self::Duration | Self::Steps => Direction::None,
-        }
-    }
-
     fn of(&self, run: &RunSummary) -> Option<f64> {
         match self {
             Self::Last(series) => run.metrics.get(series).map(|summary| summary.last),
@@ -153,20 +145,26 @@ impl Measure {
         }
     }
 
-    fn delta(&self, delta: &Delta) -> String {
+    /// A difference in a cell: of what has no unit that people read, as a share of the baseline.
+    fn delta(&self, comparison: &Comparison) -> String {
+        let Comparison { delta, at_step, .. } = comparison;
         let is_own_unit = self.series().is_some_and(|series| !series.ends_with("_bytes"));
-        match delta.relative {
+        let words = match delta.relative {
             _ if delta.verdict == Verdict::Same => "=".to_owned(),
             Some(relative) if !is_own_unit => format::delta_percent(relative),
             Some(relative) if delta.absolute != 0.0 => {
                 format!("{} ({})", self.difference(delta.absolute), format::delta_percent(relative))
             }
             _ => self.difference(delta.absolute),
+        };
+        match at_step {
+            Some(step) => [&words, " at ", &format::count(*step)].concat(),
+            None => words,
         }
     }
 
-    /// The difference between a row and the baseline's: of what varies by the rule of evidence, where some run still trains
-    /// at the last step that all reached; that step, with what the row comes to there.
+    /// The comparison of a row with the baseline's, each a bundle with its value: of what varies by the rule of evidence, where some run
+    /// still trains at the last step that all reached.
     fn against(
         &self,
         own: (&Bundle, Option<f64>),
@@ -174,19 +172,15 @@ impl Measure {
         courses: &Courses,
         at: Option<f64>,
         not_judged: Option<NotJudged>,
-    ) -> Option<(Delta, Option<(u64, Summary)>)> {
-        let direction = self.direction(not_judged);
+    ) -> Option<Comparison> {
+        let write = |value| self.value(value);
+        let Some(series) = self.series() else {
+            return Comparison::exact(own.1?, base.1?, Direction::None, write);
+        };
         // A difference of what cannot be held against each other would be read all the same.
-        if self.series().is_some_and(|series| Direction::of(series) != Direction::None) && direction == Direction::None
-        {
+        if not_judged.is_some() && Direction::of(series) != Direction::None && !is_rate(series) {
             return None;
         }
-        let Some(series) = self.series() else {
-            let (value, base) = (own.1?, base.1?);
-            let delta = Delta::exact(value, base, direction)?;
-            return Some((delta.or_same(value, base, |value| self.value(value)), None));
-        };
-        let direction = if is_rate(series) { Direction::None } else { direction };
         let until = match self {
             Self::At(..) => None,
             _ => common_step(own.0.counted(series).into_iter().chain(base.0.counted(series)), series),
@@ -195,11 +189,8 @@ impl Measure {
             let counted = bundle.counted(series).into_iter();
             counted.filter_map(|run| self.reading(run, courses, at, until)).collect()
         };
-        let (own, base) = (readings(own.0), readings(base.0));
-        let delta = Delta::measured(&own, &base, direction)?;
-        let mean = base.iter().map(|reading| reading.value).sum::<f64>() / base.len() as f64;
-        let reached = Summary::of(&own.iter().map(|reading| reading.value).collect::<Vec<f64>>());
-        Some((delta.or_same(mean + delta.absolute, mean, |value| self.value(value)), until.zip(reached)))
+        let direction = judged_direction(series, not_judged);
+        Comparison::measured(&readings(own.0), &readings(base.0), direction, until, write)
     }
 }
 
@@ -212,10 +203,8 @@ pub struct Entry {
     pub shown: String,
     /// The delta against the baseline as people read it; empty without one.
     pub delta: String,
-    /// The delta itself.
-    pub against: Option<Delta>,
-    /// The step that it was taken at, and the value with it, where some run still trains.
-    pub until: Option<u64>,
+    /// The comparison with the baseline.
+    pub against: Option<Comparison>,
     /// How many runs the value is the mean of, where that was counted.
     pub n: Option<usize>,
 }
@@ -236,14 +225,14 @@ impl Entry {
 
     /// What to think of the delta.
     pub fn verdict(&self) -> Verdict {
-        self.against.map(|delta| delta.verdict).unwrap_or_default()
+        self.against.map(|against| against.delta.verdict).unwrap_or_default()
     }
 
     /// What the delta rests on, for people.
     pub fn about(&self, measure: &Measure, not_judged: Option<NotJudged>) -> Option<String> {
-        let delta = self.against?;
+        let Comparison { delta, at_step, .. } = self.against?;
         let mut words = delta.words(|difference| measure.difference(difference));
-        if let Some(step) = self.until {
+        if let Some(step) = at_step {
             let step = format::count(step);
             let after = ", the last that all of them reached: what comes after it has nothing to be held against. The value \
                          is of that step, too; the baseline's own row has its newest.";
@@ -320,16 +309,13 @@ pub fn rows(
         row.not_judged = pinned.runs.iter().find_map(|a| bundle.runs.iter().find_map(|b| why_not_judged(a, b)));
         for ((entry, measure), base) in row.entries.iter_mut().zip(measures).zip(&base) {
             let found = measure.against((bundle, entry.value), (pinned, *base), courses, at, row.not_judged);
-            let Some((delta, until)) = found else { continue };
-            if let Some((_, reached)) = &until {
+            let Some(comparison) = found else { continue };
+            if comparison.at_step.is_some() {
                 // Beside a difference stands the value that it is of.
-                *entry = mean(reached, measure, band);
+                *entry = mean(&comparison.own, measure, band);
             }
-            (entry.against, entry.until) = (Some(delta), until.map(|(step, _)| step));
-            entry.delta = measure.delta(&delta);
-            if let Some(step) = entry.until {
-                entry.delta += &[" at ", &format::count(step)].concat();
-            }
+            entry.delta = measure.delta(&comparison);
+            entry.against = Some(comparison);
         }
     }
     rows
@@ -439,9 +425,12 @@ pub fn text_table(rows: &[Row], measures: &[Measure], at: &str) -> TextTable {
         for (entry, measure) in row.entries.iter().zip(measures) {
             cells.push(Cell { shown: entry.shown.clone(), exact: entry.value });
             if compared {
-                cells.push(Cell { shown: entry.delta.clone(), exact: entry.against.map(|delta| delta.absolute) });
+                cells.push(Cell {
+                    shown: entry.delta.clone(),
+                    exact: entry.against.map(|against| against.delta.absolute),
+                });
                 if measure.series().is_some() {
-                    let half = entry.against.and_then(|delta| delta.half_width);
+                    let half = entry.against.and_then(|against| against.delta.half_width);
                     let shown = half.map(|half| measure.difference(half).trim_start_matches('+').to_owned());
                     cells.push(Cell { shown: shown.unwrap_or_default(), exact: half });
                     cells.push(Cell::text(entry.verdict().word().to_owned()));
@@ -500,7 +489,7 @@ mod tests {
         assert_eq!((table[0].n, table[0].entries[1].shown.as_str()), (3, "2.0 ± 1.0"));
         assert_eq!(table[0].entries[2].shown, "2.0 ± 1.0", "at step 100, where the seeds stand at 1, 2 and 3");
         assert_eq!(table[1].entries[2].shown, "4.000", "one run has no spread");
-        let best = table[1].entries[1].against.unwrap();
+        let best = table[1].entries[1].against.unwrap().delta;
         assert_eq!((best.basis, best.verdict), (Basis::Untested(3, 1), Verdict::NotTested), "1.5 against 1, 2 and 3");
         let about = table[1].entries[1].about(&measures[1], None).unwrap();
         assert!(about.starts_with("−0.5000, 1 seed against 3 seeds of the baseline: not tested."), "{about}");
@@ -623,8 +612,11 @@ mod tests {
         // Seeds 0, 1 and 2 are at 2, 3, 4 after 50 steps and at 1, 2, 3 after 100; the other at 5 and at 4. Their newest values
         // are all 1.5, and the best ones 1.25.
         let (last, best) = at(50);
-        assert_eq!((last.until, last.shown.as_str(), best.shown.as_str()), (Some(50), "3.0 ± 1.0", "3.0 ± 1.0"));
-        assert_eq!((last.against.unwrap().absolute, last.n), (-2.0, Some(3)));
+        assert_eq!(
+            (last.against.unwrap().at_step, last.shown.as_str(), best.shown.as_str()),
+            (Some(50), "3.0 ± 1.0", "3.0 ± 1.0")
+        );
+        assert_eq!((last.against.unwrap().delta.absolute, last.n), (-2.0, Some(3)));
         let spread = |band: Band| last.spread_words(band).unwrap();
         assert!(spread(Band::StandardDeviation).starts_with("±: standard deviation over the runs"));
         assert!(spread(Band::Confidence95).starts_with("±: 95 % interval over the runs"));
@@ -676,10 +668,10 @@ mod tests {
         let table = rows(&alone, &measures, &[], None, Band::None, Some(&baseline), &courses);
         // At step 50 the baseline stood at 2, not at its last 1.
         let last = &table[3].entries[0];
-        assert_eq!((last.until, last.against.unwrap().absolute), (Some(50), 3.0));
+        assert_eq!((last.against.unwrap().at_step, last.against.unwrap().delta.absolute), (Some(50), 3.0));
         assert!(last.delta.ends_with(" at 50"), "{}", last.delta);
         assert!(last.about(&measures[0], None).unwrap().contains("At step 50, the last that all of them reached"));
-        assert_eq!(table[2].entries[0].until, None, "both have finished");
+        assert_eq!(table[2].entries[0].against.unwrap().at_step, None, "both have finished");
     }
 
     #[test]

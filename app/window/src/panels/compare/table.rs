@@ -62,7 +62,7 @@ fn all_in_all(rows: &[Row], measures: &[Measure]) -> &'static str {
     let judged: Vec<&Entry> = entries.filter(|(_, measure)| is_metric(measure)).map(|(entry, _)| entry).collect();
     let is_clear = |entry: &&Entry| matches!(entry.verdict(), Verdict::Better | Verdict::Worse);
     let unclear = |entry: &&Entry| entry.verdict() == Verdict::Unclear;
-    let is_known = |entry: &Entry| entry.against.is_some_and(|delta| delta.half_width.is_some());
+    let is_known = |entry: &Entry| entry.against.is_some_and(|against| against.delta.half_width.is_some());
     if judged.iter().any(is_clear) || !judged.iter().any(unclear) {
         return "";
     }
@@ -406,7 +406,7 @@ fn cell_ui(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{Basis, Delta};
+    use crate::compare::{Basis, Comparison, Delta, Summary};
 
     /// A frame in which the widths of these rows are learnt.
     fn widest_after(ctx: &egui::Context, table: &mut ComparedTable, rows: &[Row]) -> f32 {
@@ -464,10 +464,12 @@ mod tests {
         let row = |is_baseline: bool, verdict: Verdict, half_width: Option<f64>| {
             let (basis, examples, within_run) = (Basis::Pairs(2), None, None);
             let delta = Delta { absolute: 0.1, relative: None, half_width, basis, examples, within_run, verdict };
-            let entry = Entry { against: Some(delta), ..Entry::default() };
+            let entry = |delta: Delta| {
+                let own = Summary::of(&[1.0]).unwrap();
+                Entry { against: Some(Comparison { delta, own, at_step: None }), ..Entry::default() }
+            };
             // Of what is no metric nothing is said.
-            let clear = Delta { verdict: Verdict::Better, ..delta };
-            let entries = vec![entry, Entry { against: Some(clear), ..Entry::default() }];
+            let entries = vec![entry(delta), entry(Delta { verdict: Verdict::Better, ..delta })];
             let (name, left_out) = ("a".to_owned(), String::new());
             Row { number: 1, name, is_diverged: false, n: 1, of: 1, left_out, is_baseline, not_judged: None, entries }
         };
@@ -475,7 +477,7 @@ mod tests {
         let (noise, unknown) = ("No difference clears its noise. ", "All seeds came to the same");
         let baseline = row(true, Verdict::Better, Some(0.2));
         let mut single = row(false, Verdict::NotTested, None);
-        single.entries[0].against.as_mut().unwrap().basis = Basis::Untested(1, 1);
+        single.entries[0].against.as_mut().unwrap().delta.basis = Basis::Untested(1, 1);
         assert_eq!(said(&[baseline.clone(), single.clone()]), "", "nothing was tested");
         let why = why_untested(&[baseline.clone(), single, row(false, Verdict::Unclear, Some(0.2))], &measures);
         assert_eq!(why.as_deref(), Some("1 seed each: not tested"));
