@@ -48,9 +48,9 @@ impl Rows {
         let most = sequence.saturating_sub(frame.tokens());
         let (mut places, mut long, mut start) = (Vec::with_capacity(answers.len()), 0, 0);
         for ends in stream.ends.chunks_exact(texts.max(1)) {
-            let end = |text: usize| ends.get(text).or(ends.last()).copied().unwrap_or(start);
-            let (starts, whole) = ([start, end(0)], [end(0) - start, end(1) - end(0)]);
-            start = end(1);
+            let (first, last) = (ends[0], ends[ends.len() - 1]);
+            let (starts, whole) = ([start, first], [first - start, last - first]);
+            start = last;
             let tokens = cut(whole, most);
             long += usize::from(tokens != whole);
             places.push(Place { starts, tokens });

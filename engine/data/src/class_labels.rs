@@ -180,7 +180,7 @@ impl<'a> ClassFinder<'a> {
 
     /// Name of a class.
     pub(super) fn name(&self, class: u32) -> &str {
-        self.names.get(class as usize).map(String::as_str).unwrap_or_default()
+        &self.names[class as usize]
     }
 }
 

@@ -1,4 +1,4 @@
-use std::ops::Range;
+use std::ops::{Index, Range};
 
 /// Texts in order, kept in one block of memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,14 +64,22 @@ impl Documents {
 
     /// Document `index`, or `None` past the end.
     pub fn get(&self, index: usize) -> Option<&str> {
-        let end = *self.ends.get(index)?;
-        let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
-        self.text.get(start..end)
+        (index < self.len()).then(|| &self[index])
     }
 
     /// The documents in order.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        (0..self.len()).filter_map(|index| self.get(index))
+        (0..self.len()).map(|index| &self[index])
+    }
+}
+
+/// Document of a number below [`Documents::len`]; any other is a mistake of the caller's and panics.
+impl Index<usize> for Documents {
+    type Output = str;
+
+    fn index(&self, index: usize) -> &str {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.text[start..self.ends[index]]
     }
 }
 

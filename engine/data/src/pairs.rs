@@ -64,8 +64,7 @@ impl Pairs {
         let most = sequence.saturating_sub(frame.iter().map(|side| side.len()).sum());
         let mut start = 0;
         let (mut places, mut too_long) = (Vec::with_capacity(stream.ends.len() / 2), 0);
-        for ends in stream.ends.chunks_exact(2) {
-            let &[target, end] = ends else { continue };
+        for &[target, end] in stream.ends.as_chunks().0 {
             let place = Place { source: start, target, source_tokens: target - start, target_tokens: end - target };
             start = end;
             let is_long = place.source_tokens.max(place.target_tokens) > most;

@@ -75,8 +75,8 @@ pub(super) fn with_places(
 
 /// Where a document's tokens stand in a stream.
 pub(super) fn token_range(stream: &TokenStream, document: usize) -> std::ops::Range<usize> {
-    let end = |document: usize| stream.ends.get(document).copied().unwrap_or(stream.ids.len());
-    document.checked_sub(1).map_or(0, end)..end(document)
+    let start = if document == 0 { 0 } else { stream.ends[document - 1] };
+    start..stream.ends[document]
 }
 
 /// How paragraphs are cut into windows.

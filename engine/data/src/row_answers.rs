@@ -39,8 +39,7 @@ impl RowAnswers {
             && !class_weights.is_empty()
         {
             let of_class: Vec<f32> = names.iter().map(weight).collect();
-            *weights =
-                Some(classes.iter().map(|class| of_class.get(*class as usize).copied().unwrap_or(1.0)).collect());
+            *weights = Some(classes.iter().map(|class| of_class[*class as usize]).collect());
         }
         Ok(())
     }

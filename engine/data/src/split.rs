@@ -44,7 +44,7 @@ pub(super) fn split_in_pairs(pairs: &Documents, fraction: f64) -> Split {
     for (number, held_out) in held_out_rows(pairs, 2, fraction).into_iter().enumerate() {
         let side = if held_out { &mut split.validation } else { &mut split.train };
         for document in [2 * number, 2 * number + 1] {
-            side.push(pairs.get(document).unwrap_or_default());
+            side.push(&pairs[document]);
         }
     }
     split
@@ -53,7 +53,7 @@ pub(super) fn split_in_pairs(pairs: &Documents, fraction: f64) -> Split {
 /// Of rows of `texts` documents each, which are held out; see [`split_in_pairs`].
 pub(super) fn held_out_rows(rows: &Documents, texts: usize, fraction: f64) -> Vec<bool> {
     let texts = texts.max(1);
-    let first = |number: usize| rows.get(texts * number).unwrap_or_default();
+    let first = |number: usize| &rows[texts * number];
     held_out_places((0..rows.len() / texts).map(|number| sha256_prefix(first(number).as_bytes())).collect(), fraction)
 }
 
@@ -63,7 +63,7 @@ pub(super) fn held_out_places(places: Vec<u64>, fraction: f64) -> Vec<bool> {
     let mut sorted = places.clone();
     sorted.sort_unstable();
     // Rows of one text go together, so that their number is met but for these.
-    let bound = sorted.get(wanted - 1).copied().unwrap_or(0);
+    let Some(bound) = sorted.get(wanted - 1).or(sorted.last()).copied() else { return Vec::new() };
     places.into_iter().map(|place| place <= bound).collect()
 }
 
@@ -96,11 +96,13 @@ fn split_by_position(documents: &Documents, fraction: f64) -> Split {
         let mut from = 0;
         let mut held_out = !passed.is_multiple_of(2);
         for to in inside.map(|cut| cut_near(text, cut - start, near)).chain([text.len()]) {
-            let piece = text.get(from..to).unwrap_or_default();
+            // Two cuts that are moved to the end of one paragraph leave nothing between them.
+            let to = to.max(from);
+            let piece = &text[from..to];
             if !piece.trim().is_empty() {
                 if held_out { split.validation.push(piece) } else { split.train.push(piece) }
             }
-            from = to.max(from);
+            from = to;
             held_out = !held_out;
         }
         start += text.len();

@@ -95,20 +95,17 @@ impl Windows {
             let end = (start + self.content()).min(self.ids.len().saturating_sub(lookahead));
             let first = input_ids.len();
             input_ids.extend(self.framing.before);
-            input_ids.extend_from_slice(self.ids.get(start..end).unwrap_or_default());
+            input_ids.extend_from_slice(&self.ids[start..end]);
             input_ids.extend(self.framing.after);
             let used = input_ids.len() - first;
-            if let (Some(labeller), Some(ids), Some(labels)) =
-                (&self.labeller, input_ids.get_mut(first..), labels.get_mut(..used))
-            {
-                let following = self.ids.get(start + lookahead..end + lookahead).unwrap_or_default();
+            if let Some(labeller) = &self.labeller {
+                let (ids, labels) = (&mut input_ids[first..], &mut labels[..used]);
+                let following = &self.ids[start + lookahead..end + lookahead];
                 labeller.label(Example { ids, labels, following, seed: cut.seed, number: cut.number });
             }
             if used < sequence {
                 let keys = key_mask.get_or_insert_with(|| vec![1; batch * sequence]);
-                if let Some(padding) = keys.get_mut(row * sequence + used..(row + 1) * sequence) {
-                    padding.fill(0);
-                }
+                keys[row * sequence + used..(row + 1) * sequence].fill(0);
             }
             input_ids.resize((row + 1) * sequence, self.pad);
         }

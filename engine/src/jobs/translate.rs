@@ -80,7 +80,7 @@ fn run(context: &JobContext, job: &commands::EvaluateTranslation) -> Result<even
     let trained_on = stored.map(|stored| stored.config.data).or_else(|| text_model.trained_on.clone());
     let (pairs, data) = pairs(job, trained_on.as_ref())?;
     let count = job.limit.unwrap_or(usize::MAX).min(pairs.len() / 2);
-    let text = |place: usize| pairs.get(place).unwrap_or_default();
+    let text = |place: usize| &pairs[place];
     let (mut waiting, mut cut_sources, mut unknown_sources) = (Vec::with_capacity(count), 0, 0);
     for pair in 0..count {
         let encoded = text_model.encode(text(2 * pair))?;

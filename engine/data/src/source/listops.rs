@@ -54,7 +54,7 @@ impl Operator {
     fn of(self, values: &mut [u8]) -> u8 {
         values.sort_unstable();
         let middle = values.len() / 2;
-        let at = |place: usize| values.get(place).copied().unwrap_or_default();
+        let at = |place: usize| values[place];
         match self {
             Self::Min => at(0),
             Self::Max => at(values.len().saturating_sub(1)),
@@ -212,7 +212,7 @@ fn write(symbols: &[u8], text: &mut String) {
         if !text.is_empty() {
             text.push(' ');
         }
-        text.push_str(ListOpsSource::SYMBOLS.get(usize::from(*symbol)).copied().unwrap_or_default());
+        text.push_str(ListOpsSource::SYMBOLS[usize::from(*symbol)]);
     }
 }
 

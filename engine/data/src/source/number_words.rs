@@ -180,7 +180,7 @@ fn pair(stream: &mut Stream) -> (String, String) {
         }
         _ => {
             let (day, (month, monat)) = day(stream);
-            let (weekday, wochentag) = WEEKDAYS.get(below(stream, WEEKDAYS.len())).copied().unwrap_or_default();
+            let (weekday, wochentag) = WEEKDAYS[below(stream, WEEKDAYS.len())];
             (
                 format!("on {weekday} the {} of {month}", english_ordinal(day)),
                 format!("am {wochentag} dem {} {monat}", german_ordinal(day, "en")),
@@ -191,12 +191,12 @@ fn pair(stream: &mut Stream) -> (String, String) {
 
 /// A day of a month.
 fn day(stream: &mut Stream) -> (u64, (&'static str, &'static str)) {
-    let (month, monat, days) = MONTHS.get(below(stream, MONTHS.len())).copied().unwrap_or(("January", "Januar", 31));
+    let (month, monat, days) = MONTHS[below(stream, MONTHS.len())];
     (1 + below(stream, days as usize) as u64, (month, monat))
 }
 
 fn word(words: &[&'static str], number: u64) -> &'static str {
-    words.get(number as usize).copied().unwrap_or_default()
+    words[number as usize]
 }
 
 /// A number below a thousand million in English words, without "and".

@@ -90,12 +90,11 @@ fn read(
 
 /// A warning where held-out pairs are among those for training.
 fn seen_in_training(train: &Documents, validation: &Documents, files: &PairFiles) -> Option<String> {
+    fn pair(documents: &Documents, number: usize) -> [&str; 2] {
+        [&documents[2 * number], &documents[2 * number + 1]]
+    }
     let pairs = |documents: &Documents| documents.len() / 2;
-    let pair = |documents: &Documents, number: usize| {
-        let side = |place: usize| documents.get(place).unwrap_or_default().to_owned();
-        (side(2 * number), side(2 * number + 1))
-    };
-    let known: HashSet<_> = (0..pairs(train)).map(|number| pair(train, number)).collect();
+    let known: HashSet<[&str; 2]> = (0..pairs(train)).map(|number| pair(train, number)).collect();
     let seen = (0..pairs(validation)).filter(|number| known.contains(&pair(validation, *number))).count();
     (seen > 0).then(|| {
         format!(

@@ -298,7 +298,7 @@ fn circle(middle: Point, radius: f64) -> Vec<Point> {
 fn picture(source: &PathfinderSource, part: u64, number: u64) -> Result<Picture, ImageError> {
     let parameters = Parameters::of(source.size);
     let mut stream = Stream::new(source.images_seed, Purpose::Pathfinder, (part << 32) | number);
-    let margin = parameters.margins.get(below(&mut stream, parameters.margins.len())).copied().unwrap_or(1.0);
+    let margin = parameters.margins[below(&mut stream, parameters.margins.len())];
     let is_connected = stream.uniform() < 0.5;
     let mut artist = Artist { parameters, margin, stream };
     let found = (0..RESTARTS).find_map(|_| artist.two_curves(source.contour_length));

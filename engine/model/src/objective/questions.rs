@@ -171,7 +171,7 @@ impl Guess {
     /// What the logits of a row say of a window, `[start, end]` of each position: the best answer of `max_answer` tokens at
     /// most, of equal ones the first.
     pub fn of(window: &Window, logits: &[[f64; 2]], max_answer: usize) -> Self {
-        let read = logits.get(window.before..window.before + window.tokens).unwrap_or_default();
+        let read = &logits[window.before..window.before + window.tokens];
         let mut best: Option<Found> = None;
         for (first, [start, _]) in read.iter().enumerate() {
             for (last, [_, end]) in read.iter().enumerate().skip(first).take(max_answer) {

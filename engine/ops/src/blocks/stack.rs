@@ -439,7 +439,10 @@ impl<T: Number> StackOp<T> {
             layer.feed_forward.backward(stream, feed_forward, &gradient, &mut other, gradients)?;
             std::mem::swap(&mut gradient, &mut other);
             for (which, piece) in layer.attentions.iter().enumerate().rev() {
-                let (Some(piece), Some(attended)) = (piece, attentions[which].take()) else { continue };
+                let Some(piece) = piece else { continue };
+                let Some(attended) = attentions[which].take() else {
+                    bail!("An attention of layer {number} kept nothing for its backward pass.")
+                };
                 drop(attended.after);
                 let lent = lent_to(piece, |layer| kept_maps(&states, layer, which))?;
                 let (loans, borrowed) = (&self.loans[which], &mut borrowed[which]);

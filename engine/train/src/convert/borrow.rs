@@ -148,7 +148,7 @@ fn merged(places: &[Place<'_>], heads: &HeadPlan, tensors: &Tensors) -> Result<M
             let mut query = maps.query.columns(number * size, size);
             query.values.extend(query_bias.iter().skip(number * size).take(size));
             query.rows += 1;
-            let head = weights.heads.attending.get(place_of).copied().unwrap_or_default();
+            let head = weights.heads.attending[place_of];
             own.insert(HeadAt::new(place.layer, head), [query, maps.key.columns(number * size, size)]);
         }
     }
@@ -192,7 +192,7 @@ fn attention(
     let (mut query, mut key) = (maps.query.clone(), maps.key.clone());
     let (mut bias, mut changes) = (query_bias.clone(), Vec::new());
     for (number, place) in heads.computing().enumerate() {
-        let at = HeadAt::new(layer, heads.attending.get(place).copied().unwrap_or_default());
+        let at = HeadAt::new(layer, heads.attending[place]);
         if plan.cell(at) != Some(Cell::Compute) {
             continue;
         }

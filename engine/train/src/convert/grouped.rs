@@ -99,8 +99,7 @@ impl Convert for ToGrouped {
         _: &mut Tell<'_>,
     ) -> Result<(Option<f64>, usize), ConvertError> {
         let (heads, size) = (&weights.heads, weights.heads.head_size);
-        let group =
-            |place: usize| heads.attending.get(place).map_or(0, |head| head * self.kv_heads / heads.heads.max(1));
+        let group = |place: usize| heads.attending[place] * self.kv_heads / heads.heads;
         let computing: Vec<usize> = heads.computing().map(group).collect();
         let attending: Vec<usize> = (0..heads.attending()).map(group).collect();
         let before = weights.scoring(tensors)?;

@@ -9,7 +9,7 @@ use crate::{
     analysis::Dense,
     attention::{AttentionKind, HeadPlan, ModelPlan, StackPlan, compatibility::LayerHeads},
     config::Compatibility,
-    model::{attention_name, specifications},
+    model::{ModelError, attention_name, specifications},
     ops::{Orientation, part},
 };
 
@@ -114,17 +114,22 @@ impl<'a> Weights<'a> {
         let columns = self.heads.scoring_width();
         let [query, key] = ["query", "key"].map(|module| self.map(tensors, module));
         let (Some(query), Some(key)) = (query?, key?) else { return Ok(None) };
-        if columns == 0 {
-            return Ok(None);
-        }
         let query_bias = self.bias(tensors, "query")?.unwrap_or_else(|| vec![0.0; columns]);
         let shape = [self.heads.width(), columns];
         Ok(Some(Scoring { maps: HeadMaps::new(query.values, key.values, shape, self.heads.head_size), query_bias }))
     }
 
-    /// A linear map in double precision, inputs by outputs.
+    /// A linear map in double precision, inputs by outputs; none where no head has a use for it.
     pub fn map(&self, tensors: &Tensors, module: &str) -> Result<Option<Dense>, ConvertError> {
-        let Some(weight) = tensors.get(&self.named(&format!("{module}.weight"))) else { return Ok(None) };
+        let is_needed = match module {
+            "query" | "key" => self.heads.scoring_width() > 0,
+            _ => self.heads.mixing_width() > 0,
+        };
+        if !is_needed {
+            return Ok(None);
+        }
+        let name = self.named(&format!("{module}.weight"));
+        let Some(weight) = tensors.get(&name) else { return Err(ModelError::Missing { name }.into()) };
         let weight = match self.place.stack.matrices {
             Orientation::InputsFirst => weight.clone(),
             Orientation::OutputsFirst => weight.t()?,
@@ -204,11 +209,18 @@ pub(super) fn complete(after: &ModelPlan, tensors: &mut Tensors) -> Result<(), C
         let name = missing.key().clone();
         let joined = name.rsplit_once(&format!(".{JOINED}."));
         let Some((attention, of)) = joined else {
+            let is_bias = name.rsplit('.').next() == Some("bias");
+            if !is_bias && specification.shape.iter().product::<usize>() > 0 {
+                return Err(ModelError::Missing { name }.into());
+            }
             missing.insert(Tensor::zeros(specification.shape, dtype, &Device::Cpu)?);
             continue;
         };
-        let parts: Vec<Tensor> =
-            PARTS.iter().filter_map(|module| tensors.remove(&format!("{attention}.{module}.{of}"))).collect();
+        let part = |module: &&str| {
+            let name = format!("{attention}.{module}.{of}");
+            tensors.remove(&name).ok_or(ModelError::Missing { name })
+        };
+        let parts = PARTS.iter().map(part).collect::<Result<Vec<Tensor>, _>>()?;
         let side = usize::from(of == "weight" && after.stack.matrices == Orientation::InputsFirst);
         tensors.insert(name, Tensor::cat(&parts, side)?);
     }
