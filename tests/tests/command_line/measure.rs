@@ -424,8 +424,8 @@ fn memory_does_not_depend_on_what_was_measured_before() {
     };
     let (alone, source) = sweep("32", &[]);
     assert_eq!(source, "own_process");
-    let after_longer = sweep("512,32", &[]);
-    let after_search = sweep("256,32", &["--largest-batch", "--memory", "400000000"]);
+    let after_longer = sweep("256,32", &[]);
+    let after_search = sweep("128,32", &["--largest-batch", "--memory", "200000000"]);
     for (peak, source) in [after_longer, after_search] {
         assert_eq!(source, "own_process");
         let off = (peak - alone).abs();

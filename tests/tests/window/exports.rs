@@ -107,14 +107,15 @@ fn open(shown: &Shown) -> Screen {
     screen
 }
 
-/// The titles of the menu that opens; none where the button opens the dialog itself.
-fn titles(shown: &Shown) -> Vec<String> {
-    let mut screen = open(shown);
+/// The titles of the menu that opens, which is closed again; none where the button opens the dialog itself.
+fn titles(screen: &mut Screen, menu: &str) -> Vec<String> {
     let before = screen.words();
-    screen.click(shown.menu);
+    screen.click(menu);
     let is_title = |word: &String| word.ends_with('…') && *word != "Browse…" && !before.contains(word);
     let mut all: Vec<String> = screen.words().into_iter().filter(is_title).collect();
     all.dedup();
+    screen.press(Modifiers::NONE, Key::Escape);
+    screen.settle();
     all
 }
 
@@ -140,10 +141,10 @@ fn every_figure_leaves_as_before() {
     fs::create_dir_all(&folder).unwrap();
     let mut found = String::new();
     for shown in &ALL {
-        let titles = titles(shown);
+        let mut screen = open(shown);
+        let titles = titles(&mut screen, shown.menu);
         for place in 0..titles.len().max(1) {
             for format in ["SVG", "CSV"] {
-                let mut screen = open(shown);
                 let path = folder.join(format!("{}-{place}.{}", shown.name, format.to_lowercase()));
                 screen.click(shown.menu);
                 if let Some(title) = titles.get(place) {
