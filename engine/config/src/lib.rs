@@ -1,4 +1,6 @@
 //! Configs, their fields and sources of data, and text as it is read and shown.
 
+mod described;
+
 pub mod config;
 pub mod text;

@@ -122,7 +122,8 @@ mod tests {
             assert_eq!(own.replace('/', " per "), config.objective().task().loss_unit(), "{task:?}");
             own
         };
-        let units: Vec<&str> = [None].into_iter().chain(TaskConfig::examples().map(Some)).map(unit).collect();
+        let units: Vec<&str> =
+            [None].into_iter().chain(TaskConfig::examples().into_iter().map(Some)).map(unit).collect();
         let example = "nats/example";
         assert_eq!(units, ["nats/token", example, "squared error/example", example, example, "nats/token"]);
     }

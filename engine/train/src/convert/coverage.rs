@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     attention::ModelPlan,
-    config::{AttentionConfig, Coverage, attention_words},
+    config::{AttentionConfig, Coverage, EigenCoverage, PartialCoverage, attention_words},
 };
 
 /// Which pairs are scored.
@@ -22,6 +22,15 @@ pub struct ToCoverage {
     pub coverage: Coverage,
     /// Examples from whose scores pairs or directions are chosen.
     pub examples: usize,
+}
+
+impl ToCoverage {
+    /// Each way to leave out pairs, with 16 that are scored.
+    pub(super) fn each_way(self) -> [Self; 2] {
+        let k = 16;
+        [Coverage::Partial(PartialCoverage { k, ..PartialCoverage::default() }), Coverage::Eigen(EigenCoverage { k })]
+            .map(|coverage| Self { coverage, ..self.clone() })
+    }
 }
 
 impl Default for ToCoverage {

@@ -262,12 +262,13 @@ mod tests {
     fn what_a_task_is_judged_by_and_padding_are_told_where_there_are_such() {
         let mut config = RunConfig::default();
         assert_eq!(judged_beside_loss(&config), None, "language has its loss");
-        let judged = TaskConfig::examples().map(|task| {
+        let judged = TaskConfig::examples().into_iter().map(|task| {
             config.task = Some(task);
             judged_beside_loss(&config).map(|metric| metric.series)
         });
+        let judged: Vec<Option<&str>> = judged.collect();
         let accuracy = Some("validation/accuracy");
-        let [classes, number, answer, images, translation] = judged;
+        let [classes, number, answer, images, translation] = judged.try_into().unwrap();
         assert_eq!((classes, images), (accuracy, accuracy));
         assert_eq!((number, translation), (Some("validation/pearson"), Some("translation/bleu")));
         assert!(answer.is_some());

@@ -1,7 +1,5 @@
 //! The list of tasks.
 
-use std::ops::{Deref, DerefMut};
-
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -12,35 +10,34 @@ use super::{
     span::SpanTask,
     translation::TranslationTask,
 };
-use crate::config::{LabelRules, Source};
+use crate::{
+    config::{LabelRules, Source},
+    described,
+};
 
-/// Task of a model: an answer about each row of a table, or to a question about a paragraph.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum TaskConfig {
-    /// To which of some classes they belong.
-    Classification(ClassificationTask),
-    /// A number.
-    Regression(RegressionTask),
-    /// Where in a paragraph the answer to a question stands.
-    Span(SpanTask),
-    /// To which of some classes an image belongs.
-    ImageClassification(ImageClassificationTask),
-    /// The same in another language or in fewer words: what an encoder-decoder learns of pairs of texts without a task too; with
-    /// it, what it writes is scored at each evaluation.
-    Translation(TranslationTask),
+described! {
+    /// Task of a model: an answer about each row of a table, or to a question about a paragraph.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(tag = "kind", rename_all = "snake_case")]
+    pub enum TaskConfig: Describe {
+        /// To which of some classes they belong.
+        Classification(ClassificationTask),
+        /// A number.
+        Regression(RegressionTask),
+        /// Where in a paragraph the answer to a question stands.
+        Span(SpanTask),
+        /// To which of some classes an image belongs.
+        ImageClassification(ImageClassificationTask),
+        /// The same in another language or in fewer words: what an encoder-decoder learns of pairs of texts without a task too; with
+        /// it, what it writes is scored at each evaluation.
+        Translation(TranslationTask),
+    }
 }
 
 impl TaskConfig {
     /// One of each kind, for conformance tests.
-    pub fn examples() -> [Self; 5] {
-        [
-            Self::Classification(ClassificationTask::default()),
-            Self::Regression(RegressionTask::default()),
-            Self::Span(SpanTask::default()),
-            Self::ImageClassification(ImageClassificationTask::default()),
-            Self::Translation(TranslationTask::default()),
-        ]
+    pub fn examples() -> Vec<Self> {
+        Self::usual()
     }
 
     /// Names and properties of the task with this word in configs.
@@ -78,33 +75,6 @@ impl TaskConfig {
     /// True if the model answers about each example, rather than write a text.
     pub fn answers_examples(&self) -> bool {
         self.info().output != TaskOutput::Text
-    }
-}
-
-/// The description of a task.
-impl Deref for TaskConfig {
-    type Target = dyn Describe;
-
-    fn deref(&self) -> &Self::Target {
-        match self {
-            Self::Classification(task) => task,
-            Self::Regression(task) => task,
-            Self::Span(task) => task,
-            Self::ImageClassification(task) => task,
-            Self::Translation(task) => task,
-        }
-    }
-}
-
-impl DerefMut for TaskConfig {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        match self {
-            Self::Classification(task) => task,
-            Self::Regression(task) => task,
-            Self::Span(task) => task,
-            Self::ImageClassification(task) => task,
-            Self::Translation(task) => task,
-        }
     }
 }
 
