@@ -228,9 +228,9 @@ fn maps_and_charts_leave_as_files() {
             ][..],
         ),
     ] {
+        let mut screen = full(name);
         for (place, figure) in figures.iter().enumerate() {
             for (format, ending, begins) in [("SVG", "svg", "<svg"), ("CSV", "csv", ""), ("PNG", "png", "")] {
-                let mut screen = full(name);
                 let path = folder.path().join(format!("{name}{place}.{ending}"));
                 screen.click("Export");
                 screen.click(figure);

@@ -28,7 +28,7 @@ fn dropped(folder: &TempDir) -> (Screen, PathBuf) {
         fs::copy(file.path(), model.join(file.file_name())).unwrap();
     }
     let text = folder.path().join("text.txt");
-    fs::write(&text, "the old river sees two teachers near her letter , and the child forgets .\n".repeat(400))
+    fs::write(&text, "the old river sees two teachers near her letter , and the child forgets .\n".repeat(130))
         .unwrap();
     let mut screen = Screen::engine(&store(folder));
     screen.drop_on(&model);
