@@ -36,6 +36,7 @@ impl Stream {
     }
 
     /// 32 random bits.
+    #[inline]
     pub fn next_u32(&mut self) -> u32 {
         if self.used >= self.words.len() {
             let [_, purpose, low, high] = self.counter;
@@ -50,17 +51,20 @@ impl Stream {
     }
 
     /// 64 random bits.
+    #[inline]
     pub fn next_u64(&mut self) -> u64 {
         let low = u64::from(self.next_u32());
         low | (u64::from(self.next_u32()) << 32)
     }
 
     /// Uniform in [0, 1), a multiple of 2^-53.
+    #[inline]
     pub fn uniform(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
     /// Uniform in `0..bound`, without bias; zero for a bound of zero.
+    #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         // The high half of a 128-bit product, drawn again in the few cases that would favour some results
         // (Lemire, "Fast random integer generation in an interval", 2019).
@@ -74,6 +78,7 @@ impl Stream {
     }
 
     /// From the normal distribution with mean 0 and deviation 1 (Box and Muller, 1958).
+    #[inline]
     pub fn normal(&mut self) -> f64 {
         if let Some(spare) = self.spare_normal.take() {
             return spare;
