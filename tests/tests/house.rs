@@ -415,8 +415,11 @@ fn has_name(code: &str, name: &str) -> bool {
 /// The variants of an enum, each with the type that it holds.
 fn variants(file: &str, name: &str) -> Vec<(String, Option<String>)> {
     let text = without_comments(&fs::read_to_string(root().join(file)).unwrap());
-    let body = text.split(&format!("pub enum {name} {{")).nth(1).unwrap().split("\n}").next().unwrap();
-    body.lines()
+    // With or without what describes its members.
+    let starts = [format!("pub enum {name} {{"), format!("pub enum {name}: ")];
+    let mut body = text.lines().skip_while(|line| !starts.iter().any(|start| line.trim_start().starts_with(start)));
+    assert!(body.next().is_some(), "{file} has no enum {name}");
+    body.take_while(|line| line.trim() != "}")
         .filter_map(|line| line.trim().strip_suffix(','))
         .map(|line| match line.split_once('(') {
             None => (line.to_owned(), None),

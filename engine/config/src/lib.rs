@@ -1,6 +1,4 @@
 //! Configs, their fields and sources of data, and text as it is read and shown.
 
-mod described;
-
 pub mod config;
 pub mod text;

@@ -11,6 +11,7 @@ mod compatibility;
 mod counted;
 mod coverage;
 mod data;
+mod described;
 mod descriptor;
 mod device;
 mod entrant;
