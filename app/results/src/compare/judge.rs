@@ -128,7 +128,7 @@ pub fn is_rate(series: &str) -> bool {
 pub const RATE: &str = "What else the machine did then is not known, so no run is called faster: the panel Speed and \
                         `headroom bench` measure speed.";
 
-/// Which values of a series are the better ones between two runs; none where a difference is told and not judged: that of a rate, and
+/// Direction in which values of a series are better between two runs; none where a difference is told and not judged: that of a rate, and
 /// of runs that have a reason for it.
 pub fn judged_direction(series: &str, not_judged: Option<NotJudged>) -> Direction {
     if is_rate(series) || not_judged.is_some() { Direction::None } else { Direction::of(series) }

@@ -106,7 +106,7 @@ impl Figure {
         matches!(self, Self::Parameters | Self::FlopsPerStep)
     }
 
-    /// Which values are the good ones between entrants that are `not_judged` for a reason, or are: those of memory may be of whatever
+    /// Direction of better values between entrants, `not_judged` for a reason or judged: those of memory may be of whatever
     /// else the program held, and speed depends on what else the machine did.
     fn direction(self, not_judged: Option<NotJudged>) -> Direction {
         self.series().map_or(Direction::None, |series| judged_direction(series, not_judged))

@@ -24,7 +24,7 @@ described! {
         Classification(ClassificationTask),
         /// A number.
         Regression(RegressionTask),
-        /// Where in a paragraph the answer to a question stands.
+        /// Place of the answer to a question in a paragraph.
         Span(SpanTask),
         /// To which of some classes an image belongs.
         ImageClassification(ImageClassificationTask),
