@@ -216,11 +216,9 @@ pub(super) fn complete(after: &ModelPlan, tensors: &mut Tensors) -> Result<(), C
             missing.insert(Tensor::zeros(specification.shape, dtype, &Device::Cpu)?);
             continue;
         };
-        let part = |module: &&str| {
-            let name = format!("{attention}.{module}.{of}");
-            tensors.remove(&name).ok_or(ModelError::Missing { name })
-        };
-        let parts = PARTS.iter().map(part).collect::<Result<Vec<Tensor>, _>>()?;
+        // A layer in which no head computes has values alone.
+        let parts: Vec<Tensor> =
+            PARTS.iter().filter_map(|module| tensors.remove(&format!("{attention}.{module}.{of}"))).collect();
         let side = usize::from(of == "weight" && after.stack.matrices == Orientation::InputsFirst);
         tensors.insert(name, Tensor::cat(&parts, side)?);
     }
